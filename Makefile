@@ -1,0 +1,66 @@
+# Every target does its own set-up: python3 (>= 3.11), make and the package registry are enough.
+PYTHON ?= python3
+VENV := .venv
+CORE := .venv-core
+BIN := $(VENV)/bin
+# Two test workers: what CI has, and what the kernels' cache is happiest with.
+PYTEST := $(BIN)/python -m pytest -q -n 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-core test-nojit test-slow lint bench lock clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
+
+demo: $(VENV)/.ready ## show a changing world: winners, measures, a figure
+	@$(BIN)/driftduel demo --out demo
+
+test: $(VENV)/.ready $(CORE)/.ready ## all tests: everything, extras absent, compiler off
+	$(PYTEST) -m "not slow"
+	$(MAKE) --no-print-directory test-core test-nojit
+
+test-core: $(CORE)/.ready ## the tests in an environment without the optional extras
+	$(CORE)/bin/python -m pytest -q -n 2 -m "not slow and not kernels"
+
+test-nojit: $(VENV)/.ready ## the kernels' tests as plain Python, compiler off
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m "kernels and not slow"
+
+test-slow: $(VENV)/.ready ## what takes longer than CI allows
+	$(PYTEST) -m slow
+
+lint: $(VENV)/.ready ## ruff, strict types, import contract
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.ready ## speed as ratios within one run; writes bench.json
+	$(BIN)/python benchmarks/run.py --out bench.json
+
+lock: $(VENV)/.ready ## resolve the locked versions anew
+	$(BIN)/python -m pip install -q uv
+	$(BIN)/uv pip compile -q pyproject.toml --extra all --group dev --universal --python-version 3.11 \
+	  --generate-hashes --no-annotate --no-header --upgrade -o requirements/dev.lock
+	$(BIN)/uv pip compile -q pyproject.toml --group test --group build --universal --python-version 3.11 \
+	  --generate-hashes --no-annotate --no-header -c requirements/dev.lock -o requirements/core.lock
+
+clean: ## remove the environments and everything generated
+	rm -rf $(VENV) $(CORE) demo bench.json .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamp is written last, so a set-up that was interrupted is done again.
+$(VENV)/.ready: requirements/dev.lock pyproject.toml
+	$(call install,$(VENV),requirements/dev.lock)
+
+$(CORE)/.ready: requirements/core.lock pyproject.toml
+	$(call install,$(CORE),requirements/core.lock)
+
+define install
+	@echo "Setting up $(1) (once; about a minute) ..."
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "driftduel needs Python 3.11 or newer; '$(PYTHON)' is older. Try: make PYTHON=python3.12 ..."; exit 1; }
+	@rm -rf $(1)
+	@$(PYTHON) -m venv $(1) || { echo "python3 cannot make virtual environments here; on Debian, 'apt-get install python3-venv' adds that."; exit 1; }
+	@$(1)/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r $(2)
+	@$(1)/bin/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@touch $@
+endef

@@ -1,0 +1,118 @@
+"""Compile kernels, and keep what was compiled safe on disk.
+
+Numba's own cache has two gaps that would let a run execute the wrong code: it does not notice
+when a kernel in another file changes, and two processes that fill a cold cache together can
+give one file name to two kernels. `kernel` closes both: every key carries a fingerprint of the
+sources behind it, and writing takes a lock.
+
+Importing this module imports the compiler; nothing that only lists or prints may do so.
+"""
+
+import fcntl
+import hashlib
+import inspect
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core.caching import FunctionCache
+
+__all__ = ["hot", "jit_enabled", "kernel"]
+
+_PACKAGE = Path(__file__).parent
+
+
+def jit_enabled() -> bool:
+    """Tell whether kernels are compiled (``NUMBA_DISABLE_JIT=1`` runs them as plain Python)."""
+    return not numba.config.DISABLE_JIT
+
+
+def kernel(function: Callable[..., Any], *parts: Callable[..., Any]) -> Any:
+    """Compile `function` without the global lock, and cache it on disk.
+
+    A kernel never allocates: it works on the arrays it is given. That lets the compiler drop all
+    reference counting, which would otherwise cost more than the work.
+
+    Parameters
+    ----------
+    function
+        Plain Python that numba understands: arrays, numbers, `numpy.random.Generator`.
+    parts
+        Kernels that `function` closes over. Numba cannot tell two closures apart from one
+        process to the next; their names and sources make the key instead.
+    """
+    return _compiled(function, parts, inline=False)
+
+
+def hot(function: Callable[..., Any]) -> Any:
+    """Compile `function` into its callers: for the few lines that run in every round.
+
+    A record of many arrays is passed by value, so a call that is not dissolved costs more than
+    all that these lines do.
+    """
+    return _compiled(function, (), inline=True)
+
+
+def _compiled(
+    function: Callable[..., Any], parts: tuple[Callable[..., Any], ...], *, inline: bool
+) -> Any:
+    dispatcher = numba.njit(nogil=True, _nrt=False, forceinline=inline)(function)
+    if jit_enabled():
+        with suppress(OSError, RuntimeError):  # nowhere to keep it: a notebook, a read-only disk
+            dispatcher._cache = _SafeCache(function, parts)
+    return dispatcher
+
+
+class _SafeCache(FunctionCache):  # type: ignore[misc]
+    """Numba's cache of one function, with a key that sees all sources and a lock to write."""
+
+    def __init__(self, function: Callable[..., Any], parts: tuple[Callable[..., Any], ...]) -> None:
+        super().__init__(function)
+        sources = sorted({_source_file(part) for part in (function, *parts)})
+        names = [_name(part) for part in (function, *parts)]
+        stamp = [_package_stamp(), *map(_file_stamp, sources), *names]
+        self._identity = hashlib.sha256("\n".join(stamp).encode()).hexdigest()
+
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        return (sig, codegen.magic_tuple(), self._identity)
+
+    def _save_overload(self, sig: Any, data: Any) -> None:
+        self._impl.locator.ensure_cache_path()
+        with _locked(Path(self._cache_path) / "driftduel.lock"):
+            super()._save_overload(sig, data)
+
+    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        if not Path(self._cache_path).is_dir():
+            return None
+        with _locked(Path(self._cache_path) / "driftduel.lock"):
+            return super()._load_overload(sig, target_context)
+
+
+def _name(part: Callable[..., Any]) -> str:
+    function = getattr(part, "py_func", part)
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+def _source_file(part: Callable[..., Any]) -> str:
+    return inspect.getfile(getattr(part, "py_func", part))
+
+
+def _file_stamp(path: str) -> str:
+    stat = os.stat(path)
+    return f"{path} {stat.st_mtime_ns} {stat.st_size}"
+
+
+@cache
+def _package_stamp() -> str:
+    return "\n".join(_file_stamp(str(path)) for path in sorted(_PACKAGE.rglob("*.py")))
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with open(path, "ab") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,292 @@
+"""Write a world or a policy as one short string: ``name:key=value,key=value``.
+
+A registry maps names to factories. The factory's signature is the single source of truth: keys,
+types, defaults, ranges and one line of help are read from its annotations, so that the command
+line, TOML files, error messages and the documentation cannot disagree.
+"""
+
+import difflib
+import inspect
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
+
+from driftduel.errors import DriftduelError
+
+__all__ = ["Choice", "Entry", "Parameter", "Range", "Registry", "Spec", "near"]
+
+Built = TypeVar("Built")
+Factory = TypeVar("Factory", bound=Callable[..., Any])
+_REQUIRED = inspect.Parameter.empty
+# A comma separates keys only where a key follows it, so that file names may contain commas.
+_KEYS = re.compile(r",(?=\s*[\w-]+\s*=)")
+_NAME = re.compile(r"[A-Za-z][\w-]*")
+
+
+@dataclass(frozen=True)
+class Range:
+    """Allow numbers from `low` to `high`, the ends included unless `open`."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    open: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        if self.open:
+            return self.low < value < self.high
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        if math.isinf(self.high):
+            return f"{'above' if self.open else 'at least'} {self.low:g}"
+        between = f"{self.low:g} and {self.high:g}"
+        return f"strictly between {between}" if self.open else f"between {between}"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Allow one of a few words."""
+
+    words: tuple[str, ...]
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.words
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(self.words)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A name and its keys, as written; nothing is looked up yet."""
+
+    name: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: "str | Spec") -> "Spec":
+        """Read ``name:key=value,key=value``.
+
+        Examples
+        --------
+        >>> Spec.parse("geometric-btl:arms=10,phases=4").values["phases"]
+        '4'
+        """
+        if isinstance(text, Spec):
+            return text
+        name, _, rest = text.strip().partition(":")
+        if not _NAME.fullmatch(name):
+            raise DriftduelError(
+                f"{text!r} is not a spec; write name:key=value,key=value, "
+                f"for example geometric-btl:arms=10,phases=4."
+            )
+        values: dict[str, Any] = {}
+        for item in _KEYS.split(rest) if rest.strip() else ():
+            key, equals, value = (part.strip() for part in item.partition("="))
+            if not equals or not key or not value:
+                raise DriftduelError(f"{item!r} in {text!r} is not of the form key=value.")
+            key = key.replace("-", "_")
+            if key in values:
+                raise DriftduelError(f"{text!r} gives {key} twice.")
+            values[key] = value
+        return cls(name, values)
+
+    def __str__(self) -> str:
+        keys = ",".join(f"{key}={_write(value)}" for key, value in self.values.items())
+        return f"{self.name}:{keys}" if keys else self.name
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One key of a spec: its type, default, what is allowed, and one line of help."""
+
+    name: str
+    kind: type
+    default: Any
+    allowed: Range | Choice | None
+    help: str
+
+    @property
+    def required(self) -> bool:
+        """Tell whether the key has no default."""
+        return self.default is _REQUIRED
+
+    def read(self, value: Any, owner: str) -> Any:
+        """Turn what was written into a value of the right type and range, or say what is."""
+        if value is None or (value == "none" and self.default is None):
+            if self.default is None:
+                return None
+            raise self._wrong(value, owner)
+        try:
+            result = _READERS[self.kind](value)
+        except (ValueError, TypeError, OverflowError):
+            raise self._wrong(value, owner) from None
+        if self.allowed is not None and result not in self.allowed:
+            raise self._wrong(value, owner)
+        return result
+
+    def _wrong(self, value: Any, owner: str) -> DriftduelError:
+        words = {int: "a whole number", float: "a number", str: "a word", bool: "true or false"}
+        expected = words[self.kind]
+        if isinstance(self.allowed, Choice):
+            expected = str(self.allowed)
+        elif self.allowed is not None:
+            expected = f"{expected} {self.allowed}"
+        return DriftduelError(f"{owner}: {self.name}={_write(value)} must be {expected}.")
+
+
+@dataclass(frozen=True)
+class Entry(Generic[Built]):
+    """A registered factory and what its signature says."""
+
+    name: str
+    factory: Callable[..., Built]
+    parameters: tuple[Parameter, ...]
+    summary: str
+
+
+class Registry(Generic[Built]):
+    """Names of one kind of thing, and how to build each from a spec.
+
+    Parameters
+    ----------
+    kind
+        What is registered, as it reads in an error message: ``"world"``.
+    context
+        Parameters of the factories that come from whoever builds, never from a spec.
+    """
+
+    def __init__(self, kind: str, context: tuple[str, ...] = ()) -> None:
+        self.kind = kind
+        self.context = context
+        self._entries: dict[str, Entry[Built]] = {}
+
+    def register(self, name: str) -> Callable[[Factory], Factory]:
+        """Register the decorated factory under `name`."""
+
+        def decorate(factory: Factory) -> Factory:
+            if name in self._entries:
+                raise DriftduelError(f"there is already a {self.kind} named {name!r}.")
+            summary = (inspect.getdoc(factory) or "").partition("\n")[0]
+            keys = (key for key in _parameters(factory) if key.name not in self.context)
+            self._entries[name] = Entry(name, factory, tuple(keys), summary)
+            return factory
+
+        return decorate
+
+    def __iter__(self) -> Iterator[Entry[Built]]:
+        return iter(self._entries.values())
+
+    def __getitem__(self, name: str) -> Entry[Built]:
+        if name not in self._entries:
+            raise DriftduelError(
+                f"there is no {self.kind} named {name!r}; {near(name, self._entries)}."
+            )
+        return self._entries[name]
+
+    def resolve(self, spec: str | Spec) -> Spec:
+        """Check a spec and fill in every default, in the order of the signature."""
+        spec = Spec.parse(spec)
+        entry = self[spec.name]
+        known = {parameter.name: parameter for parameter in entry.parameters}
+        for key in spec.values:
+            if key not in known:
+                raise DriftduelError(
+                    f"{self.kind} {spec.name!r} has no key {key!r}; {near(key, known)}."
+                )
+        values = {}
+        for parameter in entry.parameters:
+            if parameter.name in spec.values:
+                values[parameter.name] = parameter.read(spec.values[parameter.name], spec.name)
+            elif parameter.required:
+                raise DriftduelError(
+                    f"{self.kind} {spec.name!r} needs the key {parameter.name} ({parameter.help})."
+                )
+            else:
+                values[parameter.name] = parameter.default
+        return Spec(spec.name, values)
+
+    def build(self, spec: str | Spec, **given: Any) -> Built:
+        """Build what a spec describes.
+
+        Parameters
+        ----------
+        spec
+            The spec, parsed or not.
+        given
+            The context, and values for keys that the spec leaves open, where there are such keys.
+        """
+        spec = Spec.parse(spec)
+        known = {parameter.name for parameter in self[spec.name].parameters}
+        open_keys = {k: v for k, v in given.items() if k in known and k not in spec.values}
+        resolved = self.resolve(Spec(spec.name, {**spec.values, **open_keys}))
+        context = {name: given[name] for name in self.context}
+        return self[spec.name].factory(**context, **resolved.values)
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """Name the known words nearest to `name`, or all of them when none is near."""
+    known = list(known)
+    matches = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    if matches:
+        return "did you mean " + " or ".join(matches)
+    return "known: " + ", ".join(known) if known else "it takes no keys"
+
+
+def _parameters(factory: Callable[..., Any]) -> Iterator[Parameter]:
+    annotated: Any = vars(factory)["__init__"] if isinstance(factory, type) else factory
+    hints = get_type_hints(annotated, include_extras=True)
+    for name, parameter in inspect.signature(factory).parameters.items():
+        kind: Any = hints[name]
+        extras: list[Any] = []
+        if get_origin(kind) is Annotated:
+            kind, *extras = get_args(kind)
+        kind = next((part for part in get_args(kind) if part is not type(None)), kind)
+        allowed = next((extra for extra in extras if isinstance(extra, Range | Choice)), None)
+        text = next((extra for extra in extras if isinstance(extra, str)), "")
+        yield Parameter(name, kind, parameter.default, allowed, text)
+
+
+def _write(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "none" if value is None else str(value)
+
+
+def _read_int(value: Any) -> int:
+    if isinstance(value, bool):
+        raise ValueError
+    if isinstance(value, str):
+        try:
+            return int(value)
+        except ValueError:  # 1e6 is how people write a million
+            value = float(value)
+    if value != int(value):
+        raise ValueError
+    return int(value)
+
+
+def _read_float(value: Any) -> float:
+    number = float(value)
+    if isinstance(value, bool) or math.isnan(number):
+        raise ValueError
+    return number
+
+
+def _read_bool(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = str(value).lower()
+    if word not in ("true", "false"):
+        raise ValueError
+    return word == "true"
+
+
+_READERS: dict[type, Callable[[Any], Any]] = {
+    int: _read_int,
+    float: _read_float,
+    str: str,
+    bool: _read_bool,
+}

@@ -1,0 +1,43 @@
+"""The public interface is what it says, and importing it stays light."""
+
+import subprocess
+import sys
+
+import driftduel
+
+
+def test_every_public_name_can_be_imported():
+    assert set(driftduel._HOME) == set(driftduel.__all__)
+    for name in driftduel.__all__:
+        assert getattr(driftduel, name) is not None
+    assert set(driftduel.__all__) <= set(dir(driftduel))
+
+
+def test_the_public_names():
+    assert driftduel.__all__ == [
+        "WORLDS",
+        "DriftduelError",
+        "Measures",
+        "Piecewise",
+        "Preferences",
+        "World",
+        "load_world",
+        "make_world",
+        "measure",
+        "save_world",
+    ]
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    assert not hasattr(driftduel, "no_such_name")
+
+
+def test_help_imports_neither_the_compiler_nor_numpy():
+    code = (
+        "import sys, driftduel.cli as c\n"
+        "try: c.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print([m for m in ('numba', 'numpy', 'matplotlib', 'polars') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.endswith("[]\n")
