@@ -1,0 +1,46 @@
+"""One preference matrix: its checks, its winners, its transitivity, and where to get one."""
+
+from driftduel.preferences.links import (
+    LINKS,
+    Link,
+    check_link,
+    linear,
+    logistic,
+    probit,
+    resolve_link,
+)
+from driftduel.preferences.matrix import Preferences
+from driftduel.preferences.models import (
+    cycle,
+    from_utilities,
+    geometric_btl,
+    linear_order,
+    lone_winner,
+    random_condorcet,
+    total_order,
+    uniform_random,
+)
+from driftduel.preferences.named import NAMED, named
+from driftduel.preferences.winners import condorcet_winners
+
+__all__ = [
+    "LINKS",
+    "NAMED",
+    "Link",
+    "Preferences",
+    "check_link",
+    "condorcet_winners",
+    "cycle",
+    "from_utilities",
+    "geometric_btl",
+    "linear",
+    "linear_order",
+    "logistic",
+    "lone_winner",
+    "named",
+    "probit",
+    "random_condorcet",
+    "resolve_link",
+    "total_order",
+    "uniform_random",
+]

@@ -1,0 +1,250 @@
+"""Ways to make a preference matrix: from utilities, from an order, at random, or by design.
+
+A function that takes `rng` draws from it in the order its docstring describes, and from nothing
+else.
+"""
+
+from typing import SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from driftduel.errors import DriftduelError
+from driftduel.preferences import _parameters as check
+from driftduel.preferences.links import Link, resolve_link
+from driftduel.preferences.matrix import Preferences
+
+__all__ = [
+    "cycle",
+    "from_utilities",
+    "geometric_btl",
+    "linear_order",
+    "lone_winner",
+    "random_condorcet",
+    "total_order",
+    "uniform_random",
+]
+
+
+def from_utilities(utilities: ArrayLike, link: str | Link = "logistic") -> Preferences:
+    """Make P(a, b) = sigma(u(a) - u(b)) from one utility for each arm.
+
+    Parameters
+    ----------
+    utilities
+        The utilities u, K >= 2 finite numbers.
+    link
+        The name of a link, or a function that `check_link` accepts.
+
+    Notes
+    -----
+    Every link gives strong stochastic transitivity, and the three named ones give the
+    stochastic triangle inequality too. A link of one's own need not, whatever the paper's
+    remark says: `check_link` has a counterexample.
+
+    Examples
+    --------
+    >>> from_utilities([0.5, 0.0], link="linear").matrix
+    array([[0.5 , 0.75],
+           [0.25, 0.5 ]])
+    """
+    sigma = resolve_link(link)
+    u = check.finite_vector("utilities", utilities)
+    with np.errstate(over="ignore"):  # a difference too large for a float is as good as infinite
+        difference = u[:, None] - u[None, :]
+    # Only the larger side is asked of the link: 1 - s is exact for s >= 1/2, so P(a, b) and
+    # P(b, a) sum to exactly 1, and equal utilities tie exactly.
+    s = np.asarray(sigma(np.abs(difference)), dtype=np.float64)
+    return Preferences(np.select([difference > 0, difference < 0], [s, 1.0 - s], 0.5))
+
+
+def total_order(order: ArrayLike, p: float) -> Preferences:
+    """Let every better-ranked arm beat every worse-ranked one with the same probability.
+
+    Parameters
+    ----------
+    order
+        The arms 0..K-1, best first.
+    p
+        The probability, in (1/2, 1].
+
+    Examples
+    --------
+    >>> total_order([1, 0], p=0.75).matrix
+    array([[0.5 , 0.25],
+           [0.75, 0.5 ]])
+    """
+    ranked = check.arm_order(order)
+    p = check.number("p", p, 0.5, 1, "(]")
+    return _by_rank(ranked, np.full((ranked.size, ranked.size), p))
+
+
+def geometric_btl(order: ArrayLike, ratio: float = 2.0) -> Preferences:
+    """Let rank i beat rank j with probability 1 / (1 + ratio^(i - j)).
+
+    It is Bradley, Terry and Luce's model; strengths fall by `ratio` from rank to rank.
+
+    Parameters
+    ----------
+    order
+        The arms 0..K-1, best first.
+    ratio
+        A finite number above 1.
+
+    Examples
+    --------
+    >>> geometric_btl([0, 1, 2], ratio=3).matrix[0]
+    array([0.5 , 0.75, 0.9 ])
+    """
+    ranked = check.arm_order(order)
+    ratio = check.number("ratio", ratio, 1, np.inf, "()")
+    rank = np.arange(ranked.size)
+    distance = np.abs(rank[None, :] - rank[:, None])
+    return _by_rank(ranked, 1.0 / (1.0 + ratio ** -distance.astype(np.float64)))
+
+
+def linear_order(
+    arms: SupportsIndex, base: float = 0.6, step: float = 0.02, cap: float = 0.95
+) -> Preferences:
+    """Let arm i beat arm j > i with probability min(cap, base + step * (j - i)).
+
+    Parameters
+    ----------
+    arms
+        The number of arms K, at least 2.
+    base, step, cap
+        In [1/2, 1], [0, 1/2] and (1/2, 1]; base + step must exceed 1/2.
+
+    Examples
+    --------
+    >>> linear_order(3, base=0.5, step=0.25, cap=0.9).matrix[0]
+    array([0.5 , 0.75, 0.9 ])
+    """
+    K = check.number_of_arms(arms)
+    base = check.number("base", base, 0.5, 1)
+    step = check.number("step", step, 0, 0.5)
+    cap = check.number("cap", cap, 0.5, 1, "(]")
+    if base + step <= 0.5:
+        raise DriftduelError(
+            f"base + step must exceed 0.5, or no arm beats the next; got {base} + {step}."
+        )
+    rank = np.arange(K)
+    return _by_rank(rank, np.minimum(cap, base + step * (rank[None, :] - rank[:, None])))
+
+
+def random_condorcet(
+    arms: SupportsIndex,
+    rng: np.random.Generator,
+    winner: SupportsIndex | None = None,
+    p_min: float = 0.55,
+) -> Preferences:
+    """Draw a matrix at random that has a Condorcet winner.
+
+    The upper triangle is uniform on [0, 1), row by row; then the winner, uniform if not given;
+    then the winner's row, uniform on [p_min, 1); then the one opponent against whom it is
+    exactly p_min.
+
+    Parameters
+    ----------
+    arms
+        The number of arms K, at least 2.
+    rng
+        Where the randomness comes from.
+    winner
+        The Condorcet winner; None draws it.
+    p_min
+        The winner's probability against the opponent closest to it, in (1/2, 1).
+
+    Examples
+    --------
+    >>> random_condorcet(4, np.random.default_rng(1), winner=2)
+    Preferences(arms=4, condorcet_winner=2)
+    """
+    K, rng = check.number_of_arms(arms), check.generator(rng)
+    p_min = check.number("p_min", p_min, 0.5, 1, "()")
+    if winner is not None:
+        winner = check.arm_index("winner", winner, K)
+    P = uniform_random(K, rng).matrix.copy()
+    best = int(rng.integers(K)) if winner is None else winner
+    row = rng.uniform(p_min, 1.0, size=K - 1)
+    row[rng.integers(K - 1)] = p_min
+    others = np.delete(np.arange(K), best)
+    P[best, others] = row
+    P[others, best] = 1.0 - row
+    return Preferences(P)
+
+
+def lone_winner(arms: SupportsIndex, winner: SupportsIndex = 0, eps: float = 0.1) -> Preferences:
+    """Let one arm beat all others with probability 1/2 + eps, and tie all others.
+
+    Parameters
+    ----------
+    arms
+        The number of arms K, at least 2.
+    winner
+        The arm that wins.
+    eps
+        Its gap, in (0, 1/2].
+
+    Examples
+    --------
+    >>> lone_winner(3, winner=2, eps=0.25).matrix[2]
+    array([0.75, 0.75, 0.5 ])
+    """
+    K = check.number_of_arms(arms)
+    best = check.arm_index("winner", winner, K)
+    eps = check.number("eps", eps, 0, 0.5, "(]")
+    P = np.full((K, K), 0.5)
+    P[best, :] += eps
+    P[:, best] -= eps  # leaves P(winner, winner) at 1/2
+    return Preferences(P)
+
+
+def uniform_random(arms: SupportsIndex, rng: np.random.Generator) -> Preferences:
+    """Draw the upper triangle uniform on [0, 1), row by row; it may have no Condorcet winner.
+
+    Parameters
+    ----------
+    arms
+        The number of arms K, at least 2.
+    rng
+        Where the randomness comes from.
+    """
+    K, rng = check.number_of_arms(arms), check.generator(rng)
+    upper = np.zeros((K, K))
+    upper[np.triu_indices(K, 1)] = rng.random(K * (K - 1) // 2)
+    return _by_rank(np.arange(K), upper)
+
+
+def cycle(arms: SupportsIndex, p: float = 0.6) -> Preferences:
+    """Let each arm beat the half of the others that follow it in a circle; no arm beats all.
+
+    Parameters
+    ----------
+    arms
+        The number of arms K, odd and at least 3.
+    p
+        The probability with which an arm beats those after it, in (1/2, 1].
+
+    Examples
+    --------
+    >>> cycle(3, p=0.75).matrix
+    array([[0.5 , 0.75, 0.25],
+           [0.25, 0.5 , 0.75],
+           [0.75, 0.25, 0.5 ]])
+    """
+    K = check.number_of_arms(arms, low=3)
+    if K % 2 == 0:
+        raise DriftduelError(f"arms must be odd, for a circle with no favourites; got {K}.")
+    p = check.number("p", p, 0.5, 1, "(]")
+    arm = np.arange(K)
+    ahead = (arm[None, :] - arm[:, None]) % K
+    return Preferences(np.select([ahead == 0, ahead <= K // 2], [0.5, p], 1.0 - p))
+
+
+def _by_rank(order: NDArray[np.intp], upper: NDArray[np.float64]) -> Preferences:
+    """Give arm order[i] the probability upper[i, j] to win against arm order[j], for i < j."""
+    U = np.triu(upper, 1)
+    P = np.empty_like(U)
+    P[np.ix_(order, order)] = U + np.tril(1.0 - U.T, -1) + np.eye(len(U)) / 2
+    return Preferences(P)

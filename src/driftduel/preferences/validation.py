@@ -1,0 +1,95 @@
+"""Decide whether a table of numbers is a preference matrix, and say which entry is not."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from driftduel.errors import DriftduelError
+from driftduel.preferences._parameters import floats
+
+__all__ = ["TOLERANCE", "validated"]
+
+#: How far a number may be off before this room calls it different: far above what rounding does
+#: to a handful of probabilities, far below any gap that a learner could notice.
+TOLERANCE = 1e-9
+
+
+def validated(matrix: ArrayLike) -> NDArray[np.float64]:
+    """Copy a table of numbers into a read-only preference matrix.
+
+    Parameters
+    ----------
+    matrix
+        Anything numpy can turn into a K by K array of numbers.
+
+    Returns
+    -------
+    NDArray[np.float64]
+        The (K, K) copy. Deviations within `TOLERANCE` are accepted; of those, three are mended
+        so that later code need not think of them: entries outside [0, 1] go to its edge, the
+        diagonal becomes 1/2, and two arms that would each beat (or each lose to) the other are
+        tied.
+
+    Raises
+    ------
+    DriftduelError
+        Naming the first offending entry, in row-major order.
+
+    Examples
+    --------
+    >>> validated([[0.5, 0.7], [0.3, 0.5]])
+    array([[0.5, 0.7],
+           [0.3, 0.5]])
+    >>> validated([[0.5, 0.7], [0.4, 0.5]])
+    Traceback (most recent call last):
+    driftduel.errors.DriftduelError: P[0,1] = 0.7 and P[1,0] = 0.4 sum to 1.1; they must sum to 1.
+    """
+    P = floats("A preference matrix", matrix)
+    _check_shape(P)
+    _check_entries(P)
+    P = np.clip(P, 0.0, 1.0)
+    gaps = P - 0.5
+    P[gaps * gaps.T > 0] = 0.5  # on the diagonal, this is every entry that is not 1/2
+    P += 0.0  # -0.0 becomes 0.0: equal matrices shall have equal bytes, hence equal hashes
+    P.setflags(write=False)
+    return P
+
+
+def _check_shape(P: NDArray[np.float64]) -> None:
+    if P.ndim != 2:
+        raise DriftduelError(
+            f"A preference matrix must have two dimensions; got {P.ndim} (shape {P.shape})."
+        )
+    if P.shape[0] != P.shape[1]:
+        raise DriftduelError(f"A preference matrix must be square; got shape {P.shape}.")
+    if P.shape[0] < 2:
+        raise DriftduelError(
+            f"A preference matrix must have at least two arms; got K = {P.shape[0]}."
+        )
+
+
+def _check_entries(P: NDArray[np.float64]) -> None:
+    if (at := _first(~np.isfinite(P))) is not None:
+        raise DriftduelError(f"{_entry(P, *at)}; it must be a number in [0, 1].")
+    if (at := _first((P < -TOLERANCE) | (P > 1 + TOLERANCE))) is not None:
+        raise DriftduelError(f"{_entry(P, *at)}; a probability must lie in [0, 1].")
+    itself = np.eye(len(P), dtype=np.bool_)
+    if (at := _first(itself & (np.abs(P - 0.5) > TOLERANCE))) is not None:
+        raise DriftduelError(f"{_entry(P, *at)}; an arm against itself must have 1/2.")
+    sums = P + P.T
+    if (at := _first(~itself & (np.abs(sums - 1) > TOLERANCE))) is not None:
+        a, b = at
+        raise DriftduelError(
+            f"{_entry(P, a, b)} and {_entry(P, b, a)} sum to {sums[a, b]:.12g}; they must sum to 1."
+        )
+
+
+def _first(offending: NDArray[np.bool_]) -> tuple[int, int] | None:
+    if not offending.any():
+        return None
+    row, column = divmod(int(offending.argmax()), offending.shape[1])
+    return row, column
+
+
+def _entry(P: NDArray[np.float64], a: int, b: int) -> str:
+    # Twelve digits show any deviation beyond the tolerance, and hide the noise of binary floats.
+    return f"P[{a},{b}] = {P[a, b]:.12g}"
