@@ -1,0 +1,43 @@
+"""Worlds: a preference matrix for every round."""
+
+from driftduel.specs import Spec
+from driftduel.worlds.base import LINK_CODES, NO_LINK, Chunk, World
+from driftduel.worlds.drifting import Interpolated, MatrixWalk, RandomWalk, Seasonal
+from driftduel.worlds.files import load_world, save_world
+from driftduel.worlds.generators import WORLDS, phase_starts
+from driftduel.worlds.piecewise import Piecewise
+
+__all__ = [
+    "LINK_CODES",
+    "NO_LINK",
+    "WORLDS",
+    "Chunk",
+    "Interpolated",
+    "MatrixWalk",
+    "Piecewise",
+    "RandomWalk",
+    "Seasonal",
+    "World",
+    "load_world",
+    "make_world",
+    "phase_starts",
+    "save_world",
+]
+
+
+def make_world(spec: str | Spec, seed: int | None = None) -> World:
+    """Build the world that a spec describes.
+
+    Parameters
+    ----------
+    spec
+        ``name:key=value,key=value``; `WORLDS` lists the names and their keys.
+    seed
+        The seed of a generated world, unless the spec itself gives one.
+
+    Examples
+    --------
+    >>> make_world("geometric-btl:arms=10,rounds=50000,phases=4")
+    Piecewise(arms=10, rounds=50000)
+    """
+    return WORLDS.build(spec) if seed is None else WORLDS.build(spec, seed=seed)

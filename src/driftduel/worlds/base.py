@@ -1,0 +1,108 @@
+"""A world: one preference matrix for every round."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftduel.errors import DriftduelError
+from driftduel.preferences import LINKS, Preferences, condorcet_winners
+
+__all__ = ["LINK_CODES", "NO_LINK", "Chunk", "World"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Compiled code knows a link by its number.
+LINK_CODES: dict[str, int] = {name: code for code, name in enumerate(LINKS)}
+NO_LINK = -1
+
+
+class Chunk(NamedTuple):
+    """Consecutive rounds of a world, as plain arrays that compiled code reads.
+
+    The rounds fall into *segments* in which the preferences stand still. A segment points to a
+    row: of `matrices`, or, for a world made of utilities, of `utilities`, whose matrix is then
+    computed only where it is needed.
+    """
+
+    starts: Ints
+    """(S,) first round of each segment, ascending; the chunk begins at ``starts[0]``."""
+    end: int
+    """The round after the chunk's last."""
+    rows: Ints
+    """(S,) the row each segment uses; worlds that repeat themselves share rows."""
+    matrices: Floats
+    """(R, K, K) preference matrices, or (0, K, K) where utilities stand in for them."""
+    utilities: Floats
+    """(R, K) utilities, or (0, K)."""
+    link: int
+    """Code of the link that turns utilities into preferences, or `NO_LINK`."""
+
+    def row_matrices(self) -> Floats:
+        """Return the (R, K, K) matrices of all rows, computed from utilities if need be."""
+        if self.link == NO_LINK:
+            return self.matrices
+        sigma = list(LINKS.values())[self.link]
+        return sigma(self.utilities[:, :, None] - self.utilities[:, None, :])
+
+    def row_winners(self) -> Ints:
+        """Return the Condorcet winner of every row, -1 where there is none."""
+        if self.link == NO_LINK:
+            return condorcet_winners(self.matrices)
+        best = self.utilities.argmax(axis=1)
+        ties = (self.utilities == self.utilities.max(axis=1, keepdims=True)).sum(axis=1)
+        return np.where(ties == 1, best, -1).astype(np.int64)
+
+
+class World(ABC):
+    """A preference matrix for every round 1, 2, ..., `rounds`.
+
+    A world is data, not a process: asking twice gives the same answer, in any order, and it never
+    sees who is learning from it. Memory is proportional to what changes, never to the rounds.
+
+    A subclass sets `arms`, `rounds` and `chunk_rounds` and writes `chunk`; all else follows.
+    """
+
+    arms: int
+    rounds: int
+    chunk_rounds: int
+    """How many rounds a chunk may span so that it stays small."""
+
+    @abstractmethod
+    def chunk(self, first: int, end: int) -> Chunk:
+        """Return the rounds ``first, ..., end - 1`` as arrays."""
+
+    def chunks(self, first: int = 1, limit: int | None = None) -> Iterator[Chunk]:
+        """Walk through the rounds from `first` on in chunks of at most `limit` rounds."""
+        step = self.chunk_rounds if limit is None else min(limit, self.chunk_rounds)
+        while first <= self.rounds:
+            # Boundaries lie on multiples of the step, where blocks of random numbers begin too.
+            end = min(((first - 1) // step + 1) * step, self.rounds) + 1
+            yield self.chunk(first, end)
+            first = end
+
+    def preferences(self, t: int) -> Preferences:
+        """Return the preferences P_t of round `t`."""
+        if not 1 <= t <= self.rounds:
+            raise DriftduelError(f"round {t} must be between 1 and {self.rounds}.")
+        chunk = self.chunk(t, t + 1)
+        return Preferences(chunk.row_matrices()[chunk.rows[0]])
+
+    def condorcet_winners(self) -> list[tuple[int, int | None]]:
+        """Tell who wins when: (first round, arm) for every stretch; None where nobody does."""
+        stretches: list[tuple[int, int | None]] = []
+        last = -2
+        for chunk in self.chunks():
+            winners = chunk.row_winners()[chunk.rows]
+            before = np.concatenate(([last], winners[:-1]))
+            for s in np.flatnonzero(winners != before):
+                winner = int(winners[s])
+                stretches.append((int(chunk.starts[s]), None if winner < 0 else winner))
+            last = int(winners[-1])
+        return stretches
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(arms={self.arms}, rounds={self.rounds})"

@@ -1,0 +1,156 @@
+"""Worlds whose preferences move in every round, evaluated block by block.
+
+Nothing of the size of the horizon is stored.
+"""
+
+from abc import abstractmethod
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from driftduel.errors import DriftduelError
+from driftduel.preferences import Preferences
+from driftduel.worlds._walk import Walk
+from driftduel.worlds.base import LINK_CODES, NO_LINK, Chunk, World
+
+__all__ = ["Interpolated", "MatrixWalk", "RandomWalk", "Seasonal"]
+
+Floats = NDArray[np.float64]
+
+
+class _Utilities(World):
+    """A world of utilities u_t(a) and a link: P_t(a,b) = sigma(u_t(a) - u_t(b))."""
+
+    def __init__(self, arms: int, rounds: int, link: str) -> None:
+        if link not in LINK_CODES:
+            raise DriftduelError(f"link={link} must be one of {', '.join(LINK_CODES)}.")
+        self.arms, self.rounds, self.link = arms, rounds, link
+        self.chunk_rounds = _rounds_in_memory(arms)
+
+    @abstractmethod
+    def utilities(self, first: int, end: int) -> Floats:
+        """Return the utilities of the rounds ``first, ..., end - 1``, one row a round."""
+
+    def chunk(self, first: int, end: int) -> Chunk:
+        """Return the rounds ``first, ..., end - 1`` as arrays."""
+        utilities = np.ascontiguousarray(self.utilities(first, end))
+        return _every_round(first, end, None, utilities, LINK_CODES[self.link])
+
+
+class RandomWalk(_Utilities):
+    """Let every utility take an independent Gaussian step in every round.
+
+    Parameters
+    ----------
+    start
+        Utilities of round 1.
+    sd
+        Standard deviation of one step.
+    rounds, link, seed
+        The number of rounds, the link's name, and what fixes the walk.
+    """
+
+    def __init__(
+        self, start: ArrayLike, sd: float, rounds: int, link: str = "logistic", seed: int = 0
+    ) -> None:
+        utilities = np.asarray(start, dtype=np.float64)
+        super().__init__(len(utilities), rounds, link)
+        self._walk = Walk(utilities, sd, seed, self.chunk_rounds)
+
+    def utilities(self, first: int, end: int) -> Floats:
+        """Return the utilities of the rounds ``first, ..., end - 1``, one row a round."""
+        return self._walk.rows(first, end)
+
+
+class Seasonal(_Utilities):
+    """Let utilities swing: u_t(a) = level(a) + swing(a) sin(2 pi (t / period + shift(a)))."""
+
+    def __init__(
+        self,
+        level: ArrayLike,
+        swing: ArrayLike,
+        shift: ArrayLike,
+        period: float,
+        rounds: int,
+        link: str = "logistic",
+    ) -> None:
+        self.level, self.swing, self.shift = (
+            np.asarray(values, dtype=np.float64) for values in (level, swing, shift)
+        )
+        super().__init__(len(self.level), rounds, link)
+        self.period = period
+
+    def utilities(self, first: int, end: int) -> Floats:
+        """Return the utilities of the rounds ``first, ..., end - 1``, one row a round."""
+        turns = np.arange(first, end)[:, None] / self.period + self.shift
+        result: Floats = self.level + self.swing * np.sin(2 * np.pi * turns)
+        return result
+
+
+class Interpolated(World):
+    """Move in a straight line from one matrix to the next.
+
+    Parameters
+    ----------
+    matrices
+        The matrices at the knots, at least two.
+    rounds
+        The number of rounds; the knots are spread evenly from round 1 to the last.
+    """
+
+    def __init__(self, matrices: list[Preferences], rounds: int) -> None:
+        if len(matrices) < 2:
+            raise DriftduelError(f"an interpolated world needs 2 matrices, not {len(matrices)}.")
+        self.matrices = np.stack([preferences.matrix for preferences in matrices])
+        self.arms, self.rounds = self.matrices.shape[1], rounds
+        self.chunk_rounds = _rounds_in_memory(self.arms)
+
+    def chunk(self, first: int, end: int) -> Chunk:
+        """Return the rounds ``first, ..., end - 1`` as arrays."""
+        legs = len(self.matrices) - 1
+        place = (np.arange(first, end) - 1) * (legs / max(1, self.rounds - 1))
+        leg = np.minimum(place.astype(np.int64), legs - 1)
+        weight = (place - leg)[:, None, None]
+        matrices = (1 - weight) * self.matrices[leg] + weight * self.matrices[leg + 1]
+        return _every_round(first, end, matrices, None, NO_LINK)
+
+
+class MatrixWalk(World):
+    """Add Gaussian noise to every entry in every round, clipped to [0, 1].
+
+    Such worlds often have no Condorcet winner; Borda or Copeland regret still has a meaning.
+    """
+
+    def __init__(self, start: Preferences, sd: float, rounds: int, seed: int = 0) -> None:
+        self.arms, self.rounds = start.arms, rounds
+        self.chunk_rounds = _rounds_in_memory(self.arms)
+        self._upper = np.triu_indices(self.arms, 1)
+        self._walk = Walk(start.matrix[self._upper], sd, seed, self.chunk_rounds, clip=True)
+
+    def chunk(self, first: int, end: int) -> Chunk:
+        """Return the rounds ``first, ..., end - 1`` as arrays."""
+        entries = self._walk.rows(first, end)
+        matrices = np.full((end - first, self.arms, self.arms), 0.5)
+        rows, columns = self._upper
+        matrices[:, rows, columns] = entries
+        matrices[:, columns, rows] = 1.0 - entries
+        return _every_round(first, end, matrices, None, NO_LINK)
+
+
+def _every_round(
+    first: int, end: int, matrices: Floats | None, utilities: Floats | None, link: int
+) -> Chunk:
+    arms = (matrices if matrices is not None else utilities).shape[-1]  # type: ignore[union-attr]
+    return Chunk(
+        np.arange(first, end, dtype=np.int64),
+        end,
+        np.arange(end - first, dtype=np.int64),
+        np.empty((0, arms, arms)) if matrices is None else matrices,
+        np.empty((0, arms)) if utilities is None else utilities,
+        link,
+    )
+
+
+def _rounds_in_memory(arms: int) -> int:
+    """Choose how many full matrices to hold at once: about sixteen megabytes."""
+    return 1 << max(4, int(np.log2(16e6 / (8 * arms * arms))))

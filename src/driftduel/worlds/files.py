@@ -1,0 +1,146 @@
+"""Worlds from files and to files. Reading a file never runs code."""
+
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftduel.errors import DriftduelError
+from driftduel.specs import Range
+from driftduel.worlds.base import World
+from driftduel.worlds.generators import WORLDS
+from driftduel.worlds.piecewise import Piecewise
+
+__all__ = ["load_world", "save_world"]
+
+# Writing a drifting world stores a matrix a round; this many numbers are 800 MB.
+_MOST_NUMBERS = 100_000_000
+
+
+@WORLDS.register("file")
+def load_world(
+    path: Annotated[str, "an NPZ file (matrices, starts, rounds) or one CSV matrix"],
+    rounds: Annotated[int | None, Range(1), "number of rounds; needed for a CSV matrix"] = None,
+) -> World:
+    """Read a world from an NPZ file or from a single CSV matrix.
+
+    Parameters
+    ----------
+    path
+        NPZ with ``matrices`` (S, K, K), ``starts`` (S,) counted from 1, and ``rounds``; or a CSV
+        file with one matrix, a row a line, with or without a header.
+    rounds
+        The number of rounds; for NPZ files, the file's own unless given.
+    """
+    try:
+        with open(path, "rb") as handle:
+            is_npz = zipfile.is_zipfile(handle)
+    except OSError as error:
+        raise DriftduelError(f"cannot read {path!r}: {error.strerror or error}.") from None
+    try:
+        return _from_npz(path, rounds) if is_npz else _from_csv(path, rounds)
+    except DriftduelError as error:
+        raise DriftduelError(f"{path}: {error}") from None
+
+
+def _from_npz(path: str, rounds: int | None) -> World:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            content = {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise DriftduelError(f"is not a readable NPZ file without pickles ({error}).") from None
+    missing = [name for name in ("matrices", "starts", "rounds") if name not in content]
+    if rounds is not None and "rounds" in missing:
+        missing.remove("rounds")
+    if missing:
+        raise DriftduelError(
+            f"the NPZ file has no array {missing[0]!r}; it needs matrices, starts and rounds."
+        )
+    if content["matrices"].ndim != 3:
+        raise DriftduelError(
+            f"matrices has the shape {content['matrices'].shape}; it must be (S, K, K)."
+        )
+    if rounds is None:
+        if content["rounds"].size != 1 or content["rounds"].dtype.kind not in "iu":
+            raise DriftduelError(f"rounds={content['rounds']} must be one whole number.")
+        rounds = int(content["rounds"].item())
+    return Piecewise(content["matrices"], content["starts"], rounds)
+
+
+def _from_csv(path: str, rounds: int | None) -> World:
+    if rounds is None:
+        raise DriftduelError("a single matrix stands still; say how long with rounds=T.")
+    try:
+        lines = [line for line in Path(path).read_text("utf-8").splitlines() if line.strip()]
+    except UnicodeDecodeError:
+        raise DriftduelError("is neither an NPZ file nor text with one matrix.") from None
+    if lines and not _is_number(lines[0].split(",")[0]):
+        lines = lines[1:]  # a header
+    table = [line.split(",") for line in lines]
+    for number, cells in enumerate(table, start=1):
+        wrong = next((cell for cell in cells if not _is_number(cell)), None)
+        if wrong is not None:
+            raise DriftduelError(f"row {number} has {wrong.strip()!r} where a number is needed.")
+        if len(cells) != len(table):
+            raise DriftduelError(
+                f"row {number} has {len(cells)} numbers where {len(table)} are needed; "
+                f"the matrix must be square."
+            )
+    matrix = np.array(table, dtype=np.float64).reshape(len(table), len(table))
+    return Piecewise([matrix], [1], rounds)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def save_world(world: World, path: str | Path) -> None:
+    """Write a world as an NPZ file that `load_world` reads back.
+
+    A drifting world is written with a matrix for every round, which is refused when it would take
+    more than 800 MB. The file appears at once and whole, or not at all.
+    """
+    path = Path(path)
+    matrices: list[NDArray[np.float64]] = []
+    starts: list[NDArray[np.int64]] = []
+    numbers = 0
+    last: NDArray[np.float64] | None = None
+    for chunk in world.chunks():
+        rows = chunk.row_matrices()[chunk.rows]
+        before = np.concatenate((rows[:1] if last is None else last[None], rows[:-1]))
+        new = (rows != before).any(axis=(1, 2))
+        new[0] |= last is None
+        matrices.append(rows[new])
+        starts.append(chunk.starts[new])
+        last = rows[-1]
+        numbers += matrices[-1].size
+        if numbers > _MOST_NUMBERS:
+            raise DriftduelError(
+                f"this world changes too often to be written as a file: more than "
+                f"{_MOST_NUMBERS:,} numbers by round {chunk.end - 1}; keep its spec instead."
+            )
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    except OSError as error:
+        raise DriftduelError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez_compressed(
+                file,
+                matrices=np.concatenate(matrices),
+                starts=np.concatenate(starts),
+                rounds=np.int64(world.rounds),
+            )
+        os.replace(temporary, path)
+    except OSError as error:
+        raise DriftduelError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
+    finally:
+        Path(temporary).unlink(missing_ok=True)

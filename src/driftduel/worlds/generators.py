@@ -1,0 +1,320 @@
+"""Worlds by name: every generator that a spec can call."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftduel import preferences as models
+from driftduel.errors import DriftduelError
+from driftduel.preferences import LINKS, NAMED, Preferences
+from driftduel.specs import Choice, Range, Registry
+from driftduel.worlds.base import World
+from driftduel.worlds.drifting import Interpolated, MatrixWalk, RandomWalk, Seasonal
+from driftduel.worlds.piecewise import Piecewise
+
+__all__ = ["WORLDS", "phase_starts"]
+
+WORLDS: Registry[World] = Registry("world")
+
+Arms = Annotated[int, Range(2), "number of options K"]
+Rounds = Annotated[int, Range(1), "number of rounds T"]
+Phases = Annotated[int, Range(1), "stretches of constant preferences"]
+Lengths = Annotated[
+    str, Choice(("equal", "random", "uneven")), "length of the phases; uneven: up to 1000 to 1"
+]
+Change = Annotated[
+    str,
+    Choice(("any", "winner", "background")),
+    "at each switch: any (the winner may stay), winner (a new one), background (it always stays)",
+]
+Seed = Annotated[int, Range(0), "fixes the world completely"]
+Link = Annotated[str, Choice(tuple(LINKS)), "from a difference of utilities to a probability"]
+_TRIES = 100
+Draw = Callable[[np.random.Generator, int | None], Preferences]
+
+
+def phase_starts(
+    rounds: int, phases: int, lengths: str, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Place the phases: equal, at random rounds, or with lengths spread over three decades."""
+    if phases > rounds:
+        raise DriftduelError(f"phases={phases} must be at most rounds={rounds}.")
+    if lengths == "random":
+        cuts = rng.choice(rounds - 1, size=phases - 1, replace=False) + 2
+        return np.concatenate(([1], np.sort(cuts))).astype(np.int64)
+    weights = np.ones(phases)
+    if lengths == "uneven":
+        weights = rng.permutation(np.geomspace(1.0, 1000.0, phases))
+    # One round each is set aside so that no phase is empty however small its weight.
+    ends = np.cumsum(weights) / weights.sum() * (rounds - phases)
+    extra = np.concatenate(([0], np.floor(ends[:-1] + 1e-9))).astype(np.int64)
+    return extra + np.arange(1, phases + 1)
+
+
+def _phased(
+    draw: Draw, *, arms: int, rounds: int, phases: int, lengths: str, change: str, seed: int
+) -> World:
+    """Draw one matrix a phase; `draw` takes the winner it must have, or None for any."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    starts = phase_starts(rounds, phases, lengths, rng)
+    matrices: list[Preferences] = []
+    winner: int | None = None if change == "any" else int(rng.integers(arms))
+    for _ in range(phases):
+        matrix = draw(rng, winner)
+        for _ in range(_TRIES):
+            if change != "background" or not matrices or matrix != matrices[-1]:
+                break
+            matrix = draw(rng, winner)  # a switch that changes nothing is none
+        else:
+            raise DriftduelError(f"with {arms} arms of this kind, only the winner can change.")
+        matrices.append(matrix)
+        if change == "winner" and winner is not None:
+            winner = int((winner + rng.integers(1, arms)) % arms)
+    return Piecewise(matrices, starts, rounds)
+
+
+def _order(rng: np.random.Generator, arms: int, winner: int | None) -> NDArray[np.int64]:
+    """Draw an order of the arms, best first, under a given winner if there is one."""
+    order = rng.permutation(arms)
+    if winner is not None:
+        order = np.concatenate(([winner], order[order != winner]))
+    return order.astype(np.int64)
+
+
+@WORLDS.register("geometric-btl")
+def _geometric_btl(
+    arms: Arms = 10,
+    rounds: Rounds = 50_000,
+    phases: Phases = 4,
+    ratio: Annotated[float, Range(1, open=True), "odds of beating the next in rank"] = 2.0,
+    lengths: Lengths = "equal",
+    change: Change = "any",
+    seed: Seed = 0,
+) -> World:
+    """Draw a new random order each phase; rank i beats rank j with odds ratio^(j-i) to 1."""
+
+    def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
+        return models.geometric_btl(_order(rng, arms, winner), ratio)
+
+    return _phased(
+        draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change=change, seed=seed
+    )
+
+
+@WORLDS.register("total-order")
+def _total_order(
+    arms: Arms = 10,
+    rounds: Rounds = 50_000,
+    phases: Phases = 4,
+    p: Annotated[float, Range(0.5, 1), "probability that the better arm wins, above 1/2"] = 0.7,
+    lengths: Lengths = "equal",
+    change: Change = "winner",
+    seed: Seed = 0,
+) -> World:
+    """Draw a new random order each phase; the better arm of any two wins with probability p."""
+
+    def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
+        return models.total_order(_order(rng, arms, winner), p)
+
+    return _phased(
+        draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change=change, seed=seed
+    )
+
+
+@WORLDS.register("random-condorcet")
+def _random_condorcet(
+    arms: Arms = 10,
+    rounds: Rounds = 50_000,
+    phases: Phases = 4,
+    p_min: Annotated[float, Range(0.5, 1, open=True), "the winner's smallest probability"] = 0.55,
+    lengths: Lengths = "equal",
+    change: Change = "winner",
+    seed: Seed = 0,
+) -> World:
+    """Draw uniform entries each phase, and a winner that beats all with p_min or more."""
+
+    def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
+        return models.random_condorcet(arms, rng, winner=winner, p_min=p_min)
+
+    return _phased(
+        draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change=change, seed=seed
+    )
+
+
+@WORLDS.register("utilities")
+def _utilities(
+    arms: Arms = 10,
+    rounds: Rounds = 50_000,
+    phases: Phases = 4,
+    sd: Annotated[float, Range(0, open=True), "standard deviation of the utilities"] = 1.0,
+    link: Link = "logistic",
+    lengths: Lengths = "equal",
+    change: Change = "winner",
+    seed: Seed = 0,
+) -> World:
+    """Draw new Gaussian utilities each phase; a link turns their differences into odds."""
+
+    def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
+        values = rng.normal(0.0, sd, arms)
+        if winner is not None:
+            best = int(values.argmax())
+            values[[winner, best]] = values[[best, winner]]
+        return models.from_utilities(values, link)
+
+    return _phased(
+        draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change=change, seed=seed
+    )
+
+
+@WORLDS.register("lone-winner")
+def _lone_winner(
+    arms: Arms = 10,
+    rounds: Rounds = 50_000,
+    phases: Phases = 4,
+    eps: Annotated[float, Range(0, 0.5), "the winner's lead over everyone"] = 0.1,
+    lengths: Lengths = "equal",
+    seed: Seed = 0,
+) -> World:
+    """Let one arm beat all others by eps, and all else be even; a new winner each phase."""
+
+    def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
+        return models.lone_winner(arms, winner=winner or 0, eps=eps)
+
+    return _phased(
+        draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change="winner", seed=seed
+    )
+
+
+@WORLDS.register("uniform-random")
+def _uniform_random(
+    arms: Arms = 5,
+    rounds: Rounds = 50_000,
+    phases: Phases = 4,
+    lengths: Lengths = "equal",
+    seed: Seed = 0,
+) -> World:
+    """Draw all entries uniformly each phase; there may be no Condorcet winner."""
+
+    def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
+        return models.uniform_random(arms, rng)
+
+    return _phased(
+        draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change="any", seed=seed
+    )
+
+
+@WORLDS.register("named")
+def _named(
+    matrix: Annotated[str, Choice(tuple(NAMED)), "which matrix"] = "six-rankers",
+    rounds: Rounds = 50_000,
+) -> World:
+    """Stand still on a well-known matrix."""
+    return Piecewise([NAMED[matrix]()], [1], rounds)
+
+
+@WORLDS.register("cycle")
+def _cycle(
+    arms: Annotated[int, Range(3), "number of options K, odd"] = 3,
+    rounds: Rounds = 50_000,
+    p: Annotated[float, Range(0.5, 1), "probability of beating the next arm"] = 0.6,
+) -> World:
+    """Stand still on a cycle: everyone is beaten by someone, nobody is the Condorcet winner."""
+    return Piecewise([models.cycle(arms, p)], [1], rounds)
+
+
+@WORLDS.register("two-arm")
+def _two_arm(rounds: Annotated[int, Range(2), "number of rounds T"] = 1000) -> World:
+    """Swap two arms after half of the rounds, as in the paper's Example 2.1."""
+    matrices = [NAMED["paper-two-arm-first"](), NAMED["paper-two-arm-second"]()]
+    return Piecewise(matrices, [1, rounds // 2 + 1], rounds)
+
+
+@WORLDS.register("alternating")
+def _alternating(rounds: Annotated[int, Range(2), "number of rounds T"] = 1000) -> World:
+    """Change two losers in every round and the winner never, as in the paper's Remark 2.2."""
+    matrices = [NAMED["paper-background-odd"](), NAMED["paper-background-even"]()]
+    return Piecewise(matrices, [1, 2], rounds, period=2)
+
+
+@WORLDS.register("random-walk")
+def _random_walk(
+    arms: Arms = 10,
+    rounds: Rounds = 50_000,
+    sd: Annotated[float, Range(0, open=True), "standard deviation of a round's step"] = 0.002,
+    spread: Annotated[float, Range(0), "standard deviation of the first utilities"] = 1.0,
+    link: Link = "logistic",
+    seed: Seed = 0,
+) -> World:
+    """Let every utility take a small Gaussian step in every round."""
+    first, steps = np.random.SeedSequence(seed).spawn(2)
+    start = np.random.default_rng(first).normal(0.0, spread, arms)
+    return RandomWalk(start, sd, rounds, link, seed=int(steps.generate_state(1, np.uint64)[0]))
+
+
+@WORLDS.register("seasonal")
+def _seasonal(
+    arms: Arms = 10,
+    rounds: Rounds = 50_000,
+    seasons: Annotated[float, Range(0, open=True), "full swings in all rounds"] = 2.0,
+    swing: Annotated[float, Range(0), "how far utilities swing"] = 1.0,
+    spread: Annotated[float, Range(0), "standard deviation of their levels"] = 0.5,
+    link: Link = "logistic",
+    seed: Seed = 0,
+) -> World:
+    """Let utilities swing like the seasons, each arm with a peak of its own."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    level = rng.normal(0.0, spread, arms)
+    shift = rng.random(arms)
+    return Seasonal(level, np.full(arms, swing), shift, rounds / seasons, rounds, link)
+
+
+@WORLDS.register("interpolated")
+def _interpolated(
+    arms: Arms = 10,
+    rounds: Annotated[int, Range(2), "number of rounds T"] = 50_000,
+    knots: Annotated[int, Range(2), "matrices to pass through"] = 5,
+    ratio: Annotated[float, Range(1, open=True), "odds of beating the next in rank"] = 2.0,
+    seed: Seed = 0,
+) -> World:
+    """Move in straight lines from one geometric BTL matrix to the next."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    matrices = [models.geometric_btl(_order(rng, arms, None), ratio) for _ in range(knots)]
+    return Interpolated(matrices, rounds)
+
+
+@WORLDS.register("saha-gupta-switching")
+def _saha_gupta_switching(
+    arms: Arms = 10,
+    rounds: Rounds = 1_000_000,
+    phases: Annotated[int, Range(2), "phases S; a switch every T/(S-1) rounds"] = 10,
+    sd: Annotated[float, Range(0), "standard deviation of a switch, per entry"] = 0.05,
+    seed: Seed = 0,
+) -> World:
+    """Add Gaussian noise to a uniform matrix at each switch, clipped (Saha and Gupta, 2022)."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    every = max(1, rounds // (phases - 1))
+    starts = np.arange(1, rounds + 1, every)[:phases]
+    matrices = [models.uniform_random(arms, rng).matrix]
+    upper = np.triu_indices(arms, 1)
+    for _ in starts[1:]:
+        entries = np.clip(matrices[-1][upper] + rng.normal(0.0, sd, len(upper[0])), 0.0, 1.0)
+        matrix = np.full((arms, arms), 0.5)
+        matrix[upper] = entries
+        matrix.T[upper] = 1.0 - entries
+        matrices.append(matrix)
+    return Piecewise(matrices, starts, rounds)
+
+
+@WORLDS.register("saha-gupta-continuous")
+def _saha_gupta_continuous(
+    arms: Arms = 10,
+    rounds: Rounds = 50_000,
+    sd: Annotated[float, Range(0), "standard deviation of a round's step, per entry"] = 0.002,
+    seed: Seed = 0,
+) -> World:
+    """Add Gaussian noise to a uniform matrix in every round, clipped (Saha and Gupta, 2022)."""
+    first, steps = np.random.SeedSequence(seed).spawn(2)
+    start = models.uniform_random(arms, np.random.default_rng(first))
+    return MatrixWalk(start, sd, rounds, seed=int(steps.generate_state(1, np.uint64)[0]))

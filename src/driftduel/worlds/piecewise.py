@@ -1,0 +1,120 @@
+"""Worlds whose preferences stand still between switches."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from driftduel.errors import DriftduelError
+from driftduel.preferences import Preferences
+from driftduel.worlds.base import NO_LINK, Chunk, World
+
+__all__ = ["Piecewise"]
+
+
+class Piecewise(World):
+    """Hold one matrix per phase; optionally repeat the phases for ever.
+
+    Parameters
+    ----------
+    matrices
+        One preference matrix per phase.
+    starts
+        First round of each phase, counted from 1, ascending.
+    rounds
+        The number of rounds T.
+    period
+        Length of one turn through the phases, which then repeat until `rounds`; None: no repeat.
+
+    Examples
+    --------
+    >>> from driftduel.preferences import lone_winner
+    >>> world = Piecewise([lone_winner(3, winner=0), lone_winner(3, winner=2)], [1, 501], 1000)
+    >>> world.condorcet_winners()
+    [(1, 0), (501, 2)]
+    """
+
+    def __init__(
+        self,
+        matrices: Sequence[Preferences | ArrayLike] | NDArray[Any],
+        starts: ArrayLike,
+        rounds: int,
+        period: int | None = None,
+    ) -> None:
+        self.matrices = _matrices(matrices)
+        self.arms = self.matrices.shape[1]
+        self.rounds = int(rounds)
+        self.period = period
+        if self.rounds < 1:
+            raise DriftduelError(f"rounds={rounds} must be at least 1.")
+        self.starts = _starts(starts, len(self.matrices), min(self.rounds, period or self.rounds))
+        self.chunk_rounds = self.rounds
+        if period is not None:  # a chunk holds segments: at most 2^16 of the shortest
+            self.chunk_rounds = int(np.diff(self.starts, append=period + 1).min()) << 16
+
+    def chunk(self, first: int, end: int) -> Chunk:
+        """Return the rounds ``first, ..., end - 1`` as arrays."""
+        starts, rows = self.starts, np.arange(len(self.starts), dtype=np.int64)
+        if self.period is not None:
+            turns = np.arange((first - 1) // self.period, (end - 2) // self.period + 1)
+            starts = (starts[None, :] + self.period * turns[:, None]).ravel()
+            rows = np.tile(rows, len(turns))
+        low = int(np.searchsorted(starts, first, side="right")) - 1
+        high = int(np.searchsorted(starts, end, side="left"))
+        starts, rows = starts[low:high].copy(), rows[low:high]
+        starts[0] = first
+        # Only the matrices in use, so that a world of many phases does not slow every chunk.
+        used = slice(int(rows.min()), int(rows.max()) + 1)
+        no_utilities = np.empty((0, self.arms))
+        return Chunk(starts, end, rows - used.start, self.matrices[used], no_utilities, NO_LINK)
+
+
+def _matrices(matrices: Sequence[Preferences | ArrayLike] | NDArray[Any]) -> NDArray[np.float64]:
+    if len(matrices) == 0:
+        raise DriftduelError("a piecewise world needs at least one matrix; none was given.")
+    checked = []
+    for phase, matrix in enumerate(matrices, start=1):
+        try:
+            checked.append(matrix if isinstance(matrix, Preferences) else Preferences(matrix))
+        except DriftduelError as error:
+            raise DriftduelError(f"matrix of phase {phase}: {error}") from None
+        if checked[-1].arms != checked[0].arms:
+            raise DriftduelError(
+                f"the matrix of phase {phase} has {checked[-1].arms} arms where that of phase 1 "
+                f"has {checked[0].arms}; all must have the same number."
+            )
+    stacked = np.stack([preferences.matrix for preferences in checked])
+    stacked.setflags(write=False)
+    return stacked
+
+
+def _starts(starts: ArrayLike, phases: int, last: int) -> NDArray[np.int64]:
+    try:
+        raw = np.atleast_1d(np.asarray(starts))
+        array = raw.astype(np.int64)
+        whole = raw.ndim == 1 and bool((array == raw).all())
+    except (TypeError, ValueError):
+        whole = False
+    if not whole:
+        raise DriftduelError("the starts must be a list of whole numbers, the first round of each.")
+    if len(array) != phases:
+        raise DriftduelError(
+            f"there are {phases} matrices but {len(array)} starts; each matrix needs one."
+        )
+    if array[0] != 1:
+        raise DriftduelError(f"the first phase starts in round {array[0]}; it must start in 1.")
+    wrong = np.flatnonzero(np.diff(array) <= 0)
+    if wrong.size:
+        i = int(wrong[0])
+        raise DriftduelError(
+            f"phase {i + 2} starts in round {array[i + 1]}, not after phase {i + 1}, which starts "
+            f"in {array[i]}; starts must ascend."
+        )
+    if array[-1] > last:
+        i = int(np.argmax(array > last))
+        raise DriftduelError(
+            f"phase {i + 1} starts in round {array[i]}, after the last round {last}."
+        )
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,126 @@
+"""Worlds go to files and come back; files that are no worlds are refused without running code."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from driftduel.errors import DriftduelError
+from driftduel.preferences import lone_winner, named
+from driftduel.worlds import Piecewise, load_world, make_world, save_world
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["geometric-btl:rounds=1000,phases=5", "alternating:rounds=50", "seasonal:arms=3,rounds=60",
+     "random-walk:arms=3,rounds=40", "saha-gupta-switching:rounds=90"],
+)  # fmt: skip
+def test_a_world_comes_back_as_it_was(spec, tmp_path):
+    world = make_world(spec)
+    save_world(world, tmp_path / "world.npz")
+    assert [p.name for p in tmp_path.iterdir()] == ["world.npz"]
+    back = make_world(f"file:path={tmp_path / 'world.npz'}")
+    assert (back.arms, back.rounds) == (world.arms, world.rounds)
+    for t in range(1, world.rounds + 1, max(1, world.rounds // 50)):
+        np.testing.assert_array_equal(back.preferences(t).matrix, world.preferences(t).matrix)
+
+
+def test_csv_with_and_without_header(tmp_path):
+    matrix = named("cyclic").matrix
+    rows = "\n".join(",".join(map(str, row)) for row in matrix.tolist())
+    for text in (rows, "a,b,c,d\n" + rows + "\n"):
+        (tmp_path / "m.csv").write_text(text)
+        world = make_world(f"file:path={tmp_path / 'm.csv'},rounds=1e9")
+        assert world.rounds == 10**9
+        np.testing.assert_array_equal(world.preferences(5).matrix, matrix)
+
+
+def write_npz(path, **arrays):
+    np.savez(path, **arrays)
+    return path
+
+
+GOOD = {"matrices": lone_winner(2).matrix[None], "starts": [1], "rounds": 10}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({**GOOD, "matrices": [[[0.5, 0.6], [0.5, 0.5]]]}, "P[0,1]"),
+        ({**GOOD, "matrices": [[[0.5]]]}, "arm"),
+        ({**GOOD, "matrices": [[0.5, 0.5]]}, "must be (S, K, K)"),
+        ({**GOOD, "starts": [3]}, "must start in 1"),
+        ({**GOOD, "rounds": 0}, "rounds=0"),
+        ({**GOOD, "rounds": 2.5}, "whole number"),
+        ({"matrices": GOOD["matrices"], "starts": [1]}, "no array 'rounds'"),
+        ({"matrices": GOOD["matrices"], "rounds": 5}, "no array 'starts'"),
+        ({**GOOD, "matrices": [[[0.5, np.nan], [0.4, 0.5]]]}, "nan"),
+    ],
+)
+def test_bad_npz_gets_one_sentence(arrays, said, tmp_path):
+    path = write_npz(tmp_path / "w.npz", **arrays)
+    with pytest.raises(DriftduelError) as error:
+        load_world(str(path))
+    assert said in str(error.value)
+    assert "w.npz" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0.5,0.6\n0.4\n", "row 2 has 1 numbers where 2 are needed"),
+        ("0.5,x\n0.4,0.5\n", "row 1 has 'x'"),
+        ("0.5\n", "arm"),
+        ("", ""),
+        ("0.5,0.6\n0.6,0.5\n", "P[0,1]"),
+    ],
+)
+def test_bad_csv_gets_one_sentence(text, said, tmp_path):
+    (tmp_path / "m.csv").write_text(text)
+    with pytest.raises(DriftduelError) as error:
+        load_world(str(tmp_path / "m.csv"), rounds=10)
+    assert said in str(error.value)
+
+
+def test_a_matrix_without_rounds_is_refused(tmp_path):
+    (tmp_path / "m.csv").write_text("0.5,0.6\n0.4,0.5\n")
+    with pytest.raises(DriftduelError, match="rounds=T"):
+        load_world(str(tmp_path / "m.csv"))
+
+
+def test_unreadable_files(tmp_path):
+    with pytest.raises(DriftduelError, match="cannot read"):
+        load_world(str(tmp_path / "none.npz"))
+    with pytest.raises(DriftduelError, match="cannot read"):
+        load_world(str(tmp_path))
+    (tmp_path / "b.npz").write_bytes(b"\x80\x81 not a world")
+    with pytest.raises(DriftduelError, match="neither"):
+        load_world(str(tmp_path / "b.npz"), rounds=3)
+
+
+def test_reading_never_runs_code(tmp_path):
+    mark = tmp_path / "ran"
+
+    class Bomb:
+        def __reduce__(self):
+            return (mark.write_text, ("ran",))
+
+    objects = np.empty(1, dtype=object)
+    objects[0] = Bomb()
+    np.savez(tmp_path / "w.npz", **{**GOOD, "starts": objects}, allow_pickle=True)
+    mark.unlink(missing_ok=True)
+    with pytest.raises(DriftduelError, match="without pickles"):
+        load_world(str(tmp_path / "w.npz"))
+    (tmp_path / "p.npz").write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(DriftduelError):
+        load_world(str(tmp_path / "p.npz"), rounds=3)
+    assert not mark.exists()
+
+
+def test_nothing_half_written_is_left(tmp_path):
+    with pytest.raises(DriftduelError, match="cannot write"):
+        save_world(Piecewise([lone_winner(2)], [1], 5), tmp_path / "no" / "w.npz")
+    huge = make_world("saha-gupta-continuous:arms=100,rounds=100000")
+    with pytest.raises(DriftduelError, match="changes too often"):
+        save_world(huge, tmp_path / "w.npz")
+    assert list(tmp_path.iterdir()) == []
