@@ -1,0 +1,198 @@
+"""What a learner loses: every notion of regret, for one duel or for many.
+
+All of them are made of two choices. A *benchmark* says what playing an arm costs in a round: its
+gap to the Condorcet winner, to a fixed arm, or its missing Borda or Copeland score. A *blend*
+says how the costs of the two arms of a duel add up.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from driftduel.errors import DriftduelError
+from driftduel.preferences import Preferences
+from driftduel.specs import near
+from driftduel.worlds import Chunk, World
+
+__all__ = ["KINDS", "Kind", "chunk_losses", "duel_regret", "log_rounds", "regret", "regret_curve"]
+
+Floats = NDArray[np.float64]
+
+
+def _average(first: Floats, second: Floats) -> Floats:
+    return (first + second) / 2
+
+
+def _any_loss(first: Floats, second: Floats) -> Floats:
+    return (np.maximum(first, second) > 0).astype(np.float64)
+
+
+def _both_lose(first: Floats, second: Floats) -> Floats:
+    return (np.minimum(first, second) > 0).astype(np.float64)
+
+
+class Kind(NamedTuple):
+    """A notion of regret: a benchmark and a blend."""
+
+    benchmark: str
+    blend: Callable[[Floats, Floats], Floats]
+    help: str
+
+
+KINDS: dict[str, Kind] = {
+    "dynamic": Kind("condorcet", _average, "the paper's: mean gap of both arms to the winner"),
+    "static": Kind("arm", _average, "mean gap of both arms to one fixed arm"),
+    "weak": Kind("condorcet", np.minimum, "gap of the better arm to the winner"),
+    "strong": Kind("condorcet", np.maximum, "gap of the worse arm to the winner"),
+    "binary-weak": Kind("condorcet", _both_lose, "1 unless the winner is in the duel"),
+    "binary-strong": Kind("condorcet", _any_loss, "1 unless both arms are the winner"),
+    "borda": Kind("borda", _average, "mean Borda score that both arms lack to the best"),
+    "copeland": Kind("copeland", _average, "mean share of arms beaten less than by the best"),
+}
+
+
+def _kind(name: str) -> Kind:
+    if name not in KINDS:
+        raise DriftduelError(f"there is no regret named {name!r}; {near(name, KINDS)}.")
+    return KINDS[name]
+
+
+def chunk_losses(chunk: Chunk, benchmark: str = "condorcet", arm: int | None = None) -> Floats:
+    """Return what each arm costs in each row of a chunk, an array (rows, arms).
+
+    Parameters
+    ----------
+    chunk
+        Rounds of a world.
+    benchmark
+        ``condorcet``, ``arm``, ``borda`` or ``copeland``.
+    arm
+        The fixed arm, for the benchmark ``arm``.
+    """
+    matrices = chunk.row_matrices()
+    if benchmark == "condorcet":
+        winners = chunk.row_winners()
+        without = np.flatnonzero(winners[chunk.rows] < 0)
+        if without.size:
+            raise DriftduelError(
+                f"round {chunk.starts[without[0]]} has no Condorcet winner, so there is no regret "
+                f"against one; Borda or Copeland regret has a meaning there."
+            )
+        return matrices[np.arange(len(matrices)), winners] - 0.5
+    if benchmark == "arm":
+        arms = matrices.shape[1]
+        if arm is None or not 0 <= arm < arms:
+            raise DriftduelError(f"arm={arm} must be between 0 and {arms - 1}.")
+        return matrices[:, arm] - 0.5
+    others = matrices.shape[1] - 1
+    if benchmark == "borda":
+        scores = (matrices.sum(axis=2) - 0.5) / others
+    else:
+        scores = (matrices > 0.5).sum(axis=2) / others
+    result: Floats = scores.max(axis=1, keepdims=True) - scores
+    return result
+
+
+def duel_regret(
+    preferences: Preferences, first: int, second: int, kind: str = "dynamic", arm: int | None = None
+) -> float:
+    """Return the regret of one duel.
+
+    Examples
+    --------
+    >>> from driftduel.preferences import named
+    >>> round(duel_regret(named("six-rankers"), 0, 5), 6)
+    0.055
+    """
+    from driftduel.worlds import Piecewise
+
+    return float(regret(Piecewise([preferences], [1], 1), [first], [second], kind, arm)[0])
+
+
+def regret(
+    world: World,
+    firsts: ArrayLike,
+    seconds: ArrayLike,
+    kind: str = "dynamic",
+    arm: int | None = None,
+) -> Floats:
+    """Return the regret of each duel of a sequence that begins in round 1.
+
+    Parameters
+    ----------
+    world
+        Where the duels took place.
+    firsts, seconds
+        The arms of each round's duel, at most as many as the world has rounds.
+    kind
+        One of `KINDS`; ``dynamic`` is the paper's.
+    arm
+        The arm to compare with, for ``static``.
+    """
+    benchmark, blend, _ = _kind(kind)
+    a, b = _duels(world, firsts, seconds)
+    result = np.empty(len(a))
+    for chunk in world.chunks():
+        low = int(chunk.starts[0]) - 1
+        high = min(chunk.end - 1, len(a))
+        if low >= len(a):
+            break
+        played = slice(low, high)
+        segment = np.searchsorted(chunk.starts, np.arange(low, high) + 1, side="right") - 1
+        row = chunk.rows[segment]
+        losses = chunk_losses(_until(chunk, high + 1), benchmark, arm)
+        result[played] = blend(losses[row, a[played]], losses[row, b[played]])
+    return result
+
+
+def _until(chunk: Chunk, end: int) -> Chunk:
+    """Cut a chunk short, so that rounds nobody played cannot raise an error."""
+    if end >= chunk.end:
+        return chunk
+    kept = int(np.searchsorted(chunk.starts, end, side="left"))
+    return chunk._replace(starts=chunk.starts[:kept], rows=chunk.rows[:kept], end=end)
+
+
+def _duels(
+    world: World, firsts: ArrayLike, seconds: ArrayLike
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    pair = [np.asarray(arms, dtype=np.int64).ravel() for arms in (firsts, seconds)]
+    if len(pair[0]) != len(pair[1]):
+        raise DriftduelError(f"{len(pair[0])} first arms do not match {len(pair[1])} second arms.")
+    if len(pair[0]) > world.rounds:
+        raise DriftduelError(f"{len(pair[0])} duels are more than the {world.rounds} rounds.")
+    for arms in pair:
+        wrong = np.flatnonzero((arms < 0) | (arms >= world.arms))
+        if wrong.size:
+            raise DriftduelError(
+                f"round {wrong[0] + 1} plays arm {arms[wrong[0]]}; arms are 0 to {world.arms - 1}."
+            )
+    return pair[0], pair[1]
+
+
+def log_rounds(rounds: int, points: int = 200) -> NDArray[np.int64]:
+    """Spread rounds evenly on a log scale, from 1 to `rounds`, both included.
+
+    Examples
+    --------
+    >>> log_rounds(1000, points=4).tolist()
+    [1, 10, 100, 1000]
+    """
+    spread = np.rint(np.geomspace(1, rounds, max(2, points))).astype(np.int64)
+    return np.unique(np.append(spread, (1, rounds)))
+
+
+def regret_curve(
+    world: World,
+    firsts: Sequence[int] | NDArray[np.int64],
+    seconds: Sequence[int] | NDArray[np.int64],
+    kind: str = "dynamic",
+    arm: int | None = None,
+    points: int = 200,
+) -> tuple[NDArray[np.int64], Floats]:
+    """Return log-spaced rounds and the regret summed up to each of them."""
+    each = regret(world, firsts, seconds, kind, arm)
+    at = log_rounds(len(each), points)
+    return at, np.cumsum(each)[at - 1]
