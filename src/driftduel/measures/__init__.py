@@ -1,0 +1,15 @@
+"""Measures: how much a world changes."""
+
+from driftduel.measures.bounds import Bounds, bounds
+from driftduel.measures.five import Measures, Phase, measure
+from driftduel.measures.significant import SignificantScan, significant_switches
+
+__all__ = [
+    "Bounds",
+    "Measures",
+    "Phase",
+    "SignificantScan",
+    "bounds",
+    "measure",
+    "significant_switches",
+]

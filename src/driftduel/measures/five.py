@@ -1,0 +1,145 @@
+"""The paper's five measures of non-stationarity (Section 2.2), in one pass over a world."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftduel.errors import DriftduelError
+from driftduel.measures.bounds import Bounds, bounds
+from driftduel.measures.significant import SignificantScan
+from driftduel.worlds import World
+
+__all__ = ["Measures", "Phase", "measure"]
+
+# A world that changes in every round has as many switches as rounds; they are counted, not kept.
+_MOST_ROUNDS_KEPT = 1_000_000
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of rounds with one Condorcet winner."""
+
+    first: int
+    last: int
+    winner: int | None
+
+
+@dataclass(frozen=True)
+class Measures:
+    """How much a world changes.
+
+    What refers to the Condorcet winner is None when some round has none.
+    """
+
+    arms: int
+    """K."""
+    rounds: int
+    """T."""
+    preference_switches: int
+    """S^P, rounds whose matrix differs from the one before."""
+    preference_switch_rounds: NDArray[np.int64] | None
+    """Those rounds; None when there are more than a million."""
+    condorcet_switches: int | None
+    """S^CW, rounds whose Condorcet winner differs from the one before."""
+    condorcet_switch_rounds: list[int] | None
+    """tau_1, tau_2, ..."""
+    significant_switches: int | None
+    """Significant CW switches."""
+    significant_switch_rounds: list[int] | None
+    """nu_1, nu_2, ..."""
+    total_variation: float
+    """V, the sum over rounds of the largest change of any entry."""
+    condorcet_variation: float | None
+    """The sum over rounds of the largest change in the current winner's row."""
+    condorcet_winners: list[tuple[int, int | None]]
+    """(first round, arm) for every stretch with the same winner."""
+    first_round_without_winner: int | None
+    """The first round without a Condorcet winner, if there is one."""
+
+    @property
+    def phases(self) -> list[Phase]:
+        """The stretches with one Condorcet winner each."""
+        firsts = [first for first, _ in self.condorcet_winners]
+        lasts = [first - 1 for first in firsts[1:]] + [self.rounds]
+        return [
+            Phase(first, last, winner)
+            for (first, winner), last in zip(self.condorcet_winners, lasts, strict=True)
+        ]
+
+    def bounds(self, *, logs: bool = True) -> Bounds:
+        """Return the right-hand sides of the paper's bounds, with constant 1."""
+        if (
+            self.condorcet_switch_rounds is None
+            or self.significant_switch_rounds is None
+            or self.condorcet_variation is None
+        ):
+            raise DriftduelError(
+                f"the bounds need a Condorcet winner in every round; "
+                f"round {self.first_round_without_winner} has none."
+            )
+        return bounds(
+            self.arms,
+            self.rounds,
+            self.condorcet_switch_rounds,
+            self.significant_switch_rounds,
+            self.condorcet_variation,
+            logs=logs,
+        )
+
+
+def measure(world: World, significance: str = "main") -> Measures:
+    """Measure how much a world changes.
+
+    Parameters
+    ----------
+    world
+        The world.
+    significance
+        What makes a window significant: ``main``, a loss of sqrt(K n) as in the paper's main
+        text, or ``appendix``, K sqrt(n) as in the proof of its last corollary.
+
+    Examples
+    --------
+    >>> from driftduel.worlds import make_world
+    >>> found = measure(make_world("alternating:rounds=1000"))
+    >>> found.preference_switches, found.condorcet_switches, found.total_variation
+    (999, 0, 999.0)
+    """
+    from driftduel.measures._kernels import compare_segments
+
+    scan = SignificantScan(world.arms, world.rounds, significance)
+    previous = np.empty((world.arms, world.arms))
+    sums = np.zeros(2)
+    switches, kept = 0, []
+    winners_over_time = world.condorcet_winners()
+    without = next((first for first, winner in winners_over_time if winner is None), None)
+    for chunk in world.chunks():
+        matrices, winners = chunk.row_matrices(), chunk.row_winners()
+        if chunk.starts[0] == 1:
+            previous[:] = matrices[chunk.rows[0]]
+        changed = np.empty(len(chunk.rows), dtype=np.bool_)
+        compare_segments(matrices, chunk.rows, winners, previous, sums, changed)
+        switches += int(changed.sum())
+        if switches <= _MOST_ROUNDS_KEPT:
+            kept.append(chunk.starts[changed])
+        if without is None:
+            losses = matrices[np.arange(len(matrices)), winners] - 0.5
+            scan.feed(chunk.starts, chunk.end, losses[chunk.rows])
+
+    has_winners = without is None
+    tau = [first for first, _ in winners_over_time[1:]]
+    return Measures(
+        arms=world.arms,
+        rounds=world.rounds,
+        preference_switches=switches,
+        preference_switch_rounds=np.concatenate(kept) if switches <= _MOST_ROUNDS_KEPT else None,
+        condorcet_switches=len(tau) if has_winners else None,
+        condorcet_switch_rounds=tau if has_winners else None,
+        significant_switches=len(scan.switches) if has_winners else None,
+        significant_switch_rounds=list(scan.switches) if has_winners else None,
+        total_variation=float(sums[0]),
+        condorcet_variation=float(sums[1]) if has_winners else None,
+        condorcet_winners=winners_over_time,
+        first_round_without_winner=without,
+    )

@@ -1,0 +1,341 @@
+"""Find the significant Condorcet winner switches (paper, section 2, measure 3).
+
+An arm stops being safe once some window of rounds [s1, s2] of the current phase makes it lose
+too much against the winners; a phase is over once no arm is safe. The definition looks at all
+windows; this module looks at a few of them per segment of constant preferences.
+
+Write D(s) for an arm's loss before round s, c for sqrt(K) (or K). A window [s, e] is too much iff
+D(e+1) - D(s) >= c sqrt(e - s), so the best start for the end e minimises D(s) + c sqrt(e - s).
+
+- D is linear in a segment and the root is concave, so in each segment only the first and the
+  last start can be best. In the segment of e itself the first alone will do: the last, e - 1, is
+  enough iff the loss l per round has 2 l >= c, and then (n + 1) l >= c sqrt(n) for all n.
+- For the same reason the excess of a start is convex in e: if the arm does not fail at the first
+  round of a segment but at a later one e, it fails from e to the end of the segment. Looking at
+  both ends of a segment suffices, and only a segment in which the arm fails is bisected.
+- Of two starts the older one overtakes the newer at most once, for c (sqrt(e - i) - sqrt(e - j))
+  falls in e. So the starts worth keeping form a stack: the best one now on top, the times at which
+  each is overtaken by the one below falling towards the top.
+"""
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftduel.errors import DriftduelError
+
+__all__ = ["SCALES", "SignificantScan", "significant_switches"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SCALES = ("main", "appendix")
+"""What a window must reach: sqrt(K (s2 - s1)) in section 2, K sqrt(s2 - s1) in the appendix."""
+
+_BITS = 30  # losses are counted in units of 2^-30
+_NEVER = 1 << 62
+_MOST_ROUNDS, _MOST_ARMS = 1 << 31, 1 << 15  # beyond, sums or squares would leave 64 bits
+_BLOCK = 512  # segments between two looks at the room on the stacks
+
+# Columns of a stack, whose rows are starts of windows: the round s; D(s); the end before which
+# every row from here down is better than the next; the end from which the next row is as good.
+_START, _BEFORE, _SURE, _UNTIL = range(4)
+
+
+class _Phase(NamedTuple):
+    """What decides when the current phase is over; compiled code changes the arrays in place."""
+
+    square: int
+    """c^2, that is K or K^2."""
+    root: float
+    """2^30 c."""
+    last: int
+    """The last round of a window: it lies before a switch, and a switch before T."""
+    safe: NDArray[np.bool_]
+    """(K,) the arms that have not failed yet; the rest is of interest for these only."""
+    loss: Ints
+    """(K,) D(s) for the next round s; its zero may differ from phase to phase."""
+    depth: Ints
+    """(K,) number of starts on each stack."""
+    stacks: Ints
+    """(K, room, 4) starts that may still be the best, the newest last."""
+
+
+class SignificantScan:
+    """Watch a world go by and note its significant switches.
+
+    With nu_0 = 1, nu_{i+1} is the first round before T such that every arm a has rounds
+    nu_i <= s1 < s2 < nu_{i+1} with sum_{t=s1..s2} delta_t(a*_t, a) >= sqrt(K (s2 - s1)).
+
+    Work is proportional to the segments (amortised) and the switches, whatever the rounds. What
+    is kept from one chunk to the next are the starts of windows that may still become the best.
+
+    Parameters
+    ----------
+    arms
+        The number of arms K.
+    rounds
+        The number of rounds T; a switch lies in 3, ..., T - 1.
+    scale
+        "main" for the threshold sqrt(K (s2 - s1)), "appendix" for K sqrt(s2 - s1).
+
+    Notes
+    -----
+    Every loss is rounded once to a multiple of 2^-30, which is finer than the 1e-9 to which
+    preference matrices are checked. From there on the answer is exact, ties included: sums are
+    integers, compared with the root as integers.
+
+    Examples
+    --------
+    >>> scan = SignificantScan(arms=2, rounds=1000)
+    >>> scan.feed(np.array([1, 501]), 1001, np.array([[0.0, 0.5], [0.5, 0.0]]))
+    >>> scan.switches
+    [508]
+    """
+
+    def __init__(self, arms: int, rounds: int, scale: str = "main") -> None:
+        if scale not in SCALES:
+            raise DriftduelError(f"scale={scale} must be one of {', '.join(SCALES)}.")
+        if not 1 <= arms <= _MOST_ARMS:
+            raise DriftduelError(f"arms={arms} must be between 1 and {_MOST_ARMS}.")
+        if not 1 <= rounds <= _MOST_ROUNDS:
+            raise DriftduelError(f"rounds={rounds} must be between 1 and {_MOST_ROUNDS}.")
+        self.arms, self.rounds, self.scale = arms, rounds, scale
+        self._switches: list[int] = []
+        self._next = 1
+        square = arms if scale == "main" else arms * arms
+        self._phase = _Phase(
+            square=square,
+            root=math.ldexp(math.sqrt(square), _BITS),
+            last=rounds - 2,
+            safe=np.ones(arms, dtype=np.bool_),
+            loss=np.zeros(arms, dtype=np.int64),
+            depth=np.zeros(arms, dtype=np.int64),
+            stacks=np.empty((arms, 0, 4), dtype=np.int64),
+        )
+
+    @property
+    def switches(self) -> list[int]:
+        """The rounds nu_1, nu_2, ... found so far."""
+        return self._switches.copy()
+
+    def feed(self, starts: Ints, end: int, losses: Floats) -> None:
+        """Take in the next rounds.
+
+        Parameters
+        ----------
+        starts
+            (S,) first round of each segment, ascending; the first follows the last chunk.
+            A segment may be cut in two by the end of a chunk.
+        end
+            The round after the last segment.
+        losses
+            (S, K) delta_t(a*_t, a) in each segment, between 0 and 1.
+        """
+        edges = np.append(np.asarray(starts, dtype=np.int64), end)
+        self._check_rounds(edges)
+        units = self._in_units(losses, len(edges) - 1)
+        for low in range(0, len(units), _BLOCK):
+            block = units[low : low + _BLOCK]
+            self._reserve(2 * len(block))
+            self._walk(edges[low : low + len(block) + 1], block)
+        self._next = int(end)
+
+    def _check_rounds(self, edges: Ints) -> None:
+        if edges[0] != self._next:
+            raise DriftduelError(f"the chunk must begin in round {self._next}, not {edges[0]}.")
+        if len(edges) < 2 or not (np.diff(edges) > 0).all():
+            raise DriftduelError("a chunk needs segments whose first rounds, and its end, ascend.")
+        if edges[-1] > self.rounds + 1:
+            raise DriftduelError(f"the chunk ends in round {edges[-1] - 1}, after {self.rounds}.")
+
+    def _in_units(self, losses: Floats, segments: int) -> Ints:
+        units = np.rint(np.ldexp(np.asarray(losses, dtype=np.float64), _BITS))
+        if units.shape != (segments, self.arms):
+            raise DriftduelError(
+                f"the losses have shape {units.shape}; {segments} segments of {self.arms} arms "
+                f"need {(segments, self.arms)}."
+            )
+        if not (units.min() >= 0 and units.max() <= 1 << _BITS):  # false for NaN as well
+            raise DriftduelError("every loss must be a number between 0 and 1.")
+        return units.astype(np.int64, order="C")
+
+    def _reserve(self, more: int) -> None:
+        """Make room for `more` starts on every stack; give back what a long phase has left."""
+        kept = int(self._phase.depth.max())
+        if not kept + more <= self._phase.stacks.shape[1] <= 4 * (kept + more):
+            stacks = np.empty((self.arms, 2 * (kept + more), 4), dtype=np.int64)
+            stacks[:, :kept] = self._phase.stacks[:, :kept]
+            self._phase = self._phase._replace(stacks=stacks)
+
+    def _walk(self, edges: Ints, units: Ints) -> None:
+        scan = _compiled()
+        switch = scan(self._phase, edges, units, edges[0])
+        while switch:
+            self._switches.append(int(switch))
+            switch = scan(self._phase, edges, units, switch)
+
+
+def significant_switches(
+    starts: Ints, rounds: int, losses: Floats, scale: str = "main"
+) -> list[int]:
+    """Return the significant switches nu_1, nu_2, ... of a world given as a whole.
+
+    Parameters
+    ----------
+    starts
+        (S,) first round of each segment, ascending from 1.
+    rounds
+        The number of rounds T.
+    losses
+        (S, K) delta_t(a*_t, a) in each segment.
+    scale
+        "main" or "appendix", see `SignificantScan`.
+
+    Examples
+    --------
+    >>> significant_switches(np.array([1, 501]), 1000, np.array([[0.0, 0.5], [0.5, 0.0]]))
+    [508]
+    """
+    losses = np.asarray(losses, dtype=np.float64)
+    if losses.ndim != 2:
+        raise DriftduelError(f"the losses need 2 dimensions (segments, arms), not {losses.ndim}.")
+    scan = SignificantScan(losses.shape[1], rounds, scale)
+    scan.feed(starts, rounds + 1, losses)
+    return scan.switches
+
+
+def _reaches(total: int, square: int) -> bool:
+    """Tell whether total >= 2^30 sqrt(square), exactly, within 64 bits.
+
+    Floats would not do: the rounded root can equal an integer that the root itself exceeds.
+    """
+    # With total = w 2^30 + p: total^2 - square 2^60 = (w^2 - square) 2^60 + w p 2^31 + p^2.
+    w, p = total >> 30, total & ((1 << 30) - 1)
+    short = square - w * w - ((w * p) >> 29)
+    rest = (((w * p) & ((1 << 29) - 1)) << 31) + p * p  # below 2^61
+    return short <= 0 or (short == 1 and rest >= 1 << 60)
+
+
+def _overtaking(i: int, j: int, gained: int, root: float, last: int) -> tuple[int, int]:
+    """Bracket the end from which start `i` is at least as good as the newer start `j`.
+
+    It surely is not for ends below the first result, and surely is from the second on; they
+    differ only if rounding leaves a doubt. `gained` is D(j) - D(i), `root` is 2^30 c.
+    """
+    if gained == 0:
+        return _NEVER, _NEVER
+    # i is as good iff h := gained / root >= sqrt(e - i) - sqrt(e - j), that is iff
+    # sqrt(e - j) >= (d / h - h) / 2. A few roundings of 2^-53 each are well within 1e-14.
+    h = gained / root
+    d_h = (j - i) / h
+    middle, doubt = (d_h - h) / 2, 1e-14 * (d_h + h)
+    low, high = max(middle - doubt, 0.0), max(middle + doubt, 0.0)
+    if j + low * low > last:
+        return _NEVER, _NEVER
+    return j + math.ceil(low * low), j + math.ceil(high * high)
+
+
+def _push(phase: _Phase, a: int, s: int, before: int) -> None:
+    """Put start `s` on the stack of arm `a`, for ends after `s`; `before` is D(s)."""
+    stack, depth = phase.stacks[a], phase.depth[a]
+    sure, until = _NEVER, _NEVER
+    while depth > 0:
+        top = stack[depth - 1]
+        gained = before - top[_BEFORE]
+        sure, until = _overtaking(top[_START], s, gained, phase.root, phase.last)
+        if top[_UNTIL] > sure:
+            sure = min(sure, top[_SURE])
+            break
+        depth -= 1  # the one below gets as good as the top before the top gets as good as s
+    if until > s + 1:  # else s is no better even for s + 1, its first end
+        stack[depth, _START], stack[depth, _BEFORE] = s, before
+        stack[depth, _SURE], stack[depth, _UNTIL] = sure, until
+        depth += 1
+    phase.depth[a] = depth
+
+
+def _overtaken(phase: _Phase, a: int, e: int) -> int:
+    """Return the depth of the stack without the top starts that are of no use from `e` on."""
+    depth: int = phase.depth[a]
+    while depth > 0 and e >= phase.stacks[a, depth - 1, _UNTIL]:
+        depth -= 1
+    return depth
+
+
+def _fails(phase: _Phase, a: int, e: int, after: int) -> bool:
+    """Tell whether arm `a` loses too much in a window that ends in `e`; `after` is D(e + 1)."""
+    stack, depth = phase.stacks[a], _overtaken(phase, a, e)
+    # Before _SURE each start is better than the one below, so the top speaks for all.
+    bottom = depth - 1 if depth > 0 and e < stack[depth - 1, _SURE] else 0
+    for k in range(bottom, depth):
+        if _reaches(after - stack[k, _BEFORE], phase.square * (e - stack[k, _START])):
+            return True
+    return False
+
+
+def _first_failure(phase: _Phase, a: int, x: int, y: int, unit: int) -> int:
+    """Return the first end in x, ..., y at which arm `a`, losing `unit` a round, fails, or 0."""
+    before = phase.loss[a]
+    if _fails(phase, a, x, before + unit):
+        return x
+    phase.depth[a] = _overtaken(phase, a, x)
+    _push(phase, a, x, before)
+    if y > x:
+        if _fails(phase, a, y, before + (y - x + 1) * unit):
+            # Bisection goes back in time, so nothing may be popped for y before it.
+            low, high = x, y
+            while high - low > 1:
+                e = (low + high) // 2
+                if _fails(phase, a, e, before + (e - x + 1) * unit):
+                    high = e
+                else:
+                    low = e
+            return high
+        phase.depth[a] = _overtaken(phase, a, y)
+        _push(phase, a, y, before + (y - x) * unit)
+    phase.loss[a] += (y - x + 1) * unit
+    return 0
+
+
+def _scan(phase: _Phase, edges: Ints, units: Ints, first: int) -> int:
+    """Go on from round `first` to the next switch; return it, or 0 if there is none."""
+    for r in range(np.searchsorted(edges, first, side="right") - 1, len(units)):
+        x, y = max(first, edges[r]), min(edges[r + 1] - 1, phase.last)
+        if x > y:
+            break
+        latest, safe_arms = 0, 0
+        for a in range(len(phase.safe)):
+            if phase.safe[a]:
+                failure = _first_failure(phase, a, x, y, units[r, a])
+                latest = max(latest, failure)
+                if failure == 0:
+                    safe_arms += 1
+                else:
+                    phase.safe[a] = False
+                    phase.depth[a] = 0
+        if safe_arms == 0:
+            phase.safe[:] = True
+            return latest + 1
+    return 0
+
+
+_KERNELS = (_reaches, _overtaking, _push, _overtaken, _fails, _first_failure, _scan)
+
+
+@cache
+def _compiled() -> Callable[..., int]:
+    """Compile the kernels when first needed: importing this module leaves the compiler alone.
+
+    Kernels find each other by their global names, so these come to mean the compiled ones.
+    """
+    from driftduel._compile import kernel
+
+    kernels = {function.__name__: kernel(function) for function in _KERNELS}
+    globals().update(kernels)
+    scan: Callable[..., int] = kernels["_scan"]
+    return scan
