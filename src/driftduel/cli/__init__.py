@@ -1,0 +1,63 @@
+"""The command line: parse, call, print. Everything it does, the Python interface does too."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+from driftduel import __version__
+from driftduel.errors import DriftduelError
+
+__all__ = ["main", "parser"]
+
+# Each command is a module with `configure(parser)` and `run(arguments)`. Those modules import
+# nothing heavy at the top, so `--help` answers at once.
+COMMANDS = {
+    "worlds": "list the worlds and their parameters",
+    "measure": "tell how much a world changes",
+    "demo": "show a changing world: winners, measures, a figure",
+}
+
+_BAD_INPUT = 2
+_INTERRUPTED = 130
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(_BAD_INPUT, f"driftduel: {message}; see '{self.prog} --help'.\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of all commands."""
+    top = _Parser(prog="driftduel", description="Dueling bandits on preferences that change.")
+    top.add_argument("--version", action="version", version=f"driftduel {__version__}")
+    commands = top.add_subparsers(metavar="COMMAND", required=True)
+    for name, summary in COMMANDS.items():
+        module = import_module(f"driftduel.cli.{name}")
+        command = commands.add_parser(name, help=summary, description=module.__doc__)
+        module.configure(command)
+        command.set_defaults(run=module.run)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0, or 2 for a user's mistake."""
+    arguments = parser().parse_args(argv)
+    try:
+        arguments.run(arguments)
+        sys.stdout.flush()
+    except DriftduelError as error:
+        print(f"driftduel: {error}", file=sys.stderr)
+        return _BAD_INPUT
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        where = f"{error.filename!r}: " if error.filename else ""
+        print(f"driftduel: {where}{error.strerror or error}.", file=sys.stderr)
+        return _BAD_INPUT
+    except KeyboardInterrupt:
+        print("\ndriftduel: stopped.", file=sys.stderr)
+        return _INTERRUPTED
+    return 0

@@ -1,0 +1,136 @@
+"""Tell how much a world changes: the paper's five measures, the switches, the winners."""
+
+import argparse
+import dataclasses
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from driftduel.measures import Measures
+
+__all__ = ["as_json", "configure", "print_measures", "run"]
+
+_SHOWN = 8
+_STRIP = 64
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "--world", required=True, metavar="SPEC", help="the world; 'driftduel worlds' lists them"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="seed, unless the spec gives one")
+    parser.add_argument(
+        "--significance",
+        choices=("main", "appendix"),
+        default="main",
+        help="significant at sqrt(K n), the paper's main text (default), or at K sqrt(n)",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--plot", metavar="FILE", help="draw the world (PNG, SVG or PDF)")
+    parser.add_argument("--save", metavar="FILE", help="write the world as an NPZ file")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Build the world, measure it, print, draw and save what was asked for."""
+    from driftduel.measures import measure
+    from driftduel.worlds import make_world, save_world
+
+    world = make_world(arguments.world, arguments.seed)
+    found = measure(world, arguments.significance)
+    if arguments.plot:
+        from driftduel.figures import plot_world
+
+        plot_world(world, found, arguments.plot, title=arguments.world)
+    if arguments.save:
+        save_world(world, arguments.save)
+    if arguments.json:
+        print(json.dumps({"world": arguments.world, **as_json(found)}, indent=2))
+    else:
+        print_measures(arguments.world, found)
+
+
+def as_json(found: "Measures") -> dict[str, Any]:
+    """Turn measures into what JSON can hold; arms and rounds stay numbers."""
+    record = dataclasses.asdict(found)
+    rounds = record.pop("preference_switch_rounds")
+    record["preference_switch_rounds"] = None if rounds is None else rounds.tolist()
+    if found.first_round_without_winner is None:
+        record["bounds"] = dataclasses.asdict(found.bounds(logs=False))
+    return record
+
+
+def print_measures(title: str, found: "Measures") -> None:
+    """Print measures for a person."""
+    from driftduel.cli.text import table
+
+    print(f"{title}\n")
+    preference_rounds = found.preference_switch_rounds
+    rows = [
+        ("arms K", f"{found.arms}", ""),
+        ("rounds T", f"{found.rounds:,}", ""),
+        (
+            "preference switches S^P",
+            f"{found.preference_switches:,}",
+            "" if preference_rounds is None else _rounds(preference_rounds.tolist()),
+        ),
+        (
+            "Condorcet winner switches S^CW",
+            _number(found.condorcet_switches),
+            _rounds(found.condorcet_switch_rounds),
+        ),
+        (
+            "significant CW switches",
+            _number(found.significant_switches),
+            _rounds(found.significant_switch_rounds),
+        ),
+        ("total variation V", f"{found.total_variation:,.4g}", ""),
+        ("CW variation", _number(found.condorcet_variation), ""),
+    ]
+    print(table(rows, right="1"))
+    if found.first_round_without_winner is not None:
+        print(
+            f"\nRound {found.first_round_without_winner:,} has no Condorcet winner (-), so what "
+            f"refers to one is undefined."
+        )
+    print(f"\nwinner over time   1 {_strip(found)} {found.rounds:,}")
+    phases = found.phases
+    for phase in phases[:_SHOWN]:
+        name = "nobody" if phase.winner is None else f"arm {phase.winner}"
+        print(f"  {phase.first:>13,} - {phase.last:<13,} {name}")
+    if len(phases) > _SHOWN:
+        print(f"  ... and {len(phases) - _SHOWN:,} more")
+    if found.first_round_without_winner is None:
+        plain, logs = found.bounds(logs=False), found.bounds(logs=True)
+        print("\nthe paper's bounds with constant 1       without logs         with logs")
+        for field in dataclasses.fields(plain):
+            value, with_logs = getattr(plain, field.name), getattr(logs, field.name)
+            print(f"  {field.name.replace('_', ' '):<34}{value:>17,.0f}{with_logs:>18,.0f}")
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
+def _rounds(rounds: list[int] | None) -> str:
+    if not rounds:
+        return ""
+    text = "rounds " if len(rounds) > 1 else "round "
+    text += ", ".join(f"{t:,}" for t in rounds[:_SHOWN])
+    return text + (", ..." if len(rounds) > _SHOWN else "")
+
+
+def _strip(found: "Measures") -> str:
+    """Draw who wins when, one character for each 1/64 of the rounds."""
+    names = "0123456789abcdefghijklmnopqrstuvwxyz"
+    phases = iter(found.phases)
+    phase = next(phases)
+    strip = ""
+    for place in range(_STRIP):
+        t = 1 + (2 * place + 1) * found.rounds // (2 * _STRIP)
+        while phase.last < min(t, found.rounds):
+            phase = next(phases)
+        strip += "-" if phase.winner is None else names[phase.winner % len(names)]
+    return strip

@@ -1,0 +1,5 @@
+"""Figures: what people look at. Needs the extra ``plot``."""
+
+from driftduel.figures.world import plot_world
+
+__all__ = ["plot_world"]

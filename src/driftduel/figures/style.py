@@ -1,0 +1,81 @@
+"""One look for all figures: legible at column width, safe for colour-blind readers and in grey."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from driftduel.errors import DriftduelError, MissingExtraError
+
+__all__ = ["ARM_COLOURS", "arm_colour", "figure", "save"]
+
+# Okabe and Ito's palette, extended by darker shades; arms beyond it repeat.
+ARM_COLOURS = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#56B4E9",
+    "#D55E00",
+    "#F0E442",
+    "#5D4A8A",
+    "#8A5A2B",
+    "#4D4D4D",
+)
+_FORMATS = (".png", ".svg", ".pdf")
+_SETTINGS = {
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": False,
+    "figure.dpi": 150,
+    "savefig.bbox": "tight",
+    "svg.hashsalt": "driftduel",  # the same figure gives the same file
+}
+
+
+def arm_colour(arm: int) -> str:
+    """Return the colour of an arm, the same in every figure."""
+    return ARM_COLOURS[arm % len(ARM_COLOURS)]
+
+
+@contextmanager
+def figure(rows: int, heights: list[float], width: float = 7.0) -> Iterator[tuple[Any, list[Any]]]:
+    """Open a figure with panels of the given heights (inches) under one time axis."""
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot", "drawing a figure") from None
+    with mpl.rc_context(_SETTINGS):
+        canvas = Figure(figsize=(width, sum(heights) + 0.6), layout="constrained")
+        panels = canvas.subplots(rows, 1, sharex=True, height_ratios=heights, squeeze=False)
+        yield canvas, [panel for (panel,) in panels]
+
+
+def save(canvas: Any, path: str | Path) -> None:
+    """Write a figure; the file appears whole or not at all."""
+    path = Path(path)
+    if path.suffix.lower() not in _FORMATS:
+        raise DriftduelError(
+            f"a figure is written as {', '.join(_FORMATS)}; {path.name!r} ends otherwise."
+        )
+    metadata = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=path.suffix)
+    except OSError as error:
+        raise DriftduelError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            canvas.savefig(
+                file, format=path.suffix[1:].lower(), metadata=metadata[path.suffix.lower()]
+            )
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    finally:
+        Path(temporary).unlink(missing_ok=True)

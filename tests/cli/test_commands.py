@@ -1,0 +1,169 @@
+"""The command line, as a user meets it."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from driftduel.cli import COMMANDS, main
+from driftduel.worlds import WORLDS, load_world
+
+
+def run(capsys, *arguments):
+    code = main(arguments)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_worlds_lists_every_world_and_key(capsys):
+    code, out, _ = run(capsys, "worlds")
+    assert code == 0
+    for entry in WORLDS:
+        assert entry.name in out
+    code, out, _ = run(capsys, "worlds", "--json")
+    listed = json.loads(out)
+    assert list(listed) == [entry.name for entry in WORLDS]
+    for entry in WORLDS:
+        names = [parameter["name"] for parameter in listed[entry.name]["parameters"]]
+        assert names == [parameter.name for parameter in entry.parameters]
+
+
+def test_measure_json_has_everything(capsys):
+    spec = "geometric-btl:arms=10,rounds=50000,phases=4,change=winner"
+    code, out, _ = run(capsys, "measure", "--world", spec, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["arms"] == 10
+    assert found["rounds"] == 50000
+    assert found["preference_switches"] == found["condorcet_switches"] == 3
+    assert found["significant_switches"] == 3
+    assert found["total_variation"] >= found["condorcet_variation"] > 0
+    assert [first for first, _ in found["condorcet_winners"]] == [1, 12501, 25001, 37501]
+    assert found["bounds"]["switches"] == pytest.approx(10 * (4 * 50000) ** 0.5)
+
+
+def test_measure_for_people(capsys):
+    code, out, _ = run(capsys, "measure", "--world", "alternating:rounds=1000")
+    assert code == 0
+    assert "S^P" in out
+    assert "999" in out
+    assert "arm 0" in out
+    code, out, _ = run(capsys, "measure", "--world", "cycle:rounds=100")
+    assert code == 0
+    assert "Round 1 has no Condorcet winner" in out
+
+
+def test_measure_saves_the_world(capsys, tmp_path):
+    target = tmp_path / "w.npz"
+    code, _, _ = run(capsys, "measure", "--world", "two-arm:rounds=9", "--save", str(target))
+    assert code == 0
+    assert load_world(str(target)).condorcet_winners() == [(1, 0), (5, 1)]
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_measure_draws(capsys, tmp_path, ending):
+    pytest.importorskip("matplotlib")
+    for spec in ("seasonal:arms=4,rounds=300", "cycle:rounds=5"):
+        target = tmp_path / f"w.{ending}"
+        code, _, err = run(capsys, "measure", "--world", spec, "--plot", str(target))
+        assert (code, err) == (0, "")
+        assert target.stat().st_size > 5000
+        assert [path.name for path in tmp_path.iterdir()] == [target.name]
+
+
+def test_demo_shows_a_world(capsys, tmp_path):
+    pytest.importorskip("matplotlib")
+    code, out, _ = run(capsys, "demo", "--out", str(tmp_path / "demo"))
+    assert code == 0
+    assert "winner over time" in out
+    assert (tmp_path / "demo" / "world.png").stat().st_size > 10_000
+
+
+def bad_files(folder):
+    np.savez(folder / "sum.npz", matrices=[[[0.5, 0.7], [0.7, 0.5]]], starts=[1], rounds=9)
+    np.savez(folder / "nan.npz", matrices=[[[0.5, np.nan], [0.5, 0.5]]], starts=[1], rounds=9)
+    np.savez(folder / "one.npz", matrices=[[[0.5]]], starts=[1], rounds=9)
+    two = np.full((2, 2, 2), 0.5)
+    np.savez(folder / "order.npz", matrices=two, starts=[1, 1], rounds=9)
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("geometric-btl:arms=1", "arms=1"),
+        ("geometric-btl:rounds=0", "rounds=0"),
+        ("geometric-btl:rounds=x", "rounds=x"),
+        ("geometric-blt", "did you mean geometric-btl"),
+        ("file:path={0}/sum.npz", "P[0,1]"),
+        ("file:path={0}/nan.npz", "nan"),
+        ("file:path={0}/one.npz", "1"),
+        ("file:path={0}/order.npz", "not after phase 1"),
+        ("file:path={0}/missing.npz", "No such file"),
+        ("file:path={0}", "directory"),
+        ("", "is not a spec"),
+    ],
+)
+def test_bad_worlds_get_one_sentence_and_exit_code_2(capsys, tmp_path, spec, said):
+    bad_files(tmp_path)
+    code, out, err = run(capsys, "measure", "--world", spec.format(tmp_path))
+    assert code == 2
+    assert out == ""
+    assert said in err
+    assert err.startswith("driftduel: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["measure"],
+        ["measure", "--world", "two-arm", "--significance", "x"],
+        ["nothing"],
+        [],
+        ["worlds", "nothing"],
+        ["measure", "--world", "two-arm", "--seed", "x"],
+    ],
+)
+def test_bad_arguments_get_one_line_and_exit_code_2(capsys, arguments):
+    try:
+        code = main(arguments)
+    except SystemExit as stop:
+        code = stop.code
+    err = capsys.readouterr().err
+    assert code == 2
+    assert err.startswith("driftduel: ")
+    assert err.count("\n") == 1
+
+
+def test_an_unwritable_figure_is_one_sentence(capsys, tmp_path):
+    pytest.importorskip("matplotlib")
+    for target in (tmp_path / "no" / "w.png", tmp_path / "w.xyz"):
+        code, _, err = run(capsys, "measure", "--world", "two-arm", "--plot", str(target))
+        assert code == 2
+        assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_extra_says_which_one(capsys, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    target = tmp_path / "w.png"
+    code, _, err = run(capsys, "measure", "--world", "two-arm", "--plot", str(target))
+    assert code == 2
+    assert "driftduel[plot]" in err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(capsys, command):
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    assert "usage" in capsys.readouterr().out
+
+
+def test_a_closed_pipe_is_no_error():
+    command = f"{sys.executable} -m driftduel.cli worlds | head -1"
+    out = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert out.returncode == 0
+    assert out.stderr == ""

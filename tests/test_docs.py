@@ -1,0 +1,61 @@
+"""The documentation runs, and mentions what exists."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import driftduel
+from driftduel.cli import COMMANDS
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(driftduel.__path__, "driftduel.")
+    if not module.name.endswith("__main__")
+)
+
+
+def test_the_readmes_python_runs():
+    (snippet,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert len(snippet.strip().splitlines()) <= 11
+    out = subprocess.run(
+        [sys.executable, "-c", snippet], capture_output=True, text=True, check=True
+    )
+    assert "3 switches of the winner" in out.stdout
+
+
+def test_the_readme_names_the_two_commands():
+    assert "make demo" in README
+    assert "make test" in README
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "demo"])
+def test_the_readme_names_every_command(command):
+    assert f"driftduel {command}" in README
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings(name):
+    module = importlib.import_module(name)
+    failed, _ = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert failed == 0
+
+
+def test_the_architecture_page_names_every_room():
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    rooms = {name.split(".")[1] for name in MODULES}
+    assert [room for room in rooms if f"`{room}`" not in page] == []
+
+
+def test_every_link_to_a_file_leads_somewhere():
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
