@@ -31,6 +31,23 @@ def test_the_readmes_python_runs():
     assert "3 switches of the winner" in out.stdout
 
 
+def test_the_guide_to_policies_runs(capsys):
+    guide = (ROOT / "docs" / "policies.md").read_text("utf-8")
+    names: dict = {"__name__": "guide"}
+    try:
+        for snippet in re.findall(r"```python\n(.*?)```", guide, re.DOTALL):
+            exec(compile(snippet, "guide", "exec"), names)
+    finally:
+        from driftduel.policies import POLICIES
+
+        POLICIES._entries.pop("challenge", None)
+    assert "the same duels: True" in capsys.readouterr().out
+    assert names["slow"].regret["weak"][-1] == names["fast"].regret["weak"][-1]
+    assert names["again"].finished
+    state = names["fast"].policy.get_state()
+    assert state["numbers"][3] == 5
+
+
 def test_the_readme_names_the_two_commands():
     assert "make demo" in README
     assert "make test" in README

@@ -8,7 +8,6 @@ sources behind it, and writing takes a lock.
 Importing this module imports the compiler; nothing that only lists or prints may do so.
 """
 
-import fcntl
 import hashlib
 import inspect
 import os
@@ -18,8 +17,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+try:
+    import fcntl
+except ImportError:  # Windows: one process at a time must fill a cold cache
+    fcntl = None  # type: ignore[assignment]
+
 import numba
 from numba.core.caching import FunctionCache
+
+from driftduel import _notice
 
 __all__ = ["hot", "jit_enabled", "kernel"]
 
@@ -87,9 +93,13 @@ class _SafeCache(FunctionCache):  # type: ignore[misc]
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         if not Path(self._cache_path).is_dir():
+            _notice.compiling()
             return None
         with _locked(Path(self._cache_path) / "driftduel.lock"):
-            return super()._load_overload(sig, target_context)
+            found = super()._load_overload(sig, target_context)
+        if found is None:
+            _notice.compiling()
+        return found
 
 
 def _name(part: Callable[..., Any]) -> str:
@@ -114,5 +124,6 @@ def _package_stamp() -> str:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     with open(path, "ab") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield

@@ -170,8 +170,8 @@ class Registry(Generic[Built]):
             if name in self._entries:
                 raise DriftduelError(f"there is already a {self.kind} named {name!r}.")
             summary = (inspect.getdoc(factory) or "").partition("\n")[0]
-            keys = (key for key in _parameters(factory) if key.name not in self.context)
-            self._entries[name] = Entry(name, factory, tuple(keys), summary)
+            keys = tuple(_parameters(factory, self.context))
+            self._entries[name] = Entry(name, factory, keys, summary)
             return factory
 
         return decorate
@@ -235,10 +235,12 @@ def near(name: str, known: Iterable[str]) -> str:
     return "known: " + ", ".join(known) if known else "it takes no keys"
 
 
-def _parameters(factory: Callable[..., Any]) -> Iterator[Parameter]:
-    annotated: Any = vars(factory)["__init__"] if isinstance(factory, type) else factory
+def _parameters(factory: Any, context: tuple[str, ...]) -> Iterator[Parameter]:
+    annotated = factory.__init__ if isinstance(factory, type) else factory
     hints = get_type_hints(annotated, include_extras=True)
     for name, parameter in inspect.signature(factory).parameters.items():
+        if name in context:
+            continue
         kind: Any = hints[name]
         extras: list[Any] = []
         if get_origin(kind) is Annotated:

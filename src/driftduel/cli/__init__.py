@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from driftduel import __version__
+from driftduel._notice import listen
 from driftduel.errors import DriftduelError
 
 __all__ = ["main", "parser"]
@@ -17,6 +18,8 @@ __all__ = ["main", "parser"]
 COMMANDS = {
     "worlds": "list the worlds and their parameters",
     "measure": "tell how much a world changes",
+    "play": "let a policy play a world",
+    "trace": "write one game down round by round, and draw it",
     "demo": "show a changing world: winners, measures, a figure",
 }
 
@@ -42,9 +45,14 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _say_compiling() -> None:
+    print("driftduel: compiling, which happens once and takes some seconds ...", file=sys.stderr)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, or 2 for a user's mistake."""
     arguments = parser().parse_args(argv)
+    listen(_say_compiling)
     try:
         arguments.run(arguments)
         sys.stdout.flush()

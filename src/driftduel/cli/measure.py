@@ -36,6 +36,10 @@ def run(arguments: argparse.Namespace) -> None:
     from driftduel.measures import measure
     from driftduel.worlds import make_world, save_world
 
+    if arguments.plot:
+        from driftduel.figures.style import check_figure_path
+
+        check_figure_path(arguments.plot)
     world = make_world(arguments.world, arguments.seed)
     found = measure(world, arguments.significance)
     if arguments.plot:

@@ -9,7 +9,7 @@ from typing import Any
 
 from driftduel.errors import DriftduelError, MissingExtraError
 
-__all__ = ["ARM_COLOURS", "arm_colour", "figure", "save"]
+__all__ = ["ARM_COLOURS", "arm_colour", "check_figure_path", "figure", "save"]
 
 # Okabe and Ito's palette, extended by darker shades; arms beyond it repeat.
 ARM_COLOURS = (
@@ -58,13 +58,21 @@ def figure(rows: int, heights: list[float], width: float = 7.0) -> Iterator[tupl
         yield canvas, [panel for (panel,) in panels]
 
 
-def save(canvas: Any, path: str | Path) -> None:
-    """Write a figure; the file appears whole or not at all."""
+def check_figure_path(path: str | Path) -> Path:
+    """Refuse, before long work, a file that could not be written after it."""
     path = Path(path)
     if path.suffix.lower() not in _FORMATS:
         raise DriftduelError(
             f"a figure is written as {', '.join(_FORMATS)}; {path.name!r} ends otherwise."
         )
+    if not path.parent.is_dir():
+        raise DriftduelError(f"cannot write {str(path)!r}: there is no folder {path.parent}.")
+    return path
+
+
+def save(canvas: Any, path: str | Path) -> None:
+    """Write a figure; the file appears whole or not at all."""
+    path = check_figure_path(path)
     metadata = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=path.suffix)

@@ -1,0 +1,171 @@
+"""Measure speed as ratios within one run; machines are shared and noisy, so times are no tests.
+
+`make bench` prints a table and writes bench.json: a list of records with name, arms, rounds,
+ns_per_round, ratio_to_bare and peak_mb. The bare loop draws two arms and an outcome with numpy's
+generator in compiled code and adds the regret, and does nothing else.
+"""
+
+import argparse
+import gc
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from driftduel.cli.text import table
+from driftduel.play import play
+from driftduel.policies import kernel, make_policy, uniform
+from driftduel._random import bits
+from driftduel.worlds import make_world
+
+REPEATS = 5
+SPEC = "anaconda:constant=0.5"
+WORLD = "utilities:arms={arms},rounds={rounds},phases=5"
+
+
+@kernel
+def bare(matrices, starts, end, losses, policy_rng, outcome_rng, sums):
+    """Draw two arms, draw the outcome, add the regret."""
+    arms = matrices.shape[1]
+    for phase in range(len(starts)):
+        last = starts[phase + 1] if phase + 1 < len(starts) else end
+        for _ in range(starts[phase], last):
+            a = int(uniform(policy_rng) * arms)
+            b = int(uniform(policy_rng) * arms)
+            won = uniform(outcome_rng) < matrices[phase, a, b]
+            sums[0] += 0.5 * (losses[phase, a] + losses[phase, b])
+            sums[1] += won
+
+
+def time_bare(arms: int, rounds: int) -> float:
+    """Return nanoseconds a round of the bare loop."""
+    world = make_world(WORLD.format(arms=arms, rounds=rounds), seed=1)
+    winners = [winner for _, winner in world.condorcet_winners()]
+    losses = np.stack([m[w] - 0.5 for m, w in zip(world.matrices, winners, strict=True)])
+    generators = [np.random.default_rng(seed) for seed in (1, 2)]
+    handles = [bits(generator) for generator in generators]
+    sums = np.zeros(2)
+    bare(world.matrices, world.starts, 2, losses, *handles, sums)
+    begun = time.perf_counter()
+    bare(world.matrices, world.starts, rounds + 1, losses, *handles, sums)
+    return (time.perf_counter() - begun) / rounds * 1e9
+
+
+def time_policy(spec: str, arms: int, rounds: int) -> float:
+    """Return nanoseconds a round of a policy, compilation aside, all else included."""
+    world = WORLD.format(arms=arms, rounds=rounds)
+    play(spec, WORLD.format(arms=arms, rounds=100), seed=1)
+    begun = time.perf_counter()
+    play(spec, world, seed=1)
+    return (time.perf_counter() - begun) / rounds * 1e9
+
+
+def time_ask_tell(spec: str, arms: int, rounds: int) -> float:
+    """Return nanoseconds a duel by ask and tell in Python."""
+    policy = make_policy(spec, arms, 1, rounds)
+    won = np.random.default_rng(2).integers(2, size=rounds).tolist()
+    policy.tell(duel := policy.ask(), duel.first)
+    begun = time.perf_counter()
+    for outcome in won:
+        policy.tell_first_won(policy.ask(), outcome)
+    return (time.perf_counter() - begun) / rounds * 1e9
+
+
+PEAK = """
+import resource, sys
+from driftduel.play import play
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+play("{spec}", "{small}", seed=1)
+before = peak()
+play("{spec}", "{world}", seed=1)
+print(peak() - before)
+"""
+
+
+def peak_mb(spec: str, arms: int, rounds: int) -> float:
+    """Return the memory a game takes beyond the interpreter and the compiled code, in MB."""
+    code = PEAK.format(
+        spec=spec,
+        small=WORLD.format(arms=arms, rounds=100),
+        world=WORLD.format(arms=arms, rounds=rounds),
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(out.stdout)
+
+
+def record(name: str, arms: int, rounds: int, measure, *, spec: str | None = SPEC) -> dict:
+    """Measure something and the bare loop in turns, and keep the best of each."""
+    times, bares = [], []
+    for _ in range(REPEATS if rounds < 10**8 else 1):
+        gc.collect()
+        bares.append(time_bare(arms, min(rounds, 2_000_000)))
+        times.append(measure())
+    return {
+        "name": name,
+        "arms": arms,
+        "rounds": rounds,
+        "ns_per_round": round(min(times), 2),
+        "ratio_to_bare": round(min(times) / min(bares), 3),
+        "peak_mb": None if spec is None else round(peak_mb(spec, arms, rounds), 1),
+    }
+
+
+def main() -> None:
+    """Run all benchmarks, print the table, write the file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", default="bench.json")
+    parser.add_argument("--quick", action="store_true", help="shorter games, for trying things")
+    arguments = parser.parse_args()
+    scale = 100 if arguments.quick else 1
+    records = [record("bare", 10, 10**7 // scale, lambda: time_bare(10, 10**7 // scale), spec=None)]
+    for arms, rounds in (
+        *((arms, 10**7 // scale) for arms in (2, 5, 10, 20, 50)),
+        (10, 10**5),
+        (5, 10**8 // scale),
+    ):
+        name = "anaconda"
+        records.append(record(name, arms, rounds, lambda a=arms, r=rounds: time_policy(SPEC, a, r)))
+        print(".", end="", flush=True, file=sys.stderr)
+    for spec in ("anaconda", "anaconda:rule=freedman", "anaconda:constant=0.5,estimate=symmetric"):
+        rounds = 10**7 // scale
+        measured = record(
+            spec, 10, rounds, lambda s=spec, r=rounds: time_policy(s, 10, r), spec=spec
+        )
+        records.append(measured)
+    rounds = 20_000
+    ask_tell = record(
+        "ask and tell", 10, rounds, lambda: time_ask_tell(SPEC, 10, rounds), spec=None
+    )
+    records.append(ask_tell)
+    print(file=sys.stderr)
+    rows = [
+        (
+            r["name"],
+            f"{r['arms']}",
+            f"{r['rounds']:,}",
+            f"{r['ns_per_round']:,.1f}",
+            f"{r['ratio_to_bare']:.2f}",
+            "" if r["peak_mb"] is None else f"{r['peak_mb']:.1f}",
+        )
+        for r in records
+    ]
+    print(table(rows, ("name", "arms", "rounds", "ns/round", "x bare", "peak MB"), right="12345"))
+    by_size = {
+        (r["arms"], r["rounds"]): r["ns_per_round"] for r in records if r["name"] == "anaconda"
+    }
+    if not arguments.quick:
+        growth = by_size[10, 10**7] / by_size[10, 10**5]
+        print(f"\nper-round cost at T=1e7 is {growth:.2f} times that at T=1e5 (K=10)")
+    Path(arguments.out).write_text(json.dumps(records, indent=2) + "\n", "utf-8")
+    print(
+        f"peak of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB"
+    )
+    print(f"written: {arguments.out}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""Numpy's random numbers in compiled code, at the price of a function call.
+
+Handing a `numpy.random.Generator` to a compiled function costs ten microseconds each time: more
+than a duel may take. Its two addresses cost nothing, and give the same numbers.
+"""
+
+import ctypes
+from functools import cache
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from driftduel._compile import hot, jit_enabled
+
+__all__ = ["Bits", "bits", "uniform"]
+
+
+Bits = NDArray[np.int64]
+"""Where a generator's state and its function live; valid as long as the generator is kept."""
+
+
+def bits(rng: np.random.Generator) -> Bits:
+    """Return the addresses of a generator for use in kernels; keep the generator alive."""
+    interface = rng.bit_generator.ctypes
+    function = ctypes.cast(interface.next_double, ctypes.c_void_p).value
+    return np.array([interface.state_address, function], dtype=np.int64)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _next_double(typing_context: Any, function: Any, state: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = ir.PointerType(ir.IntType(8))
+        kind = ir.FunctionType(ir.DoubleType(), [pointer])
+        address = builder.inttoptr(arguments[0], ir.PointerType(kind))
+        return builder.call(address, [builder.inttoptr(arguments[1], pointer)])
+
+    return types.float64(types.int64, types.int64), generate
+
+
+@hot
+def _compiled_uniform(rng: Bits) -> float:
+    return _next_double(rng[1], rng[0])  # type: ignore[no-any-return]
+
+
+@cache
+def _callable(address: int) -> Any:
+    return ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p)(address)
+
+
+def _interpreted_uniform(rng: Bits) -> float:
+    return _callable(int(rng[1]))(int(rng[0]))  # type: ignore[no-any-return]
+
+
+uniform = _compiled_uniform if jit_enabled() else _interpreted_uniform
+"""Draw a number from [0, 1): what ``Generator.random()`` would return next."""

@@ -1,0 +1,86 @@
+"""Let a policy play a world: regret over time, restarts, rounds a second."""
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+
+from driftduel.cli.common import add_game
+
+if TYPE_CHECKING:
+    from driftduel.play import Play
+
+__all__ = ["configure", "run"]
+
+_SHOWN = 12
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_game(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument(
+        "--points", type=int, default=200, metavar="N", help="points of the curve (200)"
+    )
+    parser.add_argument(
+        "--benchmark",
+        choices=("condorcet", "borda", "copeland"),
+        default="condorcet",
+        help="regret against the Condorcet winner (default), Borda or Copeland scores",
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Play and print."""
+    from driftduel.cli.progress import Progress
+    from driftduel.play import play
+
+    progress = Progress("play")
+    try:
+        game = play(
+            arguments.policy,
+            arguments.world,
+            arguments.seed,
+            points=arguments.points,
+            benchmark=arguments.benchmark,
+            progress=progress,
+        )
+    finally:
+        progress.close()
+    if arguments.json:
+        print(json.dumps(_as_json(arguments, game), indent=2))
+    else:
+        _print(arguments, game)
+
+
+def _as_json(arguments: argparse.Namespace, game: "Play") -> dict[str, Any]:
+    return {
+        "policy": arguments.policy,
+        "world": arguments.world,
+        "seed": game.seed,
+        "told": list(game.policy.told),
+        "rounds": game.rounds,
+        "finished": game.finished,
+        "restarts": game.restarts,
+        "rounds_per_second": game.rounds_per_second,
+        "at": game.at.tolist(),
+        "regret": {kind: curve.tolist() for kind, curve in game.regret.items()},
+    }
+
+
+def _print(arguments: argparse.Namespace, game: "Play") -> None:
+    from driftduel.cli.text import table
+
+    told = ", ".join(game.policy.told) or "nothing"
+    print(f"{arguments.policy}  on  {arguments.world}  (told: {told})\n")
+    step = max(1, len(game.at) // _SHOWN)
+    chosen = sorted({*range(len(game.at) - 1, -1, -step)})
+    rows = [
+        (f"{game.at[i]:,}", *(f"{curve[i]:,.1f}" for curve in game.regret.values())) for i in chosen
+    ]
+    print(table(rows, ("round", *game.regret), right="01234"))
+    if not game.finished:
+        print(f"\nstopped after {game.rounds:,} of {game.world.rounds:,} rounds")
+    shown = ", ".join(f"{t:,}" for t in game.restarts[:_SHOWN])
+    more = ", ..." if len(game.restarts) > _SHOWN else ""
+    print(f"\nrestarts: {len(game.restarts)}" + (f" (after rounds {shown}{more})" if shown else ""))
+    print(f"speed:    {game.rounds_per_second:,.0f} rounds a second")

@@ -1,0 +1,42 @@
+"""Write one game down round by round, and draw it."""
+
+import argparse
+
+from driftduel.cli.common import add_game
+
+__all__ = ["configure", "run"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_game(parser)
+    parser.add_argument("--out", metavar="FILE", help="the rounds, as .csv or .parquet")
+    parser.add_argument("--plot", metavar="FILE", help="the picture (PNG, SVG or PDF)")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Play, write, draw."""
+    from driftduel.cli.progress import Progress
+    from driftduel.errors import DriftduelError
+    from driftduel.figures.style import check_figure_path
+    from driftduel.play import check_trace_path, trace, write_trace
+
+    if not arguments.out and not arguments.plot:
+        raise DriftduelError("say where the trace goes: --out FILE, --plot FILE, or both.")
+    if arguments.out:
+        check_trace_path(arguments.out)
+    if arguments.plot:
+        check_figure_path(arguments.plot)
+    progress = Progress("trace")
+    try:
+        played = trace(arguments.policy, arguments.world, arguments.seed, progress)
+    finally:
+        progress.close()
+    if arguments.out:
+        write_trace(played, arguments.out)
+        print(f"{arguments.out}: {len(played):,} rounds")
+    if arguments.plot:
+        from driftduel.figures import plot_trace
+
+        plot_trace(played, arguments.plot, title=f"{arguments.policy}   {arguments.world}")
+        print(f"{arguments.plot}: {len(played.policy.restarts)} restarts")

@@ -1,0 +1,240 @@
+"""One game: a policy, a world and a seed."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftduel.errors import DriftduelError
+from driftduel.policies import KernelPolicy, Policy, make_policy
+from driftduel.regret import chunk_losses, log_rounds
+from driftduel.specs import Spec
+from driftduel.worlds import Chunk, World, make_world
+
+__all__ = ["Play", "play", "streams"]
+
+# Long enough that the calls cost nothing, short enough that Ctrl-C and progress feel immediate.
+_ROUNDS_A_CALL = 1 << 15
+_ROUNDS_A_SLOW_CALL = 1 << 10
+_RESTARTS_A_CALL = 4096
+
+Progress = Callable[[int, int], None]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Play:
+    """What came of one game."""
+
+    policy: Policy
+    """The policy as the game left it."""
+    world: World
+    seed: int
+    at: NDArray[np.int64]
+    """Log-spaced rounds up to the last one played."""
+    regret: dict[str, NDArray[np.float64]]
+    """Regret summed up to each of them, by kind: dynamic, weak, binary-weak, binary-strong."""
+    restarts: list[int]
+    """Rounds after which the policy started anew."""
+    rounds: int
+    """Rounds played: all of the world's, or fewer when the game was stopped."""
+    seconds: float
+    """Wall-clock time, compilation aside."""
+
+    @property
+    def finished(self) -> bool:
+        """Tell whether all rounds were played."""
+        return self.rounds == self.world.rounds
+
+    @property
+    def total(self) -> float:
+        """The dynamic regret of all rounds played."""
+        return float(self.regret["dynamic"][-1]) if self.rounds else 0.0
+
+    @property
+    def rounds_per_second(self) -> float:
+        """How fast it went."""
+        return self.rounds / self.seconds if self.seconds > 0 else 0.0
+
+
+def streams(seed: int) -> tuple[np.random.SeedSequence, ...]:
+    """Split a seed into three independent streams: for the world, the outcomes, the policy."""
+    if seed < 0:
+        raise DriftduelError(f"seed={seed} must be a whole number at least 0.")
+    return tuple(np.random.SeedSequence(seed).spawn(3))
+
+
+def play(
+    policy: str | Spec | Policy,
+    world: str | Spec | World,
+    seed: int = 0,
+    *,
+    points: int = 200,
+    benchmark: str = "condorcet",
+    progress: Progress | None = None,
+) -> Play:
+    """Let a policy play all rounds of a world.
+
+    The seed is split into three streams. A world given as a spec is drawn from the first, unless
+    the spec fixes its own seed; each round's outcome compares one number of the second with
+    P_t(a, b), so different policies face the same luck; a policy given as a spec draws from the
+    third. Whatever the engine, the same seed gives the same game.
+
+    Parameters
+    ----------
+    policy
+        A spec, or a fresh policy. It is told the world's rounds as its horizon if it wants to
+        know and its spec does not say.
+    world
+        A spec or a world.
+    seed
+        Fixes everything.
+    points
+        About how many rounds of the regret curve to keep, evenly on a log scale.
+    benchmark
+        Regret against the ``condorcet`` winner, or ``borda`` or ``copeland`` scores for worlds
+        without one.
+    progress
+        Called now and then with (rounds played, rounds in all).
+
+    Notes
+    -----
+    Ctrl-C ends the game after the current stretch of rounds; what was reached is returned.
+
+    Examples
+    --------
+    >>> game = play("anaconda:constant=0.5", "geometric-btl:arms=3,rounds=2000", seed=1)
+    >>> game.finished, len(game.restarts)
+    (True, 0)
+    """
+    for_world, for_outcomes, for_policy = streams(seed)
+    if not isinstance(world, World):
+        world = make_world(world, int(for_world.generate_state(1)[0]))
+    if not isinstance(policy, Policy):
+        policy = make_policy(policy, world.arms, for_policy, world.rounds)
+    elif policy.arms != world.arms or policy._asked:
+        raise DriftduelError(
+            f"a game needs a fresh policy for {world.arms} arms; this one is for {policy.arms} "
+            f"and has asked {policy._asked} times."
+        )
+    table = _Table(log_rounds(world.rounds, points))
+    outcomes = np.random.default_rng(for_outcomes)
+    stretch = _compiled if isinstance(policy, KernelPolicy) else _interpreted
+    limit = _ROUNDS_A_CALL if isinstance(policy, KernelPolicy) else _ROUNDS_A_SLOW_CALL
+    seconds = 0.0
+    with _interruptible() as interrupted:
+        for chunk in world.chunks(limit=limit):
+            luck = outcomes.random(chunk.end - int(chunk.starts[0]))
+            losses = chunk_losses(chunk, benchmark)
+            seconds += stretch(policy, chunk, luck, losses, table)
+            if progress is not None:
+                progress(policy._asked, world.rounds)
+            if interrupted():
+                break
+    reached = policy._asked
+    at = np.append(table.marks[: table.mark], reached)
+    curves = np.vstack((table.curves[: table.mark], table.sums))
+    if table.mark and at[-2] == reached:
+        at, curves = at[:-1], curves[:-1]
+    from driftduel.play.loop import REGRETS
+
+    return Play(
+        policy=policy,
+        world=world,
+        seed=seed,
+        at=at,
+        regret={kind: curves[:, column] for column, kind in enumerate(REGRETS)},
+        restarts=list(policy.restarts),
+        rounds=reached,
+        seconds=seconds,
+    )
+
+
+class _Table:
+    """The regret so far, and its curve."""
+
+    def __init__(self, marks: NDArray[np.int64]) -> None:
+        self.marks = marks
+        self.mark = 0
+        self.sums = np.zeros(4)
+        self.curves = np.zeros((len(marks), 4))
+
+
+def _compiled(policy: Any, chunk: Chunk, luck: Floats, losses: Floats, table: _Table) -> float:
+    """Play a chunk in compiled code; return the seconds it took."""
+    from driftduel.play.loop import compiled_loop
+
+    loop = compiled_loop(policy.kernels)
+    restarts = np.empty(_RESTARTS_A_CALL, np.int64)
+
+    def call(loop: Any, t: int) -> Any:
+        return loop(
+            chunk, luck, losses, policy.state, policy.bits, policy.scratch, t,
+            table.sums, table.marks, table.mark, table.curves, restarts,
+        )  # fmt: skip
+
+    t = policy._asked + 1
+    if t == 1:  # play no rounds: compiling, or loading what was compiled, is not the policy's time
+        call(loop, chunk.end)
+    begun = time.perf_counter()
+    while t < chunk.end:
+        t, table.mark, seen, full = call(loop, t)
+        policy.restarts.extend(restarts[:seen].tolist())
+        policy.advance_to(t - 1)
+        if full:
+            policy.grow()
+    return time.perf_counter() - begun
+
+
+def _interpreted(
+    policy: Policy, chunk: Chunk, luck: Floats, losses: Floats, table: _Table
+) -> float:
+    """Play a chunk by ask and tell, for policies in plain Python."""
+    from driftduel.worlds._kernels import probability
+
+    begun = time.perf_counter()
+    segment = 0
+    begin = int(chunk.starts[0])
+    for t in range(begin, chunk.end):
+        if segment + 1 < len(chunk.starts) and t == chunk.starts[segment + 1]:
+            segment += 1
+        row = chunk.rows[segment]
+        duel = policy.ask()
+        a, b = duel.first, duel.second
+        if not (0 <= a < policy.arms and 0 <= b < policy.arms):
+            raise DriftduelError(
+                f"policy {policy.name!r} asked for arms {a} and {b} in round {t}; "
+                f"arms are 0 to {policy.arms - 1}."
+            )
+        policy.tell_first_won(duel, int(luck[t - begin] < probability(chunk, row, a, b)))
+        x, y = losses[row, a], losses[row, b]
+        table.sums += (0.5 * (x + y), min(x, y), x > 0 and y > 0, x > 0 or y > 0)
+        if t == table.marks[table.mark]:
+            table.curves[table.mark] = table.sums
+            table.mark += 1
+    return time.perf_counter() - begun
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """Turn Ctrl-C into a question, so that a game ends between two stretches and not inside."""
+    pressed = False
+
+    def press(*_: object) -> None:
+        nonlocal pressed
+        pressed = True
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)

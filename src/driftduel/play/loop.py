@@ -1,0 +1,78 @@
+"""The compiled loop, one for every pair of kernels. Importing this imports the compiler."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from driftduel._compile import kernel
+from driftduel.policies.base import GROW, RESTARTED, Kernels
+from driftduel.worlds import NO_LINK
+from driftduel.worlds._kernels import link_value
+
+__all__ = ["REGRETS", "compiled_loop"]
+
+REGRETS = ("dynamic", "weak", "binary-weak", "binary-strong")
+"""The kinds of regret that a loop adds up, in this order."""
+
+
+@cache
+def compiled_loop(kernels: Kernels) -> Any:
+    """Return the loop that plays a policy made of these kernels.
+
+    It plays the rounds ``first, ..., chunk.end - 1`` of a chunk and returns the next round and
+    how many restarts it saw. It stops early when the policy needs room, or when there is no more
+    room for restarts; the caller sees to that and calls again. Kernels are compiled into the
+    loop, which is why there is one loop for each pair of them.
+    """
+    ask, tell = kernels
+
+    def loop(  # type: ignore[no-untyped-def]
+        chunk, luck, losses, state, rng, notes, first, sums, marks, mark, curves, restarts
+    ):
+        begin = chunk.starts[0]
+        by_utility = chunk.link != NO_LINK
+        segment = np.searchsorted(chunk.starts, first, side="right") - 2
+        next_start = first
+        dynamic, weak, binary_weak, binary_strong = sums[0], sums[1], sums[2], sums[3]
+        seen = 0
+        flags = 0
+        t = first
+        while t < chunk.end:
+            if t == next_start:
+                segment += 1
+                row = chunk.rows[segment]
+                loss = losses[row]
+                if by_utility:
+                    utility = chunk.utilities[row]
+                else:
+                    matrix = chunk.matrices[row]
+                last = segment + 1 == len(chunk.starts)
+                next_start = chunk.end if last else chunk.starts[segment + 1]
+            a, b = ask(state, rng, t, notes)
+            p = link_value(chunk.link, utility[a] - utility[b]) if by_utility else matrix[a, b]
+            won = int(luck[t - begin] < p)
+            flags = tell(state, t, a, b, won, notes)
+            x, y = loss[a], loss[b]
+            # Arithmetic, not branches: who is in a duel cannot be predicted, by design.
+            dynamic += 0.5 * (x + y)
+            weak += min(x, y)
+            binary_weak += int((x > 0.0) & (y > 0.0))
+            binary_strong += int((x > 0.0) | (y > 0.0))
+            if t == marks[mark]:
+                curves[mark, 0] = dynamic
+                curves[mark, 1] = weak
+                curves[mark, 2] = binary_weak
+                curves[mark, 3] = binary_strong
+                mark += 1
+            t += 1
+            if flags != 0:
+                if flags & RESTARTED:
+                    restarts[seen] = t - 1
+                    seen += 1
+                if flags & GROW or seen == len(restarts):
+                    break
+        sums[0], sums[1], sums[2], sums[3] = dynamic, weak, binary_weak, binary_strong
+        return t, mark, seen, flags & GROW
+
+    return kernel(loop, ask, tell)

@@ -1,0 +1,192 @@
+"""ANACONDA, the paper's algorithm."""
+
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from driftduel.errors import DriftduelError
+from driftduel.policies import _anaconda_kernels as engine
+from driftduel.policies.base import Info, KernelPolicy, Kernels
+from driftduel.policies.registry import POLICIES
+from driftduel.specs import Choice, Range, Spec
+
+__all__ = ["Anaconda"]
+
+_FIRST_EPOCH = 1024
+_FIRST_ROOM = 64
+_DRAWS = 64
+
+
+@POLICIES.register("anaconda")
+class Anaconda(KernelPolicy):
+    """Eliminate arms by windows, replay eliminated ones at random, restart when none is left.
+
+    Algorithms 1 and 2 of Kleine Buening and Saha, *ANACONDA: An Improved Dynamic Regret Algorithm
+    for Adaptive Non-Stationary Dueling Bandits*, AISTATS 2023. The defaults are the paper's, word
+    for word; `anaconda_literal` has the same algorithm as slow, obvious code.
+
+    Told: the horizon T. Guarantee: dynamic regret of order K sqrt(S^CW T) up to log^3 T, for an
+    unknown number S^CW of changes of the Condorcet winner, and of order K sqrt(S T) in the
+    significant ones under SST and STI.
+
+    **When it does nothing.** An arm is eliminated when a window's sum is about C log(T) / 0.7
+    standard errors above zero. With C = 1 at T = 50,000 and K = 10 that never happens, and its
+    regret is that of uniform play; the proof's own constants (C of 2 to 9) ask for still more.
+    With C = 0.5 it begins to eliminate around T = 1e6 at K = 5. This is the algorithm, not an
+    error: its theorem is about long horizons.
+
+    **Choices where the paper is silent or inconsistent.** The good and the active set are both
+    tested after a round, with all rounds up to and including it (as printed, the good set lags by
+    a round and a replay can be left without arms). Replay lengths are the powers of two up to
+    2^ceil(log2 T). Any pair counts, that of an arm with itself too.
+
+    **Late answers** are learned in the order of asking. A forgotten duel counts as a round in
+    which the pair did not win, which can only delay an elimination. After the horizon it goes on
+    as in its last round.
+
+    Parameters
+    ----------
+    arms, rng
+        The number of arms K, and its randomness.
+    horizon
+        The number of rounds T; None: epochs of 1024, 2048, 4096, ... rounds, each with its own
+        horizon. Doubling costs a factor of at most 3.42 in the bound and log2 T restarts (not
+        counted as such).
+    constant
+        C of the elimination rule. The guarantee needs it large enough; smaller values eliminate
+        sooner and, below about 0.3, wrongly.
+    rule
+        ``paper``: C log(T) K sqrt(max(n, K^2)). ``freedman``: the paper's concentration lemma
+        with its own constants and the sum V of |A_t|^2 that the window really had,
+        (e-1) (sqrt(V L) + K^2 L) with L = 4 log T + 2 log K, and no C. It keeps the guarantee (V
+        is at most K^2 n; as V is random, a full proof unites over its powers of two, a factor of
+        sqrt 2 and a log log more) and asks for more than C = 1 does.
+    estimate
+        ``paper``: a duel informs the ordered pair it drew. ``symmetric``: it informs both orders
+        with half the weight; unbiased all the same, with half the variance, so every bound of
+        the proof still holds.
+    replay_rate
+        Replays start with this multiple of the paper's probability; 1 is the paper. Any other
+        constant changes the guarantee by a constant factor only.
+
+    Examples
+    --------
+    >>> policy = Anaconda(3, np.random.default_rng(0), horizon=1000)
+    >>> duel = policy.ask()
+    >>> policy.tell(duel, winner=duel.first)
+    >>> policy.info().good
+    (0, 1, 2)
+    """
+
+    name: ClassVar[str] = "anaconda"
+    in_order: ClassVar[bool] = True
+    told: ClassVar[tuple[str, ...]] = ("horizon",)
+    kernels: ClassVar[Kernels] = Kernels(engine.ask, engine.tell)
+    notes: ClassVar[int] = 1
+    state: engine.State
+
+    def __init__(
+        self,
+        arms: int,
+        rng: np.random.Generator,
+        horizon: Annotated[int | None, Range(2), "rounds T; none: doubling"] = None,
+        constant: Annotated[float, Range(0, open=True), "C of the elimination rule"] = 1.0,
+        rule: Annotated[str, Choice(("paper", "freedman")), "elimination rule"] = "paper",
+        estimate: Annotated[
+            str, Choice(("paper", "symmetric")), "whom a duel informs: its order, or both"
+        ] = "paper",
+        replay_rate: Annotated[float, Range(0, open=True), "replays; 1 is the paper"] = 1.0,
+    ) -> None:
+        super().__init__(arms, rng)
+        given = {
+            "horizon": horizon,
+            "constant": constant,
+            "rule": rule,
+            "estimate": estimate,
+            "replay_rate": replay_rate,
+        }
+        self.parameters = dict(POLICIES.resolve(Spec(self.name, given)).values)
+        self.state = _fresh_state(arms)
+        ints, floats = self.state.ints, self.state.floats
+        ints[engine.DOUBLING] = horizon is None
+        ints[engine.RULE] = engine.FREEDMAN if rule == "freedman" else engine.PAPER
+        ints[engine.SYMMETRIC] = estimate == "symmetric"
+        ints[engine.DRAWN] = _DRAWS
+        ints[engine.LEARN_FROM] = engine.NEVER  # so that round 1 begins the first episode
+        floats[engine.CONSTANT], floats[engine.RATE] = constant, replay_rate
+        engine.set_horizon(self.state, 1, horizon or _FIRST_EPOCH)
+
+    def info(self) -> Info:
+        """Tell the active and the good set, the episode and the running replays."""
+        ints, last = self.state.ints, self.state.last
+        if self._asked == 0:
+            everyone = tuple(range(self.arms))
+            return Info(0, [], everyone, everyone, 1, ())
+        depth = int(ints[engine.DEPTH])
+        return Info(
+            rounds=self._asked,
+            restarts=list(self.restarts),
+            active=tuple(self.state.active[: ints[engine.ACTIVE]].tolist()),
+            good=tuple(np.flatnonzero(last < ints[engine.EPISODE]).tolist()),
+            episode_start=int(ints[engine.EPISODE]),
+            replays=tuple((start, end) for start, end in self.state.replays[:depth].tolist()),
+        )
+
+    def grow(self) -> None:
+        """Give every stack that is more than half full twice its size, and drop dead starts."""
+        old, pairs = self.state, self.state.pairs.copy()
+        live = pairs[:, engine.SIZE] - pairs[:, engine.LOW]
+        room = pairs[:, engine.ROOM]
+        room = np.where(2 * (live + engine.LIST) > room, 2 * room, room)
+        base = np.cumsum(room) - room
+        stacks = np.zeros((int(room.sum()), engine.ENTRY), np.int64)
+        for p in np.flatnonzero(live):
+            first = old.pairs[p, engine.BASE] + old.pairs[p, engine.LOW]
+            stacks[base[p] : base[p] + live[p]] = old.stacks[first : first + live[p]]
+        pairs[:, engine.BASE], pairs[:, engine.ROOM] = base, room
+        pairs[:, engine.LOW], pairs[:, engine.SIZE] = 0, live
+        self.state = old._replace(pairs=pairs, stacks=stacks)
+
+    def check_state(self, state: Any) -> None:
+        """Refuse a state that would lead the kernels out of their arrays."""
+        ints, pairs, stored = state.ints, state.pairs, len(state.stacks)
+        shapes = {name: getattr(self.state, name).shape for name in state._fields}
+        shapes["stacks"] = (stored, engine.ENTRY)
+        if not all(getattr(state, name).shape == shape for name, shape in shapes.items()):
+            raise DriftduelError("the saved state of 'anaconda' has arrays of other shapes.")
+        base, room, low, size, waiting = (
+            pairs[:, column]
+            for column in (engine.BASE, engine.ROOM, engine.LOW, engine.SIZE, engine.WAITING)
+        )
+        sound = (
+            0 <= ints[engine.DEPTH] < engine.DEEPEST
+            and 0 <= ints[engine.DRAWN] <= _DRAWS
+            and 0 <= ints[engine.ACTIVE] <= self.arms
+            and 0 <= ints[engine.SHORT_ARM] < self.arms
+            and all(((x >= 0) & (x < self.arms)).all() for x in (state.active, state.duels))
+            and ((state.draws >= 0) & (state.draws < 1)).all()
+            and ((waiting >= 0) & (waiting < engine.LIST)).all()
+            and ((base >= 0) & (low >= 0) & (low <= size)).all()
+            and (size + engine.LIST <= room).all()
+            and (room <= stored - base).all()
+        )
+        if not sound:
+            raise DriftduelError("the saved state of 'anaconda' does not hold together.")
+
+
+def _fresh_state(arms: int) -> engine.State:
+    pairs = np.zeros((arms * arms, engine.PAIR), np.int64)
+    pairs[:, engine.ROOM] = _FIRST_ROOM
+    pairs[:, engine.BASE] = np.arange(arms * arms) * _FIRST_ROOM
+    return engine.State(
+        ints=np.zeros(engine.INTS, np.int64),
+        floats=np.zeros(engine.FLOATS),
+        last=np.full(arms, -1, np.int64),
+        active=np.zeros(arms, np.int64),
+        replays=np.zeros((engine.DEEPEST, 2), np.int64),
+        pairs=pairs,
+        waiting=np.zeros((arms * arms, engine.LIST, engine.ENTRY), np.int64),
+        stacks=np.zeros((arms * arms * _FIRST_ROOM, engine.ENTRY), np.int64),
+        draws=np.zeros(_DRAWS),
+        duels=np.zeros(2 * _DRAWS, np.int64),
+    )

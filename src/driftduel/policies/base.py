@@ -1,0 +1,309 @@
+"""The contract between a policy and everyone who plays it."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftduel._random import bits
+from driftduel.errors import DriftduelError
+
+__all__ = ["GROW", "RESTARTED", "Duel", "Info", "KernelPolicy", "Kernels", "Policy"]
+
+# What a `tell` kernel may answer; 0 is nothing to report, and the two may be added.
+GROW = 1
+RESTARTED = 2
+
+_UNANSWERED = -1
+
+
+class Duel(NamedTuple):
+    """Two arms to compare, and all that the policy needs to use the answer later.
+
+    It holds plain numbers only, so it may travel: into a database, through JSON, and back.
+    """
+
+    first: int
+    second: int
+    round: int
+    """The policy's own count of duels asked for, from 1."""
+    notes: tuple[float, ...] = ()
+    """What the policy will want to know when the answer comes (weights, probabilities)."""
+
+
+@dataclass(frozen=True)
+class Info:
+    """What one may want to look at while a policy runs; None where it has no such thing."""
+
+    rounds: int
+    """Duels asked for so far."""
+    restarts: list[int]
+    """Rounds after whose answer the policy forgot everything and started anew."""
+    active: tuple[int, ...] | None = None
+    """Arms it draws from now."""
+    good: tuple[int, ...] | None = None
+    """Arms not yet eliminated since the last restart."""
+    episode_start: int | None = None
+    """First round since the last restart."""
+    replays: tuple[tuple[int, int], ...] | None = None
+    """Running replays as (start, end), outermost first."""
+
+
+class Policy(ABC):
+    """Choose two arms, hear who won, learn.
+
+    The contract
+    ------------
+    - `ask` returns a `Duel`. It may be called again before the answer to an earlier duel came.
+    - `tell` takes a duel that was asked for and the arm that won it. Every duel is answered at
+      most once, or given up with `forget`. Anything else is an error and changes nothing.
+    - **Late answers.** A policy with ``in_order = True`` learns in the order of asking: an answer
+      that comes early waits until all duels before it are answered or forgotten; meanwhile the
+      policy goes on asking with what it knows. With ``in_order = False`` it learns from each
+      answer at once. Either way an answer is weighted with the duel's own notes, as things stood
+      when it was asked for. Each policy says which of the two it is and what a forgotten duel
+      means to it.
+    - A duel of an arm with itself has no answer that means anything: `tell` it with that arm, and
+      the policy flips a coin of its own.
+    - `save` writes all of it, unanswered duels included, as an NPZ file without pickles; `load`
+      continues to the bit. `info` tells what it is up to.
+    - Randomness comes from the generator it was given, and from nowhere else. It never sees a
+      world.
+
+    To write one in plain Python, subclass this and write `choose`, `learn` and, to be able to
+    save, `get_state` and `set_state`. To make it fast, see `KernelPolicy`; docs/policies.md has
+    an example of both.
+
+    Parameters
+    ----------
+    arms
+        The number of arms K.
+    rng
+        Its randomness.
+    """
+
+    name: ClassVar[str] = ""
+    """The name under which it is registered."""
+    in_order: ClassVar[bool] = False
+    """Whether answers are learned in the order of asking."""
+    told: ClassVar[tuple[str, ...]] = ()
+    """What it must be told beyond the number of arms, by the names of its parameters."""
+
+    def __init__(self, arms: int, rng: np.random.Generator) -> None:
+        if arms < 2:
+            raise DriftduelError(f"arms={arms} must be a whole number at least 2.")
+        self.arms = arms
+        self.rng = rng
+        self.parameters: dict[str, Any] = {}
+        self.restarts: list[int] = []
+        self._asked = 0
+        self._pending: dict[int, Duel] = {}
+        self._held: dict[int, tuple[Duel, int]] = {}
+        self._next = 1  # the round whose answer is due, for policies that learn in order
+        # Coins for self-duels come from a stream apart, so that they do not shift the others.
+        self._coins = rng.spawn(1)[0]
+
+    @abstractmethod
+    def choose(self, t: int) -> tuple[int, int, tuple[float, ...]]:
+        """Pick the arms of round `t`, and the notes that `learn` will need."""
+
+    @abstractmethod
+    def learn(self, t: int, first: int, second: int, won: int, notes: tuple[float, ...]) -> int:
+        """Learn that `first` won (1), lost (0) or that nobody will ever know (-1).
+
+        Returns `RESTARTED` when everything was forgotten, else 0.
+        """
+
+    def ask(self) -> Duel:
+        """Ask for the next duel."""
+        t = self._asked + 1
+        first, second, notes = self.choose(t)
+        self._asked = t
+        duel = Duel(first, second, t, notes)
+        self._pending[t] = duel
+        return duel
+
+    def tell(self, duel: Duel, winner: int) -> None:
+        """Tell which arm won a duel.
+
+        Parameters
+        ----------
+        duel
+            A duel that `ask` returned and that is not answered yet.
+        winner
+            ``duel.first`` or ``duel.second``.
+        """
+        if winner == duel.first:
+            won = 1 if winner != duel.second else int(self._coins.random() < 0.5)
+        elif winner == duel.second:
+            won = 0
+        else:
+            raise DriftduelError(
+                f"arm {winner} cannot have won the duel of {duel.first} and {duel.second} "
+                f"(round {duel.round})."
+            )
+        self.tell_first_won(duel, won)
+
+    def tell_first_won(self, duel: Duel, won: int) -> None:
+        """Tell whether the first arm won (1) or lost (0); for self-duels this is the coin."""
+        t = duel.round
+        known = self._pending.get(t)
+        if known is None or known != duel:
+            raise self._not_pending(duel)
+        del self._pending[t]
+        self._settle(duel, int(won))
+
+    def forget(self, duel: Duel) -> None:
+        """Give up on a duel whose answer will never come."""
+        if self._pending.get(duel.round) != duel:
+            raise self._not_pending(duel)
+        del self._pending[duel.round]
+        self._settle(duel, _UNANSWERED)
+
+    def _not_pending(self, duel: Duel) -> DriftduelError:
+        t = duel.round
+        if t in self._pending or not 1 <= t <= self._asked:
+            return DriftduelError(
+                f"the duel of {duel.first} and {duel.second} in round {t} was never asked for."
+            )
+        return DriftduelError(f"the duel of round {t} was already answered.")
+
+    def _settle(self, duel: Duel, won: int) -> None:
+        if not self.in_order:
+            if won != _UNANSWERED:
+                self._learn(duel, won)
+            return
+        if duel.round != self._next:
+            self._held[duel.round] = (duel, won)
+            return
+        self._learn(duel, won)
+        self._next += 1
+        while self._held and self._next in self._held:
+            self._learn(*self._held.pop(self._next))
+            self._next += 1
+
+    def _learn(self, duel: Duel, won: int) -> None:
+        if self.learn(duel.round, duel.first, duel.second, won, duel.notes) & RESTARTED:
+            self.restarts.append(duel.round)
+
+    def info(self) -> Info:
+        """Tell what the policy is up to."""
+        return Info(self._asked, list(self.restarts))
+
+    def get_state(self) -> Mapping[str, NDArray[Any]]:
+        """Return everything learned, as named arrays of plain numbers."""
+        raise DriftduelError(f"policy {self.name!r} cannot be saved: it has no get_state.")
+
+    def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take back what `get_state` returned, after checking that it fits."""
+        raise DriftduelError(f"policy {self.name!r} cannot be loaded: it has no set_state.")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(arms={self.arms}, rounds={self._asked})"
+
+
+class Kernels(NamedTuple):
+    """The two compiled halves of a fast policy.
+
+    ``ask(state, rng, t, notes) -> (first, second)`` writes its notes into the array `notes` and
+    draws its numbers with ``driftduel.policies.uniform(rng)``;
+    ``tell(state, t, first, second, won, notes) -> flags`` returns `GROW`, `RESTARTED`, their sum
+    or 0. Both change the arrays of `state` in place.
+    """
+
+    ask: Callable[..., Any]
+    tell: Callable[..., Any]
+
+
+class KernelPolicy(Policy):
+    """A policy whose `choose` and `learn` are compiled kernels over a record of arrays.
+
+    The same kernels serve `ask` and `tell` here and the compiled loop of `driftduel.play`; there
+    is one truth per policy. A subclass sets `kernels` and `notes`, and puts its first `state`, a
+    NamedTuple of arrays, in place. A `tell` kernel that is about to run out of room returns
+    `GROW`; `grow` then replaces the state by a larger one.
+    """
+
+    kernels: ClassVar[Kernels]
+    notes: ClassVar[int] = 0
+    """How many numbers a duel carries from `ask` to `tell`."""
+    state: Any
+
+    def __init__(self, arms: int, rng: np.random.Generator) -> None:
+        super().__init__(arms, rng)
+        self.bits = bits(rng)
+        self.scratch = np.zeros(self.notes)
+
+    def choose(self, t: int) -> tuple[int, int, tuple[float, ...]]:
+        """Pick the arms of round `t`, and the notes that `learn` will need."""
+        first, second = self.kernels.ask(self.state, self.bits, t, self.scratch)
+        return first, second, tuple(self.scratch.tolist())
+
+    def learn(self, t: int, first: int, second: int, won: int, notes: tuple[float, ...]) -> int:
+        """Learn that `first` won (1), lost (0) or that nobody will ever know (-1)."""
+        self.scratch[:] = notes
+        flags = int(self.kernels.tell(self.state, t, first, second, won, self.scratch))
+        if flags & GROW:
+            self.grow()
+        return flags
+
+    def grow(self) -> None:
+        """Make room after a kernel asked for it."""
+        raise NotImplementedError
+
+    def advance_to(self, t: int) -> None:
+        """Note that a compiled loop asked for, and answered, everything up to round `t`."""
+        self._asked = t
+        self._next = t + 1
+
+    def get_state(self) -> Mapping[str, NDArray[Any]]:
+        """Return everything learned, as named arrays of plain numbers."""
+        return dict(self.state._asdict())
+
+    def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take back what `get_state` returned, after checking that it fits."""
+        fields = type(self.state)._fields
+        if set(state) != set(fields):
+            raise DriftduelError(f"the saved state of {self.name!r} must have {', '.join(fields)}.")
+        for field in fields:
+            now, saved = getattr(self.state, field), state[field]
+            if saved.dtype != now.dtype or saved.ndim != now.ndim:
+                raise DriftduelError(
+                    f"the saved {field} of {self.name!r} is {saved.dtype} of dimension "
+                    f"{saved.ndim}; it must be {now.dtype} of dimension {now.ndim}."
+                )
+        taken = type(self.state)(**{name: np.array(state[name], order="C") for name in fields})
+        self.check_state(taken)
+        self.state = taken
+
+    def check_state(self, state: Any) -> None:
+        """Refuse a state that would lead the kernels out of their arrays."""
+        for field in state._fields:
+            now, saved = getattr(self.state, field), getattr(state, field)
+            if now.shape != saved.shape:
+                raise DriftduelError(
+                    f"the saved {field} of {self.name!r} has the shape {saved.shape}; "
+                    f"it must be {now.shape}."
+                )
+
+
+def generator_state(rng: np.random.Generator) -> str:
+    """Write a generator's state as JSON; its numbers are larger than 64 bits."""
+    return json.dumps(rng.bit_generator.state)
+
+
+def restore_generator(text: str) -> np.random.Generator:
+    """Make the generator that `generator_state` wrote down."""
+    try:
+        state = json.loads(text)
+        if state["bit_generator"] != "PCG64":
+            raise ValueError
+        bits = np.random.PCG64()
+        bits.state = state
+    except (ValueError, KeyError, TypeError):
+        raise DriftduelError("the saved random state is not one of numpy's PCG64.") from None
+    return np.random.Generator(bits)

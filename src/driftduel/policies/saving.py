@@ -1,0 +1,102 @@
+"""Policies to files and back, in the middle of a run. Loading a file never runs code."""
+
+import json
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from driftduel.errors import DriftduelError
+from driftduel.policies.base import Duel, Policy, generator_state, restore_generator
+from driftduel.policies.registry import POLICIES
+from driftduel.specs import Spec
+
+__all__ = ["FORMAT", "load_policy", "save_policy"]
+
+FORMAT = 1
+"""Version of the file format; a file of another version is refused."""
+
+
+def save_policy(policy: Policy, path: str | Path) -> None:
+    """Write a policy, its unanswered duels included, as an NPZ file without pickles.
+
+    The file appears at once and whole, or not at all.
+    """
+    path = Path(path)
+    header = {
+        "format": FORMAT,
+        "policy": policy.name,
+        "arms": policy.arms,
+        "parameters": policy.parameters,
+        "asked": policy._asked,
+        "next": policy._next,
+        "restarts": policy.restarts,
+        "rng": generator_state(policy.rng),
+        "coins": generator_state(policy._coins),
+        "pending": list(policy._pending.values()),
+        "held": list(policy._held.values()),
+    }
+    arrays: dict[str, Any] = {f"state_{key}": value for key, value in policy.get_state().items()}
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    except OSError as error:
+        raise DriftduelError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, header=np.array(json.dumps(header)), **arrays)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise DriftduelError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def load_policy(path: str | Path) -> Policy:
+    """Read a policy that `save_policy` wrote; it goes on to the bit."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            content = {name: archive[name] for name in archive.files}
+        header = json.loads(str(content.pop("header")[()]))
+        version = header["format"]
+    except OSError as error:
+        raise DriftduelError(f"cannot read {str(path)!r}: {error.strerror or error}.") from None
+    except (ValueError, KeyError, TypeError, EOFError, AttributeError, zipfile.BadZipFile):
+        raise DriftduelError(f"{str(path)!r} is not a saved policy.") from None
+    if version != FORMAT:
+        raise DriftduelError(
+            f"{str(path)!r} is a saved policy of format {version}; this driftduel reads {FORMAT}."
+        )
+    try:
+        return _restored(header, content)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        reason = f": {error}" if isinstance(error, DriftduelError) else "."
+        raise DriftduelError(f"{str(path)!r} is a damaged saved policy{reason}") from None
+
+
+def _restored(header: dict[str, Any], content: dict[str, Any]) -> Policy:
+    policy = POLICIES.build(
+        Spec(header["policy"], header["parameters"]),
+        arms=int(header["arms"]),
+        rng=restore_generator(header["rng"]),
+    )
+    policy.set_state({name.removeprefix("state_"): array for name, array in content.items()})
+    policy._coins = restore_generator(header["coins"])
+    policy._asked = int(header["asked"])
+    policy._next = int(header["next"])
+    policy.restarts = [int(t) for t in header["restarts"]]
+    policy._pending = {duel.round: duel for duel in map(_duel, header["pending"])}
+    policy._held = {
+        duel.round: (duel, int(won)) for raw, won in header["held"] for duel in [_duel(raw)]
+    }
+    for duel in (*policy._pending.values(), *(duel for duel, _ in policy._held.values())):
+        if not (0 <= duel.first < policy.arms and 0 <= duel.second < policy.arms):
+            raise DriftduelError(f"it has a duel of arms {duel.first} and {duel.second}.")
+    return policy
+
+
+def _duel(raw: list[Any]) -> Duel:
+    first, second, t, notes = raw
+    return Duel(int(first), int(second), int(t), tuple(float(note) for note in notes))

@@ -1,0 +1,196 @@
+"""Play: the compiled loop equals ask and tell, and the numbers mean what they say."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from driftduel._compile import jit_enabled
+from driftduel.errors import DriftduelError
+from driftduel.play import play, streams, trace
+from driftduel.policies import Policy, make_policy
+from driftduel.regret import log_rounds, regret
+from driftduel.worlds import Piecewise, make_world
+
+SCALE = 1 if jit_enabled() else 10
+WORLDS_TO_TRY = [
+    "geometric-btl:arms=4,rounds=3000,phases=3",
+    "random-walk:arms=3,rounds=2000,sd=0.02",
+    "alternating:rounds=2500",
+    "seasonal:arms=3,rounds=1500,link=probit",
+    "interpolated:arms=3,rounds=1500,knots=3",
+]
+POLICIES_TO_TRY = [
+    "anaconda:constant=0.1",
+    "anaconda:constant=0.05,estimate=symmetric",
+    "anaconda:rule=freedman,horizon=none",
+]
+
+
+class Stubborn(Policy):
+    """Plays a fixed pair and counts."""
+
+    name = "stubborn"
+
+    def __init__(self, arms, rng, pair=(0, 1)):
+        super().__init__(arms, rng)
+        self.pair, self.won = pair, 0
+
+    def choose(self, t):
+        return *self.pair, ()
+
+    def learn(self, t, first, second, won, notes):
+        self.won += won
+        return 0
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("policy", POLICIES_TO_TRY)
+@pytest.mark.parametrize("world", WORLDS_TO_TRY)
+def test_the_compiled_loop_plays_the_duels_of_ask_and_tell(world, policy):
+    if not jit_enabled():
+        world = world.replace("00", "0")
+    game = play(policy, world, seed=11, points=50)
+    rows = trace(policy, world, seed=11)
+    assert game.finished
+    assert game.restarts == rows.policy.restarts
+    for name, array in rows.policy.get_state().items():
+        np.testing.assert_array_equal(array, game.policy.get_state()[name])
+    for kind, curve in game.regret.items():
+        expected = np.cumsum(regret(rows.world, rows.first, rows.second, kind))[game.at - 1]
+        np.testing.assert_allclose(curve, expected, rtol=1e-9, atol=1e-7)
+
+
+@pytest.mark.kernels
+def test_the_length_of_a_call_changes_nothing(monkeypatch):
+    spec = ("anaconda:constant=0.1", "geometric-btl:arms=4,rounds=2000,phases=3")
+    one = play(*spec, seed=3)
+    monkeypatch.setattr("driftduel.play.game._ROUNDS_A_CALL", 37)
+    monkeypatch.setattr("driftduel.play.game._RESTARTS_A_CALL", 1)
+    other = play(*spec, seed=3)
+    assert one.restarts == other.restarts
+    assert len(one.restarts) > 3
+    for kind in one.regret:
+        np.testing.assert_allclose(one.regret[kind], other.regret[kind], rtol=1e-12)
+
+
+def test_seeds_fix_games_and_streams_are_apart():
+    spec = ("anaconda:constant=0.1", "geometric-btl:arms=3,rounds=500,phases=2")
+    assert play(*spec, seed=5).total == play(*spec, seed=5).total
+    assert play(*spec, seed=5).total != play(*spec, seed=6).total
+    # The world's draw does not depend on the policy, nor the luck on who plays.
+    worlds = [play(policy, spec[1], seed=5).world.matrices for policy in POLICIES_TO_TRY]
+    for matrices in worlds[1:]:
+        np.testing.assert_array_equal(worlds[0], matrices)
+    assert len({str(stream.spawn_key) for stream in streams(5)}) == 3
+
+
+def test_plain_python_policies_play_too():
+    world = make_world("total-order:arms=3,rounds=2000,phases=1,p=0.8", 1)
+    winner = world.condorcet_winners()[0][1]
+    loser = (winner + 1) % 3
+    policy = Stubborn(3, np.random.default_rng(0), (winner, loser))
+    game = play(policy, world, seed=1)
+    assert game.finished
+    assert abs(policy.won / 2000 - 0.8) < 0.05
+    assert game.total == pytest.approx(2000 * 0.15)
+    assert game.regret["weak"][-1] == 0
+    assert game.regret["binary-weak"][-1] == 0
+    assert game.regret["binary-strong"][-1] == 2000
+
+
+def test_the_curve_is_log_spaced_and_ends_at_the_last_round():
+    game = play("anaconda", "geometric-btl:arms=3,rounds=1000", points=20)
+    np.testing.assert_array_equal(game.at, log_rounds(1000, 20))
+    assert all(len(curve) == len(game.at) for curve in game.regret.values())
+    assert all((np.diff(curve) >= 0).all() for curve in game.regret.values())
+
+
+def test_worlds_without_a_winner_need_another_benchmark():
+    with pytest.raises(DriftduelError, match="round 1 has no Condorcet winner"):
+        play("anaconda", "cycle:rounds=100")
+    game = play("anaconda", "uniform-random:arms=4,rounds=100", benchmark="borda")
+    assert game.finished
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("anacondo", "two-arm"), "did you mean anaconda"),
+        (("anaconda", "two-arms"), "did you mean two-arm"),
+        (("anaconda:horizon=1", "two-arm"), "horizon=1 must be"),
+        (("anaconda", "two-arm", -1), "seed=-1"),
+    ],
+)
+def test_bad_input(arguments, said):
+    with pytest.raises(DriftduelError) as error:
+        play(*arguments)
+    assert said in str(error.value)
+
+
+def test_a_used_or_foreign_policy_is_refused():
+    policy = make_policy("anaconda", 3, horizon=10)
+    with pytest.raises(DriftduelError, match="fresh policy for 2 arms"):
+        play(policy, "two-arm:rounds=10")
+    policy = make_policy("anaconda", 2, horizon=10)
+    policy.ask()
+    with pytest.raises(DriftduelError, match="asked 1 times"):
+        play(policy, "two-arm:rounds=10")
+
+
+def test_a_policy_that_asks_for_an_arm_that_is_not_there():
+    with pytest.raises(DriftduelError, match="asked for arms 0 and 9 in round 1"):
+        play(Stubborn(3, np.random.default_rng(0), (0, 9)), "geometric-btl:arms=3,rounds=5")
+
+
+def test_ctrl_c_keeps_what_was_reached():
+    class Slow(Stubborn):
+        def choose(self, t):
+            time.sleep(0.001)
+            return super().choose(t)
+
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    game = play(Slow(2, np.random.default_rng(0)), "two-arm:rounds=100000", seed=1)
+    assert not game.finished
+    assert 0 < game.rounds < 100_000
+    assert game.at[-1] == game.rounds
+    assert len(game.regret["dynamic"]) == len(game.at)
+
+
+def test_progress_reaches_the_end():
+    seen = []
+    play(
+        "anaconda", "two-arm:rounds=100000", progress=lambda done, total: seen.append((done, total))
+    )
+    assert seen[-1] == (100_000, 100_000)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+@pytest.mark.skipif(not jit_enabled(), reason="a million rounds are for compiled code")
+@pytest.mark.parametrize("arms", [2, 5, 10])
+def test_no_false_restarts_on_stationary_worlds(arms):
+    for seed in range(20):
+        game = play("anaconda:constant=0.5", f"utilities:arms={arms},rounds=1e6,phases=1", seed)
+        assert game.restarts == []
+
+
+@pytest.mark.skipif(not jit_enabled(), reason="ten million rounds are for compiled code")
+@pytest.mark.parametrize("arms", [2, 5])
+def test_as_many_episodes_as_phases(arms):
+    """Five well-separated phases at T = 1e7 give five episodes in nearly every run."""
+    world = f"total-order:arms={arms},rounds=1e7,phases=5,p=0.8"
+    episodes = [1 + len(play("anaconda:constant=0.5", world, seed).restarts) for seed in range(8)]
+    assert episodes.count(5) >= 7
+    switches = np.array(make_world(world).starts[1:])
+    restarts = np.array(play("anaconda:constant=0.5", world, 0).restarts)
+    assert (restarts > switches).all()
+
+
+def test_a_game_on_one_matrix_of_a_hundred_million_rounds_is_lazy():
+    world = Piecewise([make_world("named").preferences(1)], [1], 10**12)
+    chunk = next(world.chunks(limit=1000))
+    assert chunk.end == 1001

@@ -1,0 +1,102 @@
+"""Traces: one row a round, in both formats, auditable from the outside."""
+
+import csv
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from driftduel.cli import main
+from driftduel.errors import DriftduelError
+from driftduel.play import COLUMNS, trace, write_trace
+from tests.policies.audit import audit
+
+GAME = ("anaconda:constant=0.15", "geometric-btl:arms=3,rounds=1500,phases=3,change=winner")
+
+
+def read_csv(path):
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert tuple(rows[0]) == COLUMNS
+    return [
+        SimpleNamespace(
+            **{key: int(value) for key, value in row.items() if key != "active"},
+            active=tuple(map(int, row["active"].split())),
+        )
+        for row in rows
+    ]
+
+
+def test_a_csv_trace_can_be_audited_from_the_outside(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    arguments = ["trace", "--policy", GAME[0], "--world", GAME[1], "--seed", "4"]
+    assert main([*arguments, "--out", str(path)]) == 0
+    assert "1,500 rounds" in capsys.readouterr().out
+    rows = read_csv(path)
+    assert [row.round for row in rows] == list(range(1, 1501))
+    restarts = audit(rows, 3, 1500, 0.15)
+    assert restarts
+    assert rows[0].replay_end == 1501
+
+
+def test_parquet_holds_the_same_rows(tmp_path):
+    polars = pytest.importorskip("polars")
+    played = trace(*GAME, seed=4)
+    write_trace(played, tmp_path / "t.csv")
+    write_trace(played, tmp_path / "t.parquet")
+    frame = polars.read_parquet(tmp_path / "t.parquet")
+    assert tuple(frame.columns) == COLUMNS
+    assert frame.schema["active"] == polars.List(polars.Int64)
+    for row, other in zip(read_csv(tmp_path / "t.csv"), frame.iter_rows(named=True), strict=True):
+        assert {**vars(row), "active": list(row.active)} == other
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.csv", "t.parquet"]
+
+
+def test_the_picture(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    for seed, world in ((4, GAME[1]), (1, "two-arm:rounds=20")):
+        path = tmp_path / f"{seed}.png"
+        arguments = ["trace", "--policy", GAME[0], "--world", world, "--seed", str(seed)]
+        assert main([*arguments, "--plot", str(path)]) == 0
+        assert path.stat().st_size > 20_000
+    assert "restarts" in capsys.readouterr().out
+
+
+def test_replays_of_a_trace_nest():
+    pytest.importorskip("matplotlib")
+    from driftduel.figures.trace import replays_of
+
+    played = trace(*GAME, seed=4)
+    replays = replays_of(played)
+    roots = [replay for replay in replays if replay[3] == 0]
+    assert [start for start, *_ in roots] == np.unique(played.episode_start).tolist()
+    assert all(start <= last <= end for start, end, last, _ in replays)
+    begun = {start for start, *_ in replays}
+    assert begun == set(np.unique(played.replay_start).tolist())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "say where the trace goes"),
+        (["--out", "t.xlsx"], "'t.xlsx' is neither"),
+        (["--out", "no/t.csv"], "no folder no"),
+        (["--plot", "t.xyz"], "ends otherwise"),
+    ],
+)
+def test_bad_paths_are_refused_before_the_game(capsys, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    code = main(["trace", "--policy", GAME[0], "--world", GAME[1], *arguments])
+    err = capsys.readouterr().err
+    assert code == 2
+    assert said in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_polars_is_said_before_the_game(monkeypatch, tmp_path):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(DriftduelError, match=r"driftduel\[table\]"):
+        write_trace(trace(*GAME[:1], "two-arm:rounds=5"), tmp_path / "t.parquet")

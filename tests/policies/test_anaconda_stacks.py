@@ -1,0 +1,79 @@
+"""The pruned stacks keep, for all time, the best start of every stretch between replays."""
+
+import numpy as np
+import pytest
+
+from driftduel._compile import jit_enabled
+from driftduel.policies import _anaconda_kernels as engine
+from driftduel.policies import make_policy
+
+pytestmark = pytest.mark.kernels
+CASES = 600 if jit_enabled() else 60
+
+
+def random_stack(rng):
+    """Fill the stack of one pair with useful starts: sums increasing."""
+    arms = int(rng.integers(2, 5))
+    policy = make_policy(f"anaconda:constant={rng.uniform(0.05, 1)}", arms, 0, horizon=10**5)
+    state, size = policy.state, int(rng.integers(3, 60))
+    gap = int(rng.choice([2, 10, 100]))
+    starts = np.cumsum(rng.integers(1, gap, size))
+    rise = rng.choice([0.2, 1.0, 5.0]) * gap
+    sums = np.cumsum(rng.integers(1, 2 + int(rise * rng.choice([1, 1, 20])), size)) - 500
+    state.pairs[0, engine.SIZE] = size
+    state.stacks[:size, engine.START] = state.stacks[:size, engine.TIME] = starts
+    state.stacks[:size, engine.SUM] = sums
+    depth = int(rng.integers(1, 5))
+    begun = np.sort(rng.choice(np.arange(1, starts[-1] + 1), min(depth, starts[-1]), False))
+    state.replays[: len(begun), 0] = begun
+    state.ints[engine.DEPTH] = len(begun)
+    now = int(starts[-1] + rng.integers(1, 3 * gap))
+    return state, now, begun
+
+
+def best(state, entries, t):
+    """Return by how much the best of some starts is above its threshold at time t."""
+    excess = [
+        -entry[engine.SUM] - 2 * engine.threshold(state, t - int(entry[engine.TIME]))
+        for entry in entries
+    ]
+    return max(excess)
+
+
+def test_no_start_that_will_be_the_best_is_dropped():
+    rng = np.random.default_rng(0)
+    dropped = 0
+    for case in range(CASES):
+        state, now, begun = random_stack(rng)
+        before = state.stacks[: state.pairs[0, engine.SIZE]].copy()
+        engine._prune(state, now, 0)
+        after = state.stacks[: state.pairs[0, engine.SIZE]]
+        dropped += len(before) - len(after)
+        later = now + np.unique(np.geomspace(1, 3e5, 40).astype(int))
+        stretch_before = np.searchsorted(begun, before[:, engine.START], side="right")
+        stretch_after = np.searchsorted(begun, after[:, engine.START], side="right")
+        for stretch in np.unique(stretch_before):
+            full, kept = before[stretch_before == stretch], after[stretch_after == stretch]
+            for t in later:
+                assert best(state, kept, t) >= best(state, full, t) - 1e-6, (case, stretch, t)
+    assert dropped > CASES
+
+
+def test_useful_starts_are_those_below_all_later_ones():
+    rng = np.random.default_rng(1)
+    for _ in range(CASES):
+        policy = make_policy("anaconda", 2, 0, horizon=1000)
+        state, size, count = policy.state, int(rng.integers(0, 20)), int(rng.integers(1, 32))
+        old = np.sort(rng.choice(200, size, False)) - 100
+        new = rng.integers(-100, 100, count)
+        state.stacks[:size, engine.SUM] = old
+        state.stacks[:size, engine.START] = np.arange(size)
+        state.pairs[0, engine.SIZE] = size
+        state.waiting[0, :count, engine.SUM] = new
+        state.waiting[0, :count, engine.START] = size + np.arange(count)
+        engine._stack(state, 0, count)
+        everything = np.concatenate((old, new))
+        useful = [i for i, x in enumerate(everything) if not (everything[i + 1 :] <= x).any()]
+        got = state.stacks[: state.pairs[0, engine.SIZE]]
+        assert got[:, engine.START].tolist() == useful
+        assert got[:, engine.SUM].tolist() == everything[useful].tolist()

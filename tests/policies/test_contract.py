@@ -1,0 +1,199 @@
+"""The contract of all policies: ask, tell, late answers, errors that change nothing."""
+
+import json
+
+import numpy as np
+import pytest
+
+from driftduel.errors import DriftduelError
+from driftduel.policies import Anaconda, Duel, Policy, make_policy
+from driftduel.worlds import make_world
+from tests.policies.runs import outcomes
+
+
+class Recorder(Policy):
+    """Plays (0, 1) and writes down what it learns."""
+
+    name = "recorder"
+
+    def __init__(self, arms, rng, in_order=False):
+        super().__init__(arms, rng)
+        self.__class__.in_order = in_order
+        self.learned = []
+
+    def choose(self, t):
+        return 0, t % 2, (float(t), 0.5)
+
+    def learn(self, t, first, second, won, notes):
+        self.learned.append((t, first, second, won, notes))
+        return 0
+
+
+def recorder(*, in_order):
+    return Recorder(2, np.random.default_rng(0), in_order)
+
+
+def test_answers_may_come_late_and_out_of_order():
+    policy = recorder(in_order=False)
+    duels = [policy.ask() for _ in range(4)]
+    for i in (2, 0, 3):
+        policy.tell(duels[i], duels[i].second)
+    assert [row[0] for row in policy.learned] == [3, 1, 4]
+    assert [row[4] for row in policy.learned] == [duels[i].notes for i in (2, 0, 3)]
+
+
+def test_a_policy_in_order_holds_answers_back():
+    policy = recorder(in_order=True)
+    duels = [policy.ask() for _ in range(5)]
+    policy.tell(duels[2], duels[2].first)
+    policy.tell(duels[1], duels[1].first)
+    assert policy.learned == []
+    policy.tell(duels[0], duels[0].first)
+    assert [row[0] for row in policy.learned] == [1, 2, 3]
+    policy.forget(duels[3])
+    policy.tell(duels[4], duels[4].first)
+    assert [(row[0], row[3]) for row in policy.learned[3:]] == [(4, -1), (5, policy.learned[-1][3])]
+
+
+def test_a_forgotten_duel_is_nothing_to_a_policy_that_learns_at_once():
+    policy = recorder(in_order=False)
+    policy.forget(policy.ask())
+    assert policy.learned == []
+
+
+def test_a_duel_travels_through_json():
+    policy = make_policy("anaconda", 3, horizon=100)
+    duel = policy.ask()
+    first, second, t, notes = json.loads(json.dumps(duel))
+    policy.tell(Duel(first, second, t, tuple(notes)), winner=first)
+
+
+def test_winner_becomes_first_won():
+    policy = recorder(in_order=False)
+    duel = policy.ask()
+    assert (duel.first, duel.second) == (0, 1)
+    policy.tell(duel, winner=0)
+    policy.ask()
+    duel = policy.ask()
+    policy.tell(duel, winner=1)
+    assert [row[3] for row in policy.learned] == [1, 0]
+
+
+def test_a_self_duel_is_a_fair_coin_of_its_own():
+    policy = recorder(in_order=False)
+    before = policy.rng.bit_generator.state
+    for _ in range(2000):
+        duel = policy.ask()
+        if duel.first == duel.second:
+            policy.tell(duel, winner=0)
+    won = [row[3] for row in policy.learned]
+    assert len(won) == 1000
+    assert 400 < sum(won) < 600
+    assert policy.rng.bit_generator.state == before
+
+
+@pytest.mark.parametrize("spec", ["anaconda"])
+def test_mistakes_are_said_and_change_nothing(spec):
+    policy = make_policy(spec, 3, horizon=100)
+    duel, other = policy.ask(), policy.ask()
+    state = {name: array.copy() for name, array in policy.get_state().items()}
+    stranger = duel._replace(round=99)
+    forged = duel._replace(notes=(77.0,))
+    with pytest.raises(DriftduelError, match="never asked for"):
+        policy.tell(stranger, duel.first)
+    with pytest.raises(DriftduelError, match="never asked for"):
+        policy.tell(forged, duel.first)
+    with pytest.raises(DriftduelError, match="never asked for"):
+        policy.forget(stranger)
+    with pytest.raises(DriftduelError, match="arm 7 cannot have won"):
+        policy.tell(duel, 7)
+    for name, array in policy.get_state().items():
+        np.testing.assert_array_equal(array, state[name])
+    policy.tell(duel, duel.first)
+    with pytest.raises(DriftduelError, match="round 1 was already answered"):
+        policy.tell(duel, duel.first)
+    with pytest.raises(DriftduelError, match="already answered"):
+        policy.forget(duel)
+    policy.tell(other, other.second)
+
+
+def test_late_answers_keep_their_weights():
+    """Told late and shuffled, ANACONDA eliminates whom the duels' own weights eliminate."""
+    rng = np.random.default_rng(4)
+    K, T, C = 3, 2500, 0.45
+    world = make_world(f"total-order:arms={K},rounds={T},phases=1,p=1", 1)
+    outcome = outcomes(world, 3)
+    policy = make_policy(f"anaconda:constant={C}", K, 5, horizon=T)
+    told, pending = [], []
+    for t in range(1, T + 1):
+        duel = policy.ask()
+        pending.append(duel)
+        told.append((duel, outcome(t, duel.first, duel.second)))
+        while pending and rng.random() < 0.5:
+            answered = pending.pop(int(rng.integers(len(pending))))
+            policy.tell_first_won(answered, told[answered.round - 1][1])
+    sizes = {duel.notes for duel, _ in told}
+    for duel in pending:
+        policy.tell_first_won(duel, told[duel.round - 1][1])
+    assert policy._next == T + 1
+    assert policy._held == policy._pending == {}
+    assert policy.restarts == []
+    sums = np.zeros((T + 1, K, K))
+    for t, (duel, won) in enumerate(told, start=1):
+        sums[t] = sums[t - 1] - 0.5
+        sums[t, duel.first, duel.second] += won * duel.notes[0] ** 2
+    eliminated = set()
+    for t in range(2, T + 1):
+        starts = np.arange(1, t)
+        limit = C * np.log(T) * K * np.sqrt(np.maximum(t - starts, K**2))
+        fires = (sums[t] - sums[starts - 1]).max(axis=1) > limit[:, None]
+        eliminated |= set(np.flatnonzero(fires.any(axis=0)).tolist())
+    assert eliminated == set(range(K)) - set(policy.info().good)
+    assert len(eliminated) == 2
+    assert len(sizes) > 1  # weights differed while answers were under way
+
+
+def test_answers_from_before_a_restart_are_of_no_use():
+    policy = make_policy("anaconda:constant=0.02", 2, 0, horizon=1000)
+    duels = [policy.ask() for _ in range(60)]
+    for duel in duels[:40]:
+        policy.tell_first_won(duel, 1)
+    assert policy.restarts
+    assert policy.restarts[-1] <= 40
+    policy.ask()
+    assert policy.info().episode_start == 61
+    won = policy.state.pairs[:, 0].copy()
+    for duel in duels[40:]:
+        policy.tell_first_won(duel, 1)
+    np.testing.assert_array_equal(policy.state.pairs[:, 0], won)
+
+
+@pytest.mark.parametrize(
+    ("arms", "parameters", "said"),
+    [
+        (1, {}, "arms=1 must be"),
+        (3, {"horizon": 1}, "horizon=1 must be"),
+        (3, {"constant": 0.0}, "anaconda: constant=0.0 must be a number above 0"),
+        (3, {"constant": -1.0}, "constant=-1.0 must be"),
+        (3, {"constant": float("nan")}, "constant=nan must be"),
+        (3, {"replay_rate": 0.0}, "replay_rate=0.0 must be"),
+        (3, {"rule": "x"}, "rule=x must be one of paper, freedman"),
+        (3, {"estimate": "x"}, "estimate=x must be one of paper, symmetric"),
+    ],
+)
+def test_bad_parameters_get_one_sentence(arms, parameters, said):
+    with pytest.raises(DriftduelError) as error:
+        Anaconda(arms, np.random.default_rng(0), **parameters)
+    assert said in str(error.value)
+    if arms > 1:
+        keys = ",".join(f"{key}={value}" for key, value in parameters.items())
+        with pytest.raises(DriftduelError):
+            make_policy(f"anaconda:{keys}", arms)
+
+
+def test_base_policies_say_that_they_cannot_be_saved(tmp_path):
+    from driftduel.policies import save_policy
+
+    with pytest.raises(DriftduelError, match="cannot be saved"):
+        save_policy(recorder(in_order=False), tmp_path / "p.npz")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,144 @@
+"""Saved in the middle and loaded, a policy goes on to the bit; foreign files are refused."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from driftduel.errors import DriftduelError
+from driftduel.policies import load_policy, make_policy, save_policy
+from driftduel.worlds import make_world
+from tests.policies.runs import outcomes
+
+SPECS = [
+    "anaconda:constant=0.1",
+    "anaconda:constant=0.1,estimate=symmetric,replay_rate=0.5",
+    "anaconda:rule=freedman",
+    "anaconda:horizon=none,constant=0.05",
+]
+
+
+def go_on(policy, outcome, first, last):
+    duels = []
+    for t in range(first, last + 1):
+        duel = policy.ask()
+        duels.append(duel)
+        policy.tell_first_won(duel, outcome(t, duel.first, duel.second))
+    return duels
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_loaded_policy_goes_on_to_the_bit(spec, tmp_path):
+    world = make_world("geometric-btl:arms=4,rounds=3000,phases=3", 2)
+    outcome = outcomes(world, 1)
+    policy = make_policy(spec, 4, 7, horizon=3000)
+    go_on(policy, outcome, 1, 1234)
+    open_duel = policy.ask()
+    early = policy.ask()
+    policy.tell_first_won(early, 1)
+    save_policy(policy, tmp_path / "p.npz")
+    again = load_policy(tmp_path / "p.npz")
+    assert again.info() == policy.info()
+    for each in (policy, again):
+        each.tell(open_duel, open_duel.first)
+    assert go_on(again, outcome, 1237, 3000) == go_on(policy, outcome, 1237, 3000)
+    assert again.restarts == policy.restarts
+    for name, array in policy.get_state().items():
+        np.testing.assert_array_equal(array, again.get_state()[name])
+
+
+@pytest.fixture
+def saved(tmp_path):
+    policy = make_policy("anaconda:constant=0.1", 3, 7, horizon=500)
+    go_on(policy, lambda t, a, b: int(a < b), 1, 200)
+    path = tmp_path / "p.npz"
+    save_policy(policy, path)
+    return path
+
+
+def rewrite(path, change):
+    with np.load(path) as archive:
+        content = dict(archive)
+    header = json.loads(str(content["header"][()]))
+    change(header, content)
+    content["header"] = np.array(json.dumps(header))
+    np.savez(path, **content)
+
+
+def set_key(key, value):
+    return lambda header, content: header.__setitem__(key, value)
+
+
+def set_cell(field, index, value):
+    return lambda header, content: content[f"state_{field}"].__setitem__(index, value)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (set_key("format", 2), "format 2; this driftduel reads 1"),
+        (set_key("policy", "anacondo"), "did you mean anaconda"),
+        (set_key("parameters", {"constant": -1}), "constant=-1"),
+        (set_key("parameters", {"x": 1}), "no key 'x'"),
+        (set_key("arms", 4), "shapes"),
+        (set_key("rng", "{}"), "random state"),
+        (set_key("pending", [[0, 9, 201, [3.0]]]), "arms 0 and 9"),
+        (set_key("asked", None), "damaged"),
+        (lambda h, c: c.pop("state_pairs"), "must have"),
+        (lambda h, c: c.__setitem__("state_last", c["state_last"].astype(float)), "float64"),
+        (set_cell("pairs", (0, 3), 10**9), "hold together"),
+        (set_cell("pairs", (0, 6), -5), "hold together"),
+        (set_cell("pairs", (0, 2), 99), "hold together"),
+        (set_cell("ints", 4, 1000), "hold together"),
+        (set_cell("ints", 5, 1000), "hold together"),
+        (set_cell("ints", 17, -1), "hold together"),
+        (set_cell("active", 0, 77), "hold together"),
+        (set_cell("duels", 0, -1), "hold together"),
+        (set_cell("draws", 0, 3.0), "hold together"),
+    ],
+)
+def test_damaged_and_foreign_states_are_refused(saved, change, said):
+    rewrite(saved, change)
+    with pytest.raises(DriftduelError) as error:
+        load_policy(saved)
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_files_that_are_no_policies(tmp_path):
+    with pytest.raises(DriftduelError, match="cannot read"):
+        load_policy(tmp_path / "none.npz")
+    (tmp_path / "x.npz").write_bytes(b"nothing of the kind")
+    with pytest.raises(DriftduelError, match="not a saved policy"):
+        load_policy(tmp_path / "x.npz")
+    np.savez(tmp_path / "y.npz", a=np.zeros(3))
+    with pytest.raises(DriftduelError, match="not a saved policy"):
+        load_policy(tmp_path / "y.npz")
+
+
+def test_loading_never_runs_code(tmp_path, saved):
+    mark = tmp_path / "ran"
+
+    class Bomb:
+        def __reduce__(self):
+            return (mark.write_text, ("ran",))
+
+    (tmp_path / "bomb.npz").write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(DriftduelError):
+        load_policy(tmp_path / "bomb.npz")
+    objects = np.empty(1, dtype=object)
+    objects[0] = Bomb()
+    np.savez(tmp_path / "bomb2.npz", header=objects)
+    mark.unlink(missing_ok=True)
+    with pytest.raises(DriftduelError):
+        load_policy(tmp_path / "bomb2.npz")
+    assert not mark.exists()
+
+
+def test_nothing_half_written_is_left(tmp_path):
+    policy = make_policy("anaconda", 2, horizon=10)
+    with pytest.raises(DriftduelError, match="cannot write"):
+        save_policy(policy, tmp_path / "no" / "p.npz")
+    save_policy(policy, tmp_path / "p.npz")
+    assert [path.name for path in tmp_path.iterdir()] == ["p.npz"]
