@@ -12,7 +12,7 @@ PYTEST := $(BIN)/python -m pytest -q -n 2
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
-demo: $(VENV)/.ready ## show a changing world: winners, measures, a figure
+demo: $(VENV)/.ready ## a changing world, and ANACONDA in it: numbers and figures
 	@$(BIN)/driftduel demo --out demo
 
 test: $(VENV)/.ready $(CORE)/.ready ## all tests: everything, extras absent, compiler off

@@ -8,7 +8,6 @@ generator in compiled code and adds the regret, and does nothing else.
 import argparse
 import gc
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -16,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from driftduel.cli.text import table
-from driftduel.play import play
-from driftduel.policies import kernel, make_policy, uniform
 from driftduel._random import bits
+from driftduel.cli.text import table
+from driftduel.games import play
+from driftduel.policies import kernel, make_policy, uniform
 from driftduel.worlds import make_world
 
 REPEATS = 5
@@ -76,13 +75,16 @@ def time_ask_tell(spec: str, arms: int, rounds: int) -> float:
 
 
 PEAK = """
-import resource, sys
-from driftduel.play import play
-def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+from pathlib import Path
+from driftduel.games import play
+def memory(key):
+    line = next(l for l in Path("/proc/self/status").read_text().splitlines() if l.startswith(key))
+    return int(line.split()[1]) / 1024
 play("{spec}", "{small}", seed=1)
-before = peak()
+Path("/proc/self/clear_refs").write_text("5")  # forget the peak of importing and compiling
+before = memory("VmRSS")
 play("{spec}", "{world}", seed=1)
-print(peak() - before)
+print(memory("VmHWM") - before)
 """
 
 
@@ -161,9 +163,6 @@ def main() -> None:
         growth = by_size[10, 10**7] / by_size[10, 10**5]
         print(f"\nper-round cost at T=1e7 is {growth:.2f} times that at T=1e5 (K=10)")
     Path(arguments.out).write_text(json.dumps(records, indent=2) + "\n", "utf-8")
-    print(
-        f"peak of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB"
-    )
     print(f"written: {arguments.out}")
 
 

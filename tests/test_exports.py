@@ -15,16 +15,26 @@ def test_every_public_name_can_be_imported():
 
 def test_the_public_names():
     assert driftduel.__all__ == [
+        "POLICIES",
         "WORLDS",
         "DriftduelError",
+        "Duel",
         "Measures",
         "Piecewise",
+        "Play",
+        "Policy",
         "Preferences",
+        "Trace",
         "World",
+        "load_policy",
         "load_world",
+        "make_policy",
         "make_world",
         "measure",
+        "play",
+        "save_policy",
         "save_world",
+        "trace",
     ]
 
 

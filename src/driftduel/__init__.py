@@ -10,36 +10,58 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from driftduel.errors import DriftduelError
+    from driftduel.games import Play, Trace, play, trace
     from driftduel.measures import Measures, measure
+    from driftduel.policies import POLICIES, Duel, Policy, load_policy, make_policy, save_policy
     from driftduel.preferences import Preferences
     from driftduel.worlds import WORLDS, Piecewise, World, load_world, make_world, save_world
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "POLICIES": "driftduel.policies",
+    "WORLDS": "driftduel.worlds",
     "DriftduelError": "driftduel.errors",
+    "Duel": "driftduel.policies",
     "Measures": "driftduel.measures",
     "Piecewise": "driftduel.worlds",
+    "Play": "driftduel.games",
+    "Policy": "driftduel.policies",
     "Preferences": "driftduel.preferences",
-    "WORLDS": "driftduel.worlds",
+    "Trace": "driftduel.games",
     "World": "driftduel.worlds",
+    "load_policy": "driftduel.policies",
     "load_world": "driftduel.worlds",
+    "make_policy": "driftduel.policies",
     "make_world": "driftduel.worlds",
     "measure": "driftduel.measures",
+    "play": "driftduel.games",
+    "save_policy": "driftduel.policies",
     "save_world": "driftduel.worlds",
+    "trace": "driftduel.games",
 }
 
 __all__ = [
+    "POLICIES",
     "WORLDS",
     "DriftduelError",
+    "Duel",
     "Measures",
     "Piecewise",
+    "Play",
+    "Policy",
     "Preferences",
+    "Trace",
     "World",
+    "load_policy",
     "load_world",
+    "make_policy",
     "make_world",
     "measure",
+    "play",
+    "save_policy",
     "save_world",
+    "trace",
 ]
 
 

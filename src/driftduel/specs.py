@@ -236,7 +236,7 @@ def near(name: str, known: Iterable[str]) -> str:
 
 
 def _parameters(factory: Any, context: tuple[str, ...]) -> Iterator[Parameter]:
-    annotated = factory.__init__ if isinstance(factory, type) else factory
+    annotated = vars(factory).get("__init__", factory) if isinstance(factory, type) else factory
     hints = get_type_hints(annotated, include_extras=True)
     for name, parameter in inspect.signature(factory).parameters.items():
         if name in context:

@@ -78,7 +78,41 @@ def test_demo_shows_a_world(capsys, tmp_path):
     code, out, _ = run(capsys, "demo", "--out", str(tmp_path / "demo"))
     assert code == 0
     assert "winner over time" in out
-    assert (tmp_path / "demo" / "world.png").stat().st_size > 10_000
+    assert "of uniform random play" in out
+    for name in ("world.png", "anaconda.png"):
+        assert (tmp_path / "demo" / name).stat().st_size > 10_000
+
+
+def test_play_for_people_and_programs(capsys):
+    arguments = ("play", "--policy", "anaconda:constant=0.1", "--world", "two-arm:rounds=3000")
+    code, out, _ = run(capsys, *arguments)
+    assert code == 0
+    assert "told: horizon" in out
+    assert "restarts: " in out
+    code, out, _ = run(capsys, *arguments, "--json", "--seed", "3")
+    game = json.loads(out)
+    assert code == 0
+    assert game["finished"]
+    assert game["rounds"] == game["at"][-1] == 3000
+    assert set(game["regret"]) == {"dynamic", "weak", "binary-weak", "binary-strong"}
+    assert game["regret"]["dynamic"][-1] > 0
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ("anaconda:constant=0", "constant=0 must be a number above 0"),
+        ("anaconda:horizon=1", "horizon=1 must be a whole number at least 2"),
+        ("anacodna", "did you mean anaconda"),
+        ("anaconda:rule=paepr", "one of paper, freedman"),
+    ],
+)
+def test_bad_policies_get_one_sentence_and_exit_code_2(capsys, policy, said):
+    code, out, err = run(capsys, "play", "--policy", policy, "--world", "two-arm")
+    assert code == 2
+    assert out == ""
+    assert said in err
+    assert err.count("\n") == 1
 
 
 def bad_files(folder):

@@ -21,7 +21,7 @@ def random_stack(rng):
     rise = rng.choice([0.2, 1.0, 5.0]) * gap
     sums = np.cumsum(rng.integers(1, 2 + int(rise * rng.choice([1, 1, 20])), size)) - 500
     state.pairs[0, engine.SIZE] = size
-    state.stacks[:size, engine.START] = state.stacks[:size, engine.TIME] = starts
+    state.stacks[:size, engine.START] = starts
     state.stacks[:size, engine.SUM] = sums
     depth = int(rng.integers(1, 5))
     begun = np.sort(rng.choice(np.arange(1, starts[-1] + 1), min(depth, starts[-1]), False))
@@ -34,7 +34,7 @@ def random_stack(rng):
 def best(state, entries, t):
     """Return by how much the best of some starts is above its threshold at time t."""
     excess = [
-        -entry[engine.SUM] - 2 * engine.threshold(state, t - int(entry[engine.TIME]))
+        -entry[engine.SUM] - 2 * engine.threshold(state, t - int(entry[engine.START]))
         for entry in entries
     ]
     return max(excess)
@@ -69,8 +69,9 @@ def test_useful_starts_are_those_below_all_later_ones():
         state.stacks[:size, engine.SUM] = old
         state.stacks[:size, engine.START] = np.arange(size)
         state.pairs[0, engine.SIZE] = size
-        state.waiting[0, :count, engine.SUM] = new
-        state.waiting[0, :count, engine.START] = size + np.arange(count)
+        waiting = state.waiting.reshape(-1, engine.LIST, engine.ENTRY)[0]
+        waiting[:count, engine.SUM] = new
+        waiting[:count, engine.START] = size + np.arange(count)
         engine._stack(state, 0, count)
         everything = np.concatenate((old, new))
         useful = [i for i, x in enumerate(everything) if not (everything[i + 1 :] <= x).any()]

@@ -141,7 +141,7 @@ def test_late_answers_keep_their_weights():
     sums = np.zeros((T + 1, K, K))
     for t, (duel, won) in enumerate(told, start=1):
         sums[t] = sums[t - 1] - 0.5
-        sums[t, duel.first, duel.second] += won * duel.notes[0] ** 2
+        sums[t, duel.first, duel.second] += won * duel.notes[0]
     eliminated = set()
     for t in range(2, T + 1):
         starts = np.arange(1, t)

@@ -20,7 +20,7 @@ COMMANDS = {
     "measure": "tell how much a world changes",
     "play": "let a policy play a world",
     "trace": "write one game down round by round, and draw it",
-    "demo": "show a changing world: winners, measures, a figure",
+    "demo": "show a changing world, and ANACONDA in it",
 }
 
 _BAD_INPUT = 2

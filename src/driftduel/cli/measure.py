@@ -10,6 +10,14 @@ if TYPE_CHECKING:
 
 __all__ = ["as_json", "configure", "print_measures", "run"]
 
+_BOUNDS = {
+    "phases": "K sum sqrt(phase)",
+    "switches": "K sqrt((S^CW + 1) T)",
+    "significant_phases": "SST, STI: K sum sqrt(sig. phase)",
+    "significant_switches": "SST, STI: K sqrt((S^sig + 1) T)",
+    "variation": "SST, STI: by the CW variation",
+    "lower": "lower: sqrt(K S^CW T)",
+}
 _SHOWN = 8
 _STRIP = 64
 
@@ -107,9 +115,9 @@ def print_measures(title: str, found: "Measures") -> None:
     if found.first_round_without_winner is None:
         plain, logs = found.bounds(logs=False), found.bounds(logs=True)
         print("\nthe paper's bounds with constant 1       without logs         with logs")
-        for field in dataclasses.fields(plain):
-            value, with_logs = getattr(plain, field.name), getattr(logs, field.name)
-            print(f"  {field.name.replace('_', ' '):<34}{value:>17,.0f}{with_logs:>18,.0f}")
+        for name, label in _BOUNDS.items():
+            value, with_logs = getattr(plain, name), getattr(logs, name)
+            print(f"  {label:<34}{value:>17,.0f}{with_logs:>18,.0f}")
 
 
 def _number(value: float | None) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from driftduel.cli.common import add_game
 
 if TYPE_CHECKING:
-    from driftduel.play import Play
+    from driftduel.games import Play
 
 __all__ = ["configure", "run"]
 
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Play and print."""
     from driftduel.cli.progress import Progress
-    from driftduel.play import play
+    from driftduel.games import play
 
     progress = Progress("play")
     try:

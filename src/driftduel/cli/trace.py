@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> None:
     from driftduel.cli.progress import Progress
     from driftduel.errors import DriftduelError
     from driftduel.figures.style import check_figure_path
-    from driftduel.play import check_trace_path, trace, write_trace
+    from driftduel.games import check_trace_path, trace, write_trace
 
     if not arguments.out and not arguments.plot:
         raise DriftduelError("say where the trace goes: --out FILE, --plot FILE, or both.")

@@ -8,8 +8,8 @@ import numpy as np
 from driftduel.errors import DriftduelError
 from driftduel.figures.style import arm_colour, figure, save
 from driftduel.figures.world import draw_winners
+from driftduel.games import Trace
 from driftduel.measures import measure
-from driftduel.play import Trace
 
 __all__ = ["plot_trace", "replays_of"]
 

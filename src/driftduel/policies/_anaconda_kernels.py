@@ -60,7 +60,8 @@ SHORT_ARM = 15  # and the arm it was won against
 LEAST = 16  # twice the smallest threshold of any window, rounded down
 DRAWN = 17  # how many of the duels in `State.duels` have been asked for
 PLAIN = 18  # 1 for the paper's rule and estimate when no single win can fire
-INTS = 19
+WEIGHT = 19  # |A_t|^2
+INTS = 20
 
 PAPER, FREEDMAN = 0, 1
 
@@ -78,7 +79,7 @@ _E1 = math.e - 1
 _ROOT2 = math.sqrt(2.0)
 
 
-# Columns of `State.pairs`: one row, one cache line, for each ordered pair.
+# Columns of `State.pairs`: a row for each ordered pair, the busy columns on one cache line.
 WON = 0  # twice the weight won in this episode; 2 D(s) = WON - (s - 1)
 LOWEST = 1  # 2 D at the lowest start since the pair was looked at
 WAITING = 2  # wins in its list
@@ -87,12 +88,13 @@ ROOM = 4  # how many starts fit
 LOW = 5  # how many of the oldest are of no more use
 SIZE = 6  # how many there are
 LIMIT = 7  # what 2 D must exceed for an older start to fire
-PAIR = 8
+PRUNED = 8  # how many starts, from the oldest on, have been pruned already
+PAIR = 16
 
 # Columns of `State.stacks` and of the lists of waiting wins.
 START = 0  # the round s
 SUM = 1  # 2 D(s)
-TIME = 2  # what windows are measured by: s, or the sum of |A|^2 before s
+TIME = 2  # the sum of |A|^2 before s, which FREEDMAN measures windows by, as PAPER does by s
 ENTRY = 3
 
 LIST = 32
@@ -103,7 +105,7 @@ class State(NamedTuple):
     """All that ANACONDA knows. K arms; P = K * K ordered pairs, (a, b) at a * K + b."""
 
     ints: Any
-    """(19,) numbers named above."""
+    """(20,) numbers named above."""
     floats: Any
     """(5,) numbers named above."""
     last: Any
@@ -113,11 +115,13 @@ class State(NamedTuple):
     replays: Any
     """(66, 2) t0 and t0 + m0 of the running replays, outermost first."""
     pairs: Any
-    """(P, 8) numbers named above."""
+    """(P, 16) numbers named above."""
     waiting: Any
-    """(P, 32, 3) wins not yet on the stack, each as a start."""
+    """(96 P,) up to 32 wins a pair that are not yet on its stack, each an entry."""
     stacks: Any
     """(N, 3) the useful starts of all pairs."""
+    passed: Any
+    """(N,) for starts that have been pruned: when the one before overtakes them."""
     draws: Any
     """(64,) a uniform number for each of the coming rounds."""
     duels: Any
@@ -230,7 +234,7 @@ def _begin_episode(state: Any, rng: Any, t: int) -> None:
     # `last` needs no reset: all it holds lies before t.
     for p in range(len(state.pairs)):
         pair = state.pairs[p]
-        pair[WON] = pair[WAITING] = pair[LOW] = pair[SIZE] = 0
+        pair[WON] = pair[WAITING] = pair[LOW] = pair[SIZE] = pair[PRUNED] = 0
         pair[LOWEST] = pair[LIMIT] = NEVER
     ints[DEPTH] = 1
     state.replays[0, 0] = t
@@ -275,6 +279,7 @@ def _refresh_active(state: Any) -> None:
             state.active[count] = a
             count += 1
     state.ints[ACTIVE] = count
+    state.ints[WEIGHT] = count * count
     _pick(state)
 
 
@@ -300,7 +305,7 @@ def _draw(state: Any, rng: Any) -> None:
 
 @hot
 def ask(state: Any, rng: Any, t: int, notes: Any) -> tuple[int, int]:
-    """Draw two arms of the active set; note its size."""
+    """Draw two arms of the active set A; note |A|^2, the weight of a win."""
     ints = state.ints
     if t >= ints[NEXT]:
         _turn(state, rng, t)
@@ -308,47 +313,46 @@ def ask(state: Any, rng: Any, t: int, notes: Any) -> tuple[int, int]:
         _draw(state, rng)
     k = ints[DRAWN]
     ints[DRAWN] = k + 1
-    notes[0] = ints[ACTIVE]
+    notes[0] = ints[WEIGHT]
     return state.duels[2 * k], state.duels[2 * k + 1]
 
 
 @hot
 def tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
     """Learn the outcome of round t; rounds arrive in order."""
-    count = int(notes[0])
+    weight = int(notes[0])
     if state.ints[PLAIN] == 0:
-        return _tell_otherwise(state, t, first, second, won, count)
+        return _tell_otherwise(state, t, first, second, won, weight)
     if t < state.ints[LEARN_FROM]:
         return 0  # asked for in an episode that is over
-    return _enter(state, t, first, second, int(won == 1), 2 * count * count, t)
+    return _enter(state, t, first, second, int(won == 1), 2 * weight)
 
 
 @kernel
-def _tell_otherwise(state: Any, t: int, first: int, second: int, won: int, count: int) -> int:
+def _tell_otherwise(state: Any, t: int, first: int, second: int, won: int, weight: int) -> int:
     """Learn under another rule or estimate, or when a single win can fire."""
     ints = state.ints
-    clock = t
-    if ints[RULE] == FREEDMAN:
-        clock = ints[CLOCK]
-        ints[CLOCK] += count * count
+    ints[CLOCK] += weight
     if t < ints[LEARN_FROM]:
         return 0
-    winner, loser, credit, weight = first, second, int(won == 1), 2 * count * count
+    winner, loser, credit, twice = first, second, int(won == 1), 2 * weight
     if ints[SYMMETRIC] == 1:
-        credit, weight = int(won >= 0), count * count
+        credit, twice = int(won >= 0), weight
         if won == 0:
             winner, loser = second, first
-    short = ints[SHORT] == 1 and _short_windows(state, t, loser, weight * credit)
-    flags = _enter(state, t, winner, loser, credit, weight, clock)
+    if ints[RULE] == FREEDMAN:
+        p = winner * len(state.last) + loser
+        place = state.pairs[p, WAITING]
+        state.waiting[(p * LIST + place) * ENTRY + TIME] = ints[CLOCK] - weight
+    short = ints[SHORT] == 1 and _short_windows(state, t, loser, twice * credit)
+    flags = _enter(state, t, winner, loser, credit, twice)
     if short and flags & RESTARTED == 0:
         flags |= _after_firing(state, t)
     return flags
 
 
 @hot
-def _enter(
-    state: Any, t: int, winner: int, loser: int, credit: int, weight: int, clock: int
-) -> int:
+def _enter(state: Any, t: int, winner: int, loser: int, credit: int, weight: int) -> int:
     """Enter a win of some weight (credit 1), or a round that passed without one (credit 0).
 
     Arithmetic instead of branches: no processor can guess who won.
@@ -359,9 +363,9 @@ def _enter(
     pairs, waiting = state.pairs, state.waiting
     before = pairs[p, WON] - (t - 1)
     place = pairs[p, WAITING]
-    waiting[p, place, START] = t
-    waiting[p, place, SUM] = before
-    waiting[p, place, TIME] = clock
+    entry = (p * LIST + place) * ENTRY
+    waiting[entry + START] = t
+    waiting[entry + SUM] = before
     lowest = min(pairs[p, LOWEST], before + (1 - credit) * _FAR)
     now = before + weight - 1
     pairs[p, WAITING] = place + credit
@@ -376,7 +380,8 @@ def _enter(
 @kernel
 def _examine(state: Any, t: int, p: int, loser: int, credit: int) -> int:
     """See to a pair that may fire, or whose list is full."""
-    ints, pair, waiting = state.ints, state.pairs[p], state.waiting[p]
+    ints, pair = state.ints, state.pairs[p]
+    waiting = state.waiting[p * LIST * ENTRY : (p + 1) * LIST * ENTRY]
     # The win of this round stays behind: it makes older starts useless, but only for windows that
     # end after it.
     count = pair[WAITING] - credit
@@ -385,11 +390,11 @@ def _examine(state: Any, t: int, p: int, loser: int, credit: int) -> int:
     fired = False
     if credit == 1:
         for column in range(ENTRY):
-            waiting[0, column] = waiting[count, column]
+            waiting[column] = waiting[count * ENTRY + column]
         now = pair[WON] - t
         if now - pair[LOWEST] > ints[LEAST] or now > pair[LIMIT]:
             fired = _look(state, t, p, loser)
-            pair[LOWEST] = waiting[0, SUM]
+            pair[LOWEST] = waiting[SUM]
     flags = 0
     if pair[SIZE] + LIST > pair[ROOM]:
         _prune(state, t, p)
@@ -439,15 +444,16 @@ def _short_windows(state: Any, t: int, loser: int, weight: int) -> bool:
 @kernel
 def _stack(state: Any, p: int, count: int) -> None:
     """Move the first wins of a pair's list onto its stack, as far as they are useful."""
-    pair, stacks, waiting = state.pairs[p], state.stacks, state.waiting[p]
+    pair, stacks = state.pairs[p], state.stacks
+    waiting = state.waiting[p * LIST * ENTRY : (p + 1) * LIST * ENTRY]
     # Backwards: a start is useful if its sum is below all later ones. The useful ones move to
     # the end of the list, again without branches.
     lowest = NEVER
     first = count
     for i in range(count - 1, -1, -1):
         for column in range(ENTRY):
-            waiting[first - 1, column] = waiting[i, column]
-        value = waiting[first - 1, SUM]
+            waiting[(first - 1) * ENTRY + column] = waiting[i * ENTRY + column]
+        value = waiting[(first - 1) * ENTRY + SUM]
         first -= int(value < lowest)
         lowest = min(lowest, value)
     base, low, size = pair[BASE], pair[LOW], pair[SIZE]
@@ -455,9 +461,10 @@ def _stack(state: Any, p: int, count: int) -> None:
         size -= 1
     if size == low:
         pair[LOW] = size = 0
+    pair[PRUNED] = min(pair[PRUNED], size)
     for i in range(first, count):
         for column in range(ENTRY):
-            stacks[base + size, column] = waiting[i, column]
+            stacks[base + size, column] = waiting[i * ENTRY + column]
         size += 1
     pair[SIZE] = size
 
@@ -472,42 +479,52 @@ def _prune(state: Any, t: int, p: int) -> None:
     that is already past its floor. Rounding is on the safe side of both comparisons.
     """
     pair, stacks, replays = state.pairs[p], state.stacks, state.replays
-    base, low = pair[BASE], pair[LOW]
-    now = float(t if state.ints[RULE] == PAPER else state.ints[CLOCK])
+    base, low, size = pair[BASE], pair[LOW], pair[SIZE]
+    clock, time = (t, START) if state.ints[RULE] == PAPER else (state.ints[CLOCK], TIME)
+    now = float(clock)
     factor, floor = 2.0 * state.floats[FACTOR], math.sqrt(state.floats[FLOOR])
+    if low > 0:  # close the gap that dead starts left
+        for i in range(base, base + size - low):
+            for column in range(ENTRY):
+                stacks[i, column] = stacks[i + low, column]
+            state.passed[i] = state.passed[i + low]
+    kept = max(0, pair[PRUNED] - low)
     begun = 0
-    kept = 0
-    for new in range(low, pair[SIZE]):
+    for new in range(kept, size - low):
         k = base + new
         while begun < state.ints[DEPTH] and replays[begun, 0] <= stacks[k, START]:
             begun += 1
         stretch = replays[begun - 1, 0] if begun > 0 else state.ints[EPISODE]
-        while kept >= 2 and stacks[base + kept - 2, START] >= stretch:
-            i, j = base + kept - 2, base + kept - 1
-            i_passes_j = _overtaken(stacks, i, j, factor)
-            j_passes_k = _overtaken(stacks, j, k, factor)
+        j_passes_k = 0.0
+        while kept > 0:
+            j = base + kept - 1
+            j_passes_k = _overtaken(stacks, j, k, time, factor)
+            if kept == 1 or stacks[j - 1, START] < stretch:
+                break
+            i_passes_j = state.passed[j]
             slack = 1.0 + 1e-9 * (abs(i_passes_j) + abs(j_passes_k))
             lead = (stacks[k, SUM] - stacks[j, SUM]) / factor
-            settled = now - stacks[k, TIME] > (floor + lead) ** 2 * (1.0 + 1e-9) + 1.0
+            settled = now - stacks[k, time] > (floor + lead) ** 2 * (1.0 + 1e-9) + 1.0
             if i_passes_j + slack < now or (settled and i_passes_j + slack < j_passes_k):
                 kept -= 1
             else:
                 break
         for column in range(ENTRY):
             stacks[base + kept, column] = stacks[k, column]
+        state.passed[base + kept] = j_passes_k
         kept += 1
     pair[LOW] = 0
-    pair[SIZE] = kept
+    pair[SIZE] = pair[PRUNED] = kept
 
 
 @hot
-def _overtaken(stacks: Any, i: int, j: int, factor: float) -> float:
+def _overtaken(stacks: Any, i: int, j: int, time: int, factor: float) -> float:
     """Return the time from which the older start i is for ever better than j."""
-    d = float(stacks[j, TIME] - stacks[i, TIME])
+    d = float(stacks[j, time] - stacks[i, time])
     h = (stacks[j, SUM] - stacks[i, SUM]) / factor
     if h * h >= d:
-        return float(stacks[j, TIME])
-    return float(stacks[j, TIME]) + ((d - h * h) / (2.0 * h)) ** 2
+        return float(stacks[j, time])
+    return float(stacks[j, time]) + ((d - h * h) / (2.0 * h)) ** 2
 
 
 @kernel
@@ -528,7 +545,7 @@ def _look(state: Any, t: int, p: int, loser: int) -> bool:
     base, low, newest = pair[BASE], pair[LOW], pair[SIZE] - 1
     matters = _first_that_matters(state, loser)
     now = pair[WON] - t
-    clock = t if state.ints[RULE] == PAPER else state.ints[CLOCK]
+    clock, time = (t, START) if state.ints[RULE] == PAPER else (state.ints[CLOCK], TIME)
     margin = 0.5 * state.ints[LEAST]
     nearest = -float(NEVER)
     block = 1
@@ -539,7 +556,7 @@ def _look(state: Any, t: int, p: int, loser: int) -> bool:
             break
         oldest = max(low, newest - block + 1)
         most = float(now - stacks[base + oldest, SUM])
-        excess = most - 2.0 * threshold(state, clock - stacks[base + newest, TIME])
+        excess = most - 2.0 * threshold(state, clock - stacks[base + newest, time])
         # Blocks are refuted with a margin, so that the next look is not due at once.
         if excess <= -margin or (oldest == newest and excess <= 0.0):
             nearest = max(nearest, excess)

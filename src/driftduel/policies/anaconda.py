@@ -13,7 +13,7 @@ from driftduel.specs import Choice, Range, Spec
 __all__ = ["Anaconda"]
 
 _FIRST_EPOCH = 1024
-_FIRST_ROOM = 64
+_FIRST_ROOM = 256
 _DRAWS = 64
 
 
@@ -54,7 +54,8 @@ class Anaconda(KernelPolicy):
         counted as such).
     constant
         C of the elimination rule. The guarantee needs it large enough; smaller values eliminate
-        sooner and, below about 0.3, wrongly.
+        sooner, and wrongly when C log T is below about 6: a window of K^2 rounds then fires after
+        C log T + 1 chance wins of one pair, an arm's duel with itself included.
     rule
         ``paper``: C log(T) K sqrt(max(n, K^2)). ``freedman``: the paper's concentration lemma
         with its own constants and the sum V of |A_t|^2 that the window really had,
@@ -140,18 +141,21 @@ class Anaconda(KernelPolicy):
         room = np.where(2 * (live + engine.LIST) > room, 2 * room, room)
         base = np.cumsum(room) - room
         stacks = np.zeros((int(room.sum()), engine.ENTRY), np.int64)
+        passed = np.zeros(len(stacks))
         for p in np.flatnonzero(live):
             first = old.pairs[p, engine.BASE] + old.pairs[p, engine.LOW]
             stacks[base[p] : base[p] + live[p]] = old.stacks[first : first + live[p]]
+            passed[base[p] : base[p] + live[p]] = old.passed[first : first + live[p]]
         pairs[:, engine.BASE], pairs[:, engine.ROOM] = base, room
-        pairs[:, engine.LOW], pairs[:, engine.SIZE] = 0, live
-        self.state = old._replace(pairs=pairs, stacks=stacks)
+        pruned = np.clip(pairs[:, engine.PRUNED] - pairs[:, engine.LOW], 0, live)
+        pairs[:, engine.LOW], pairs[:, engine.SIZE], pairs[:, engine.PRUNED] = 0, live, pruned
+        self.state = old._replace(pairs=pairs, stacks=stacks, passed=passed)
 
     def check_state(self, state: Any) -> None:
         """Refuse a state that would lead the kernels out of their arrays."""
         ints, pairs, stored = state.ints, state.pairs, len(state.stacks)
         shapes = {name: getattr(self.state, name).shape for name in state._fields}
-        shapes["stacks"] = (stored, engine.ENTRY)
+        shapes["stacks"], shapes["passed"] = (stored, engine.ENTRY), (stored,)
         if not all(getattr(state, name).shape == shape for name, shape in shapes.items()):
             raise DriftduelError("the saved state of 'anaconda' has arrays of other shapes.")
         base, room, low, size, waiting = (
@@ -168,6 +172,7 @@ class Anaconda(KernelPolicy):
             and ((waiting >= 0) & (waiting < engine.LIST)).all()
             and ((base >= 0) & (low >= 0) & (low <= size)).all()
             and (size + engine.LIST <= room).all()
+            and ((pairs[:, engine.PRUNED] >= 0) & (pairs[:, engine.PRUNED] <= size)).all()
             and (room <= stored - base).all()
         )
         if not sound:
@@ -185,8 +190,9 @@ def _fresh_state(arms: int) -> engine.State:
         active=np.zeros(arms, np.int64),
         replays=np.zeros((engine.DEEPEST, 2), np.int64),
         pairs=pairs,
-        waiting=np.zeros((arms * arms, engine.LIST, engine.ENTRY), np.int64),
+        waiting=np.zeros(arms * arms * engine.LIST * engine.ENTRY, np.int64),
         stacks=np.zeros((arms * arms * _FIRST_ROOM, engine.ENTRY), np.int64),
+        passed=np.zeros(arms * arms * _FIRST_ROOM),
         draws=np.zeros(_DRAWS),
         duels=np.zeros(2 * _DRAWS, np.int64),
     )

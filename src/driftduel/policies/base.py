@@ -222,7 +222,7 @@ class Kernels(NamedTuple):
 class KernelPolicy(Policy):
     """A policy whose `choose` and `learn` are compiled kernels over a record of arrays.
 
-    The same kernels serve `ask` and `tell` here and the compiled loop of `driftduel.play`; there
+    The same kernels serve `ask` and `tell` here and the compiled loop of `driftduel.games`; there
     is one truth per policy. A subclass sets `kernels` and `notes`, and puts its first `state`, a
     NamedTuple of arrays, in place. A `tell` kernel that is about to run out of room returns
     `GROW`; `grow` then replaces the state by a larger one.

@@ -28,13 +28,16 @@ def compiled_loop(kernels: Kernels) -> Any:
     ask, tell = kernels
 
     def loop(  # type: ignore[no-untyped-def]
-        chunk, luck, losses, state, rng, notes, first, sums, marks, mark, curves, restarts
+        chunk, tables, luck, losses, state, rng, notes, first, sums, marks, mark, curves, restarts
     ):
         begin = chunk.starts[0]
+        arms = losses.shape[1]
         by_utility = chunk.link != NO_LINK
         segment = np.searchsorted(chunk.starts, first, side="right") - 2
         next_start = first
-        dynamic, weak, binary_weak, binary_strong = sums[0], sums[1], sums[2], sums[3]
+        next_mark = marks[mark] if mark < len(marks) else 0
+        dynamic, weak = sums[0], sums[1]
+        binary_weak, binary_strong = int(sums[2]), int(sums[3])
         seen = 0
         flags = 0
         t = first
@@ -46,11 +49,15 @@ def compiled_loop(kernels: Kernels) -> Any:
                 if by_utility:
                     utility = chunk.utilities[row]
                 else:
-                    matrix = chunk.matrices[row]
+                    table = tables[row]
                 last = segment + 1 == len(chunk.starts)
                 next_start = chunk.end if last else chunk.starts[segment + 1]
             a, b = ask(state, rng, t, notes)
-            p = link_value(chunk.link, utility[a] - utility[b]) if by_utility else matrix[a, b]
+            p = (
+                link_value(chunk.link, utility[a] - utility[b])
+                if by_utility
+                else table[a * arms + b]
+            )
             won = int(luck[t - begin] < p)
             flags = tell(state, t, a, b, won, notes)
             x, y = loss[a], loss[b]
@@ -59,12 +66,13 @@ def compiled_loop(kernels: Kernels) -> Any:
             weak += min(x, y)
             binary_weak += int((x > 0.0) & (y > 0.0))
             binary_strong += int((x > 0.0) | (y > 0.0))
-            if t == marks[mark]:
+            if t == next_mark:
                 curves[mark, 0] = dynamic
                 curves[mark, 1] = weak
                 curves[mark, 2] = binary_weak
                 curves[mark, 3] = binary_strong
                 mark += 1
+                next_mark = marks[mark] if mark < len(marks) else 0
             t += 1
             if flags != 0:
                 if flags & RESTARTED:

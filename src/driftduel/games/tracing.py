@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftduel.errors import DriftduelError, MissingExtraError
-from driftduel.play.game import streams
+from driftduel.games.game import streams
 from driftduel.policies import Policy, make_policy
 from driftduel.specs import Spec
 from driftduel.worlds import World, make_world

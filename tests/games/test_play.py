@@ -10,7 +10,7 @@ import pytest
 
 from driftduel._compile import jit_enabled
 from driftduel.errors import DriftduelError
-from driftduel.play import play, streams, trace
+from driftduel.games import play, streams, trace
 from driftduel.policies import Policy, make_policy
 from driftduel.regret import log_rounds, regret
 from driftduel.worlds import Piecewise, make_world
@@ -68,8 +68,8 @@ def test_the_compiled_loop_plays_the_duels_of_ask_and_tell(world, policy):
 def test_the_length_of_a_call_changes_nothing(monkeypatch):
     spec = ("anaconda:constant=0.1", "geometric-btl:arms=4,rounds=2000,phases=3")
     one = play(*spec, seed=3)
-    monkeypatch.setattr("driftduel.play.game._ROUNDS_A_CALL", 37)
-    monkeypatch.setattr("driftduel.play.game._RESTARTS_A_CALL", 1)
+    monkeypatch.setattr("driftduel.games.game._ROUNDS_A_CALL", 37)
+    monkeypatch.setattr("driftduel.games.game._RESTARTS_A_CALL", 1)
     other = play(*spec, seed=3)
     assert one.restarts == other.restarts
     assert len(one.restarts) > 3

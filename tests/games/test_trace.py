@@ -8,7 +8,7 @@ import pytest
 
 from driftduel.cli import main
 from driftduel.errors import DriftduelError
-from driftduel.play import COLUMNS, trace, write_trace
+from driftduel.games import COLUMNS, trace, write_trace
 from tests.policies.audit import audit
 
 GAME = ("anaconda:constant=0.15", "geometric-btl:arms=3,rounds=1500,phases=3,change=winner")

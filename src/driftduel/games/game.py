@@ -20,7 +20,7 @@ from driftduel.worlds import Chunk, World, make_world
 __all__ = ["Play", "play", "streams"]
 
 # Long enough that the calls cost nothing, short enough that Ctrl-C and progress feel immediate.
-_ROUNDS_A_CALL = 1 << 15
+_ROUNDS_A_CALL = 1 << 17
 _ROUNDS_A_SLOW_CALL = 1 << 10
 _RESTARTS_A_CALL = 4096
 
@@ -142,7 +142,7 @@ def play(
     curves = np.vstack((table.curves[: table.mark], table.sums))
     if table.mark and at[-2] == reached:
         at, curves = at[:-1], curves[:-1]
-    from driftduel.play.loop import REGRETS
+    from driftduel.games.loop import REGRETS
 
     return Play(
         policy=policy,
@@ -168,14 +168,16 @@ class _Table:
 
 def _compiled(policy: Any, chunk: Chunk, luck: Floats, losses: Floats, table: _Table) -> float:
     """Play a chunk in compiled code; return the seconds it took."""
-    from driftduel.play.loop import compiled_loop
+    from driftduel.games.loop import compiled_loop
 
     loop = compiled_loop(policy.kernels)
     restarts = np.empty(_RESTARTS_A_CALL, np.int64)
 
+    tables = chunk.matrices.reshape(-1, policy.arms**2)  # one index is faster than two
+
     def call(loop: Any, t: int) -> Any:
         return loop(
-            chunk, luck, losses, policy.state, policy.bits, policy.scratch, t,
+            chunk, tables, luck, losses, policy.state, policy.bits, policy.scratch, t,
             table.sums, table.marks, table.mark, table.curves, restarts,
         )  # fmt: skip
 

@@ -1,0 +1,15 @@
+"""Games: a policy meets a world."""
+
+from driftduel.games.game import Play, play, streams
+from driftduel.games.tracing import COLUMNS, Trace, check_trace_path, trace, write_trace
+
+__all__ = [
+    "COLUMNS",
+    "Play",
+    "Trace",
+    "check_trace_path",
+    "play",
+    "streams",
+    "trace",
+    "write_trace",
+]
