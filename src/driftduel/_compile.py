@@ -54,13 +54,13 @@ def kernel(function: Callable[..., Any], *parts: Callable[..., Any]) -> Any:
     return _compiled(function, parts, inline=False)
 
 
-def hot(function: Callable[..., Any]) -> Any:
+def hot(function: Callable[..., Any], *parts: Callable[..., Any]) -> Any:
     """Compile `function` into its callers: for the few lines that run in every round.
 
     A record of many arrays is passed by value, so a call that is not dissolved costs more than
     all that these lines do.
     """
-    return _compiled(function, (), inline=True)
+    return _compiled(function, parts, inline=True)
 
 
 def _compiled(
@@ -103,8 +103,11 @@ class _SafeCache(FunctionCache):  # type: ignore[misc]
 
 
 def _name(part: Callable[..., Any]) -> str:
+    """Name a function by where it is, and by the kernels it closes over."""
     function = getattr(part, "py_func", part)
-    return f"{function.__module__}.{function.__qualname__}"
+    inside = [cell.cell_contents for cell in function.__closure__ or ()]
+    names = ",".join(_name(each) for each in inside if hasattr(each, "py_func"))
+    return f"{function.__module__}.{function.__qualname__}({names})"
 
 
 def _source_file(part: Callable[..., Any]) -> str:

@@ -5,6 +5,7 @@ than a duel may take. Its two addresses cost nothing, and give the same numbers.
 """
 
 import ctypes
+import math
 from functools import cache
 from typing import Any
 
@@ -14,9 +15,9 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from driftduel._compile import hot, jit_enabled
+from driftduel._compile import hot, jit_enabled, kernel
 
-__all__ = ["Bits", "bits", "uniform"]
+__all__ = ["Bits", "beta", "bits", "gamma", "normal", "uniform"]
 
 
 Bits = NDArray[np.int64]
@@ -57,3 +58,33 @@ def _interpreted_uniform(rng: Bits) -> float:
 
 uniform = _compiled_uniform if jit_enabled() else _interpreted_uniform
 """Draw a number from [0, 1): what ``Generator.random()`` would return next."""
+
+
+@kernel
+def normal(rng: Bits) -> float:
+    """Draw from the standard normal distribution (Marsaglia's polar method)."""
+    while True:
+        x = 2.0 * uniform(rng) - 1.0
+        y = 2.0 * uniform(rng) - 1.0
+        square = x * x + y * y
+        if 0.0 < square < 1.0:
+            return x * math.sqrt(-2.0 * math.log(square) / square)
+
+
+@kernel
+def gamma(rng: Bits, shape: float) -> float:
+    """Draw from the gamma distribution with shape at least 1 (Marsaglia and Tsang, 2000)."""
+    d = shape - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    while True:
+        x = normal(rng)
+        v = (1.0 + c * x) ** 3
+        if v > 0.0 and math.log(1.0 - uniform(rng)) < 0.5 * x * x + d * (1.0 - v + math.log(v)):
+            return d * v
+
+
+@kernel
+def beta(rng: Bits, a: float, b: float) -> float:
+    """Draw from the beta distribution with both parameters at least 1."""
+    x = gamma(rng, a)
+    return x / (x + gamma(rng, b))

@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from driftduel import __version__
 from driftduel._notice import listen
+from driftduel.cli.common import BAD_INPUT, INTERRUPTED
 from driftduel.errors import DriftduelError
 
 __all__ = ["main", "parser"]
@@ -23,13 +24,10 @@ COMMANDS = {
     "demo": "show a changing world, and ANACONDA in it",
 }
 
-_BAD_INPUT = 2
-_INTERRUPTED = 130
-
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(_BAD_INPUT, f"driftduel: {message}; see '{self.prog} --help'.\n")
+        self.exit(BAD_INPUT, f"driftduel: {message}; see '{self.prog} --help'.\n")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -58,14 +56,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except DriftduelError as error:
         print(f"driftduel: {error}", file=sys.stderr)
-        return _BAD_INPUT
+        return BAD_INPUT
     except BrokenPipeError:  # the reader of a pipe has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         where = f"{error.filename!r}: " if error.filename else ""
         print(f"driftduel: {where}{error.strerror or error}.", file=sys.stderr)
-        return _BAD_INPUT
+        return BAD_INPUT
     except KeyboardInterrupt:
         print("\ndriftduel: stopped.", file=sys.stderr)
-        return _INTERRUPTED
+        return INTERRUPTED
     return 0

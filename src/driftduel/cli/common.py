@@ -1,8 +1,12 @@
-"""Arguments that several commands share."""
+"""What several commands share."""
 
 import argparse
 
-__all__ = ["add_game"]
+__all__ = ["BAD_INPUT", "INTERRUPTED", "add_game"]
+
+# Exit codes.
+BAD_INPUT = 2
+INTERRUPTED = 130
 
 
 def add_game(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from driftduel.cli.common import add_game
+from driftduel.cli.common import INTERRUPTED, add_game
 
 if TYPE_CHECKING:
     from driftduel.games import Play
@@ -50,6 +50,8 @@ def run(arguments: argparse.Namespace) -> None:
         print(json.dumps(_as_json(arguments, game), indent=2))
     else:
         _print(arguments, game)
+    if not game.finished:
+        raise SystemExit(INTERRUPTED)
 
 
 def _as_json(arguments: argparse.Namespace, game: "Play") -> dict[str, Any]:

@@ -25,7 +25,7 @@ def compiled_loop(kernels: Kernels) -> Any:
     room for restarts; the caller sees to that and calls again. Kernels are compiled into the
     loop, which is why there is one loop for each pair of them.
     """
-    ask, tell = kernels
+    ask, tell = kernels.ask, kernels.tell
 
     def loop(  # type: ignore[no-untyped-def]
         chunk, tables, luck, losses, state, rng, notes, first, sums, marks, mark, curves, restarts

@@ -82,6 +82,9 @@ class Anaconda(KernelPolicy):
     name: ClassVar[str] = "anaconda"
     in_order: ClassVar[bool] = True
     told: ClassVar[tuple[str, ...]] = ("horizon",)
+    guarantee: ClassVar[str] = "dynamic regret K sqrt(S^CW T) log^3 T, S^CW unknown"
+    source: ClassVar[str] = "Kleine Buening and Saha, ANACONDA, AISTATS 2023"
+    confidence: ClassVar[str] = "exact: the paper's Algorithms 1 and 2, audited round by round"
     kernels: ClassVar[Kernels] = Kernels(engine.ask, engine.tell)
     notes: ClassVar[int] = 1
     state: engine.State

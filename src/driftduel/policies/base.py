@@ -2,7 +2,7 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -92,6 +92,12 @@ class Policy(ABC):
     """Whether answers are learned in the order of asking."""
     told: ClassVar[tuple[str, ...]] = ()
     """What it must be told beyond the number of arms, by the names of its parameters."""
+    guarantee: ClassVar[str] = "none known"
+    """What is proved of it, in a few words."""
+    source: ClassVar[str] = ""
+    """Authors, title, venue, year."""
+    confidence: ClassVar[str] = ""
+    """How sure we are that it is what the authors mean, and where it differs."""
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         if arms < 2:
@@ -207,16 +213,18 @@ class Policy(ABC):
 
 
 class Kernels(NamedTuple):
-    """The two compiled halves of a fast policy.
+    """The compiled parts of a fast policy.
 
     ``ask(state, rng, t, notes) -> (first, second)`` writes its notes into the array `notes` and
     draws its numbers with ``driftduel.policies.uniform(rng)``;
     ``tell(state, t, first, second, won, notes) -> flags`` returns `GROW`, `RESTARTED`, their sum
-    or 0. Both change the arrays of `state` in place.
+    or 0. ``reset(state)`` forgets everything learned, for those who restart policies (None: cannot
+    be restarted). All change the arrays of `state` in place.
     """
 
     ask: Callable[..., Any]
     tell: Callable[..., Any]
+    reset: Callable[..., Any] | None = None
 
 
 class KernelPolicy(Policy):
@@ -262,33 +270,53 @@ class KernelPolicy(Policy):
 
     def get_state(self) -> Mapping[str, NDArray[Any]]:
         """Return everything learned, as named arrays of plain numbers."""
-        return dict(self.state._asdict())
+        return dict(_flat(self.state))
 
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take back what `get_state` returned, after checking that it fits."""
-        fields = type(self.state)._fields
-        if set(state) != set(fields):
-            raise DriftduelError(f"the saved state of {self.name!r} must have {', '.join(fields)}.")
-        for field in fields:
-            now, saved = getattr(self.state, field), state[field]
+        current = dict(_flat(self.state))
+        if set(state) != set(current):
+            names = ", ".join(current)
+            raise DriftduelError(f"the saved state of {self.name!r} must have {names}.")
+        for name, now in current.items():
+            saved = state[name]
             if saved.dtype != now.dtype or saved.ndim != now.ndim:
                 raise DriftduelError(
-                    f"the saved {field} of {self.name!r} is {saved.dtype} of dimension "
+                    f"the saved {name} of {self.name!r} is {saved.dtype} of dimension "
                     f"{saved.ndim}; it must be {now.dtype} of dimension {now.ndim}."
                 )
-        taken = type(self.state)(**{name: np.array(state[name], order="C") for name in fields})
+        taken = _nested(self.state, state)
         self.check_state(taken)
         self.state = taken
 
     def check_state(self, state: Any) -> None:
         """Refuse a state that would lead the kernels out of their arrays."""
-        for field in state._fields:
-            now, saved = getattr(self.state, field), getattr(state, field)
+        for (name, now), (_, saved) in zip(_flat(self.state), _flat(state), strict=True):
             if now.shape != saved.shape:
                 raise DriftduelError(
-                    f"the saved {field} of {self.name!r} has the shape {saved.shape}; "
+                    f"the saved {name} of {self.name!r} has the shape {saved.shape}; "
                     f"it must be {now.shape}."
                 )
+
+
+def _flat(state: Any, prefix: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
+    """Walk through the arrays of a record; a policy around another holds the other's record."""
+    for name, value in state._asdict().items():
+        if hasattr(value, "_asdict"):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def _nested(like: Any, arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Any:
+    """Build a record like another out of named arrays."""
+    values = {
+        name: _nested(value, arrays, f"{prefix}{name}.")
+        if hasattr(value, "_asdict")
+        else np.array(arrays[prefix + name], order="C")
+        for name, value in like._asdict().items()
+    }
+    return type(like)(**values)
 
 
 def generator_state(rng: np.random.Generator) -> str:
