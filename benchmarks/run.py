@@ -132,7 +132,7 @@ def main() -> None:
         name = "anaconda"
         records.append(record(name, arms, rounds, lambda a=arms, r=rounds: time_policy(SPEC, a, r)))
         print(".", end="", flush=True, file=sys.stderr)
-    for spec in ("anaconda", "anaconda:rule=freedman", "anaconda:constant=0.5,estimate=symmetric"):
+    for spec in ("anaconda:constant=1", "anaconda:rule=freedman", f"{SPEC},estimate=symmetric"):
         rounds = 10**7 // scale
         measured = record(
             spec, 10, rounds, lambda s=spec, r=rounds: time_policy(s, 10, r), spec=spec

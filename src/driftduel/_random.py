@@ -44,7 +44,7 @@ def _next_double(typing_context: Any, function: Any, state: Any) -> Any:
 
 @hot
 def _compiled_uniform(rng: Bits) -> float:
-    return _next_double(rng[1], rng[0])  # type: ignore[no-any-return]
+    return _next_double(rng[1], rng[0])
 
 
 @cache
@@ -53,7 +53,7 @@ def _callable(address: int) -> Any:
 
 
 def _interpreted_uniform(rng: Bits) -> float:
-    return _callable(int(rng[1]))(int(rng[0]))  # type: ignore[no-any-return]
+    return _callable(int(rng[1]))(int(rng[0]))
 
 
 uniform = _compiled_uniform if jit_enabled() else _interpreted_uniform
