@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -q -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-core test-nojit test-slow lint bench lock clean
+.PHONY: help demo test test-core test-nojit test-slow lint bench reproduce lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -36,6 +36,9 @@ lint: $(VENV)/.ready ## ruff, strict types, import contract
 
 bench: $(VENV)/.ready ## speed as ratios within one run; writes bench.json
 	$(BIN)/python benchmarks/run.py --out bench.json
+
+reproduce: $(VENV)/.ready ## published numbers beside ours; takes some minutes
+	$(BIN)/python benchmarks/reproduce.py
 
 lock: $(VENV)/.ready ## resolve the locked versions anew
 	$(BIN)/python -m pip install -q uv

@@ -11,18 +11,32 @@ import json
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 
 from driftduel._random import bits
 from driftduel.cli.text import table
+from driftduel.errors import WeakSpotWarning
 from driftduel.games import play
-from driftduel.policies import kernel, make_policy, uniform
+from driftduel.policies import POLICIES, kernel, make_policy, uniform
 from driftduel.worlds import make_world
 
 REPEATS = 5
 SPEC = "anaconda:constant=0.5"
+HEAD = ("name", "arms", "rounds", "ns/round", "x bare", "peak MB", "rounds/s", "others")
+# Rounds per CPU-second of what else there is, on this class of machine at K = 10, T = 20,000.
+OTHERS = {
+    "rmed1": ("C++", 277_000),
+    "rucb": ("C++", 471_000),
+    "btm": ("C++", 1_043_000),
+    "wss": ("duelpy", 125_600),
+    "wsw": ("duelpy", 6_130),
+    "rcs": ("duelpy", 3_010),
+    "dts": ("duelpy", 1_020),
+    "public-anaconda": ("the Julia original", 50_000 / 8.5),
+}
 WORLD = "utilities:arms={arms},rounds={rounds},phases=5"
 
 
@@ -74,8 +88,25 @@ def time_ask_tell(spec: str, arms: int, rounds: int) -> float:
     return (time.perf_counter() - begun) / rounds * 1e9
 
 
+def rivals() -> list[str]:
+    """Name the policies to time: all, and the compositions around DTS."""
+    return [
+        entry.name
+        for entry in POLICIES
+        if not hasattr(entry.factory, "wrapper") or entry.name.endswith("-dts")
+    ]
+
+
+def time_rival(name: str) -> float:
+    """Return nanoseconds a round at the size other libraries were measured at."""
+    world = make_world("geometric-btl:arms=10,rounds=20000,phases=4", seed=1)
+    play(name, make_world("geometric-btl:arms=10,rounds=100,phases=4"), seed=1)
+    return 1e9 / play(name, world, seed=1).rounds_per_second
+
+
 PEAK = """
 from pathlib import Path
+from driftduel.errors import WeakSpotWarning
 from driftduel.games import play
 def memory(key):
     line = next(l for l in Path("/proc/self/status").read_text().splitlines() if l.startswith(key))
@@ -122,6 +153,7 @@ def main() -> None:
     parser.add_argument("--out", default="bench.json")
     parser.add_argument("--quick", action="store_true", help="shorter games, for trying things")
     arguments = parser.parse_args()
+    warnings.simplefilter("ignore", WeakSpotWarning)
     scale = 100 if arguments.quick else 1
     records = [record("bare", 10, 10**7 // scale, lambda: time_bare(10, 10**7 // scale), spec=None)]
     for arms, rounds in (
@@ -143,6 +175,14 @@ def main() -> None:
         "ask and tell", 10, rounds, lambda: time_ask_tell(SPEC, 10, rounds), spec=None
     )
     records.append(ask_tell)
+    for name in rivals():
+        rival = record(name, 10, 20_000, lambda n=name: time_rival(n), spec=None)
+        rival["rounds_per_second"] = round(1e9 / rival["ns_per_round"])
+        if name in OTHERS:
+            rival["times_other"] = round(rival["rounds_per_second"] / OTHERS[name][1], 1)
+            rival["other"] = OTHERS[name][0]
+        records.append(rival)
+        print(".", end="", flush=True, file=sys.stderr)
     print(file=sys.stderr)
     rows = [
         (
@@ -152,10 +192,12 @@ def main() -> None:
             f"{r['ns_per_round']:,.1f}",
             f"{r['ratio_to_bare']:.2f}",
             "" if r["peak_mb"] is None else f"{r['peak_mb']:.1f}",
+            f"{1e9 / r['ns_per_round']:,.0f}",
+            f"{r['times_other']:,.0f} x {r['other']}" if "times_other" in r else "",
         )
         for r in records
     ]
-    print(table(rows, ("name", "arms", "rounds", "ns/round", "x bare", "peak MB"), right="12345"))
+    print(table(rows, HEAD, right="123456"))
     by_size = {
         (r["arms"], r["rounds"]): r["ns_per_round"] for r in records if r["name"] == "anaconda"
     }

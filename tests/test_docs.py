@@ -49,6 +49,14 @@ def test_the_guide_to_policies_runs(capsys):
     assert state["numbers"][3] == 5
 
 
+def test_the_page_of_rivals_is_what_the_command_prints():
+    from driftduel.cli.policies import markdown
+    from driftduel.policies import POLICIES
+
+    page = (ROOT / "docs" / "rivals.md").read_text("utf-8")
+    assert markdown(list(POLICIES)) in page
+
+
 def test_the_readme_names_the_two_commands():
     assert "make demo" in README
     assert "make test" in README

@@ -23,7 +23,7 @@ except ImportError:  # Windows: one process at a time must fill a cold cache
     fcntl = None  # type: ignore[assignment]
 
 import numba
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 from driftduel import _notice
 
@@ -79,9 +79,16 @@ class _SafeCache(FunctionCache):  # type: ignore[misc]
     def __init__(self, function: Callable[..., Any], parts: tuple[Callable[..., Any], ...]) -> None:
         super().__init__(function)
         sources = sorted({_source_file(part) for part in (function, *parts)})
-        names = [_name(part) for part in (function, *parts)]
-        stamp = [_package_stamp(), *map(_file_stamp, sources), *names]
-        self._identity = hashlib.sha256("\n".join(stamp).encode()).hexdigest()
+        names = " ".join(_name(part) for part in (function, *parts))
+        stamp = "\n".join([_package_stamp(), *map(_file_stamp, sources), names])
+        self._identity = hashlib.sha256(stamp.encode()).hexdigest()
+        # A file for each combination: what one of them needs to be read must not hinder another.
+        suffix = hashlib.sha256(names.encode()).hexdigest()[:12]
+        self._cache_file = IndexDataCacheFile(
+            cache_path=self._cache_path,
+            filename_base=f"{self._impl.filename_base}-{suffix}",
+            source_stamp=self._identity,
+        )
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         return (sig, codegen.magic_tuple(), self._identity)
@@ -96,7 +103,11 @@ class _SafeCache(FunctionCache):  # type: ignore[misc]
             _notice.compiling()
             return None
         with _locked(Path(self._cache_path) / "driftduel.lock"):
-            found = super()._load_overload(sig, target_context)
+            try:
+                found = super()._load_overload(sig, target_context)
+            except Exception:  # a damaged or foreign file is as good as none
+                self._cache_file.flush()
+                found = None
         if found is None:
             _notice.compiling()
         return found

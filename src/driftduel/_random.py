@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from driftduel._compile import hot, jit_enabled, kernel
 
-__all__ = ["Bits", "beta", "bits", "gamma", "normal", "uniform"]
+__all__ = ["Bits", "beta", "beta_above_half", "bits", "gamma", "normal", "uniform"]
 
 
 Bits = NDArray[np.int64]
@@ -60,7 +60,7 @@ uniform = _compiled_uniform if jit_enabled() else _interpreted_uniform
 """Draw a number from [0, 1): what ``Generator.random()`` would return next."""
 
 
-@kernel
+@hot
 def normal(rng: Bits) -> float:
     """Draw from the standard normal distribution (Marsaglia's polar method)."""
     while True:
@@ -71,15 +71,23 @@ def normal(rng: Bits) -> float:
             return x * math.sqrt(-2.0 * math.log(square) / square)
 
 
-@kernel
+@hot
 def gamma(rng: Bits, shape: float) -> float:
     """Draw from the gamma distribution with shape at least 1 (Marsaglia and Tsang, 2000)."""
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
         x = normal(rng)
-        v = (1.0 + c * x) ** 3
-        if v > 0.0 and math.log(1.0 - uniform(rng)) < 0.5 * x * x + d * (1.0 - v + math.log(v)):
+        v = 1.0 + c * x
+        if v <= 0.0:
+            continue
+        v = v * v * v
+        u = 1.0 - uniform(rng)
+        square = x * x
+        # The first test accepts nearly always, without a logarithm.
+        if u < 1.0 - 0.0331 * square * square:
+            return d * v
+        if math.log(u) < 0.5 * square + d * (1.0 - v + math.log(v)):
             return d * v
 
 
@@ -88,3 +96,39 @@ def beta(rng: Bits, a: float, b: float) -> float:
     """Draw from the beta distribution with both parameters at least 1."""
     x = gamma(rng, a)
     return x / (x + gamma(rng, b))
+
+
+_WORD = 53  # fair coins in one uniform number
+_MOST_COINS = 8 * _WORD
+
+
+@kernel
+def beta_above_half(rng: Bits, a: float, b: float) -> bool:
+    """Draw from the beta distribution and tell whether the number is above 1/2.
+
+    For whole a and b, Beta(a, b) is above 1/2 as often as at most a - 1 of a + b - 1 fair coins
+    show heads: counting the bits of a word or two is many times faster than drawing the number.
+    """
+    coins = int(a + b) - 1
+    if a + b > _MOST_COINS or a != math.floor(a) or b != math.floor(b):
+        return beta(rng, a, b) > 0.5
+    heads = 0
+    while coins > 0:
+        word = int(uniform(rng) * 9007199254740992.0)  # 2^53
+        if coins < _WORD:
+            word &= (1 << coins) - 1
+        heads += _ones(word)
+        coins -= _WORD
+    return heads < a
+
+
+@hot
+def _ones(word: int) -> int:
+    """Count the ones among 53 bits, in ever larger groups."""
+    word = (word & 0x5555555555555555) + ((word >> 1) & 0x5555555555555555)
+    word = (word & 0x3333333333333333) + ((word >> 2) & 0x3333333333333333)
+    word = (word & 0x0F0F0F0F0F0F0F0F) + ((word >> 4) & 0x0F0F0F0F0F0F0F0F)
+    word += word >> 8
+    word += word >> 16
+    word += word >> 32
+    return word & 0x7F

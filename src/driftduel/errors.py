@@ -1,6 +1,6 @@
 """The one exception a user's mistake raises."""
 
-__all__ = ["DriftduelError", "MissingExtraError"]
+__all__ = ["DriftduelError", "MissingExtraError", "WeakSpotWarning"]
 
 
 class DriftduelError(ValueError):
@@ -25,3 +25,7 @@ class MissingExtraError(DriftduelError):
             f"{purpose} needs {package}, which is not installed; "
             f"'pip install driftduel[{extra}]' brings it."
         )
+
+
+class WeakSpotWarning(UserWarning):
+    """Say that an algorithm's own formulas cannot work at the horizon it was given."""

@@ -10,12 +10,12 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 from driftduel.errors import DriftduelError
 
-__all__ = ["Choice", "Entry", "Parameter", "Range", "Registry", "Spec", "near"]
+__all__ = ["Choice", "Entry", "Parameter", "Range", "Registry", "Spec", "near", "parameters_of"]
 
 Built = TypeVar("Built")
 Factory = TypeVar("Factory", bound=Callable[..., Any])
@@ -167,14 +167,24 @@ class Registry(Generic[Built]):
         """Register the decorated factory under `name`."""
 
         def decorate(factory: Factory) -> Factory:
-            if name in self._entries:
-                raise DriftduelError(f"there is already a {self.kind} named {name!r}.")
             summary = (inspect.getdoc(factory) or "").partition("\n")[0]
-            keys = tuple(_parameters(factory, self.context))
-            self._entries[name] = Entry(name, factory, keys, summary)
+            self.add(Entry(name, factory, tuple(parameters_of(factory, self.context)), summary))
             return factory
 
         return decorate
+
+    def add(self, entry: Entry[Built]) -> None:
+        """Register a factory whose parameters are known."""
+        if entry.name in self._entries:
+            raise DriftduelError(f"there is already a {self.kind} named {entry.name!r}.")
+        self._entries[entry.name] = entry
+
+    def alias(self, name: str, of: str) -> None:
+        """Let an entry answer to a second name."""
+        self.add(replace(self[of], name=name))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
 
     def __iter__(self) -> Iterator[Entry[Built]]:
         return iter(self._entries.values())
@@ -235,8 +245,10 @@ def near(name: str, known: Iterable[str]) -> str:
     return "known: " + ", ".join(known) if known else "it takes no keys"
 
 
-def _parameters(factory: Any, context: tuple[str, ...]) -> Iterator[Parameter]:
-    annotated = vars(factory).get("__init__", factory) if isinstance(factory, type) else factory
+def parameters_of(factory: Any, context: tuple[str, ...] = ()) -> Iterator[Parameter]:
+    """Read the keys of a factory from its signature, those of the context aside."""
+    is_class = isinstance(factory, type)
+    annotated = inspect.getattr_static(factory, "__init__") if is_class else factory
     hints = get_type_hints(annotated, include_extras=True)
     for name, parameter in inspect.signature(factory).parameters.items():
         if name in context:

@@ -18,6 +18,7 @@ __all__ = ["main", "parser"]
 # nothing heavy at the top, so `--help` answers at once.
 COMMANDS = {
     "worlds": "list the worlds and their parameters",
+    "policies": "list the policies: parameters, what each is told, guarantee, source",
     "measure": "tell how much a world changes",
     "play": "let a policy play a world",
     "trace": "write one game down round by round, and draw it",

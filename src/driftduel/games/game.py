@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftduel.errors import DriftduelError
+from driftduel.games.knowledge import knowledge
 from driftduel.policies import KernelPolicy, Policy, make_policy
 from driftduel.regret import chunk_losses, log_rounds
 from driftduel.specs import Spec
@@ -89,8 +90,8 @@ def play(
     Parameters
     ----------
     policy
-        A spec, or a fresh policy. It is told the world's rounds as its horizon if it wants to
-        know and its spec does not say.
+        A spec, or a fresh policy. It is told what it wants to know and its spec does not say: the
+        world's rounds, and for some the switches or the variation (see `knowledge`).
     world
         A spec or a world.
     seed
@@ -117,7 +118,7 @@ def play(
     if not isinstance(world, World):
         world = make_world(world, int(for_world.generate_state(1)[0]))
     if not isinstance(policy, Policy):
-        policy = make_policy(policy, world.arms, for_policy, world.rounds)
+        policy = make_policy(policy, world.arms, for_policy, **knowledge(policy, world))
     elif policy.arms != world.arms or policy._asked:
         raise DriftduelError(
             f"a game needs a fresh policy for {world.arms} arms; this one is for {policy.arms} "

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from driftduel.errors import DriftduelError, MissingExtraError
 from driftduel.games.game import streams
+from driftduel.games.knowledge import knowledge
 from driftduel.policies import Policy, make_policy
 from driftduel.specs import Spec
 from driftduel.worlds import World, make_world
@@ -68,7 +69,7 @@ def trace(
     for_world, for_outcomes, for_policy = streams(seed)
     if not isinstance(world, World):
         world = make_world(world, int(for_world.generate_state(1)[0]))
-    learner = make_policy(policy, world.arms, for_policy, world.rounds)
+    learner = make_policy(policy, world.arms, for_policy, **knowledge(policy, world))
     outcomes = np.random.default_rng(for_outcomes)
     numbers = np.full((6, world.rounds), -1, dtype=np.int64)
     active: list[tuple[int, ...]] = []

@@ -6,6 +6,7 @@ A policy sees arms and answers, never a world. This room imports the compiler.
 from driftduel._compile import hot, kernel
 from driftduel._random import beta, normal, uniform
 from driftduel.policies.anaconda import Anaconda
+from driftduel.policies.around import Around, register_around
 from driftduel.policies.base import (
     GROW,
     RESTARTED,
@@ -15,27 +16,116 @@ from driftduel.policies.base import (
     Kernels,
     Policy,
 )
+from driftduel.policies.beat_the_mean import BeatTheMean
+from driftduel.policies.beat_the_winner import BeatTheWinner, BeatTheWinnerReset
+from driftduel.policies.ccb import Ccb
+from driftduel.policies.detect import Detect
+from driftduel.policies.dex3p import Dex3P
+from driftduel.policies.dex3s import Dex3S
+from driftduel.policies.dexp3 import Dexp3
+from driftduel.policies.discount import Discounted
+from driftduel.policies.doubler import Doubler
+from driftduel.policies.doubling import Doubling
+from driftduel.policies.dts import Dts
+from driftduel.policies.dts_plus import DtsPlus
+from driftduel.policies.exp3s import Exp3S
+from driftduel.policies.glr import GlrRestart
+from driftduel.policies.interleaved_filter import InterleavedFilter
+from driftduel.policies.mdb import Monitored
+from driftduel.policies.metaswift import Metaswift
+from driftduel.policies.multisbm import MultiSBM
+from driftduel.policies.public_anaconda import PublicAnaconda
+from driftduel.policies.rcs import Rcs
 from driftduel.policies.registry import POLICIES, make_policy
+from driftduel.policies.restart import Oracle, Periodic
+from driftduel.policies.rex3 import Rex3
+from driftduel.policies.rmed1 import Rmed1
+from driftduel.policies.rmed2 import Rmed2
+from driftduel.policies.rmed2fh import Rmed2Fh
+from driftduel.policies.rucb import Rucb
+from driftduel.policies.savage import Savage
 from driftduel.policies.saving import load_policy, save_policy
+from driftduel.policies.scb import Scb
+from driftduel.policies.self_sparring import SelfSparring
+from driftduel.policies.sparring_ucb import Sparring
 from driftduel.policies.uniform_random import UniformRandom
+from driftduel.policies.vdb import VersatileDuelingBandits
+from driftduel.policies.window import SlidingWindow
+from driftduel.policies.winner_stays import WinnerStaysStrong, WinnerStaysWeak
 
 __all__ = [
     "GROW",
     "POLICIES",
     "RESTARTED",
     "Anaconda",
+    "Around",
+    "BeatTheMean",
+    "BeatTheWinner",
+    "BeatTheWinnerReset",
+    "Ccb",
+    "Detect",
+    "Dex3P",
+    "Dex3S",
+    "Dexp3",
+    "Discounted",
+    "Doubler",
+    "Doubling",
+    "Dts",
+    "DtsPlus",
     "Duel",
+    "Exp3S",
+    "GlrRestart",
     "Info",
+    "InterleavedFilter",
     "KernelPolicy",
     "Kernels",
+    "Metaswift",
+    "Monitored",
+    "MultiSBM",
+    "Oracle",
+    "Periodic",
     "Policy",
+    "PublicAnaconda",
+    "Rcs",
+    "Rex3",
+    "Rmed1",
+    "Rmed2",
+    "Rmed2Fh",
+    "Rucb",
+    "Savage",
+    "Scb",
+    "SelfSparring",
+    "SlidingWindow",
+    "Sparring",
     "UniformRandom",
+    "VersatileDuelingBandits",
+    "WinnerStaysStrong",
+    "WinnerStaysWeak",
     "beta",
     "hot",
     "kernel",
     "load_policy",
     "make_policy",
     "normal",
+    "register_around",
     "save_policy",
     "uniform",
 ]
+
+# Compositions by name. What keeps win counts can forget some of them, and take outcomes of duels it
+# did not ask for; what can be reset can be restarted; what must know T can be told an epoch's.
+_COUNTING = ["rucb", "rcs", "dts", "dts-plus", "rmed1", "rmed2", "ccb"]
+_RESTARTABLE = [
+    *_COUNTING,
+    *("rmed2fh", "scb", "self-sparring", "sparring", "multisbm", "doubler", "vdb"),
+    *("btw", "btwr", "wsw", "wss"),
+]
+_NEED_HORIZON = ["btm", "if", "savage", "rmed2fh", "rex3", "dex3p", "dexp3", "anaconda"]
+for _wrapper in (SlidingWindow, Discounted, GlrRestart, Monitored, Detect):
+    register_around(_wrapper, _COUNTING)
+register_around(Oracle, _RESTARTABLE)
+register_around(Periodic, _RESTARTABLE)
+register_around(Doubling, _NEED_HORIZON)
+# The authors' own choice of what is inside.
+POLICIES.alias("mdb", "mdb-rucb")
+POLICIES.alias("detect", "detect-rucb")

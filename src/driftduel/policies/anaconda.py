@@ -86,6 +86,8 @@ class Anaconda(KernelPolicy):
     source: ClassVar[str] = "Kleine Buening and Saha, ANACONDA, AISTATS 2023"
     confidence: ClassVar[str] = "exact: the paper's Algorithms 1 and 2, audited round by round"
     kernels: ClassVar[Kernels] = Kernels(engine.ask, engine.tell)
+    bounded_memory: ClassVar[bool] = False  # the stacks of starts grow, slowly
+    easy_rounds: ClassVar[int] = 3_000_000
     notes: ClassVar[int] = 1
     state: engine.State
 

@@ -92,6 +92,12 @@ class Policy(ABC):
     """Whether answers are learned in the order of asking."""
     told: ClassVar[tuple[str, ...]] = ()
     """What it must be told beyond the number of arms, by the names of its parameters."""
+    bounded_memory: ClassVar[bool] = True
+    """Whether it holds the same amount of memory however many rounds it plays."""
+    easy_rounds: ClassVar[int] = 20_000
+    """Rounds after half of which it should have found the winner of an easy world of 3 arms."""
+    easy_regret: ClassVar[str] = "dynamic"
+    """The kind of regret that it is made for."""
     guarantee: ClassVar[str] = "none known"
     """What is proved of it, in a few words."""
     source: ClassVar[str] = ""
@@ -224,7 +230,7 @@ class Kernels(NamedTuple):
 
     ask: Callable[..., Any]
     tell: Callable[..., Any]
-    reset: Callable[..., Any] | None = None
+    reset: Any = None
 
 
 class KernelPolicy(Policy):

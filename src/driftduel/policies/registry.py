@@ -1,5 +1,7 @@
 """Policies by name."""
 
+from typing import Any
+
 import numpy as np
 
 from driftduel.policies.base import Policy
@@ -15,6 +17,7 @@ def make_policy(
     arms: int,
     seed: int | np.random.SeedSequence | np.random.Generator = 0,
     horizon: int | None = None,
+    **known: Any,
 ) -> Policy:
     """Build the policy that a spec describes.
 
@@ -28,6 +31,8 @@ def make_policy(
         What its randomness comes from.
     horizon
         The number of rounds, for policies that want to know it and whose spec does not say.
+    known
+        Whatever else a policy may be told (``switches``, ``variation``, ``at``), likewise.
 
     Examples
     --------
@@ -35,4 +40,4 @@ def make_policy(
     Anaconda(arms=5, rounds=0)
     """
     rng = np.random.default_rng(seed)
-    return POLICIES.build(spec, arms=arms, rng=rng, horizon=horizon)
+    return POLICIES.build(spec, arms=arms, rng=rng, horizon=horizon, **known)

@@ -1,0 +1,237 @@
+"""What RMED1, RMED2 and RMED2FH share: empirical divergences, the loop over candidates, opponents.
+
+Everything is computed from `wins` in every round, so whoever windows or discounts them may.
+"""
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from driftduel._compile import hot
+from driftduel.errors import DriftduelError
+from driftduel.policies.base import KernelPolicy
+
+__all__ = ["ALPHA", "LOG_LOG_T", "TOLERANCE", "Rmed", "State", "fresh_state"]
+
+# Where the scalars are.
+SCANNED = 0  # ints: the pair after which the search for an unexplored one goes on
+TOLERANCE, ALPHA, LOG_LOG_T = range(3)  # floats: f(K), alpha, log log T
+
+_LEAST_REGRET = 0.01  # the authors' floor, where an estimate makes a duel cost nothing
+_OPEN = -1
+
+
+class State(NamedTuple):
+    """What was counted, and where the loop over the candidates is."""
+
+    wins: Any
+    """(K, K) how often i beat j."""
+    divergence: Any
+    """(K,) I_i of this round: how unlikely it is that i loses to nobody."""
+    remaining: Any
+    """(K,) 1 for the arms of the current loop L_C whose turn is still to come (these are L_R)."""
+    chosen: Any
+    """(K,) 1 for the arms of the next loop, L_N."""
+    rivals: Any
+    """(K,) the opponents that RMED2FH fixes after exploring, -1 before."""
+    ints: Any
+    """(1,) SCANNED."""
+    floats: Any
+    """(3,) TOLERANCE, ALPHA, LOG_LOG_T."""
+
+
+def fresh_state(arms: int, weight: float) -> State:
+    """Make the state of a policy that has seen nothing, with f(K) = weight K^1.01."""
+    floats = np.zeros(3)
+    floats[TOLERANCE] = weight * arms**1.01
+    return State(
+        wins=np.zeros((arms, arms)),
+        divergence=np.zeros(arms),
+        remaining=np.ones(arms, np.int64),
+        chosen=np.zeros(arms, np.int64),
+        rivals=np.full(arms, _OPEN, np.int64),
+        ints=np.zeros(1, np.int64),
+        floats=floats,
+    )
+
+
+class Rmed(KernelPolicy):
+    """What the three have in common beside the kernels."""
+
+    source: ClassVar[str] = (
+        "Komiyama, Honda, Kashima, Nakagawa: Regret Lower Bound and Optimal Algorithm in Dueling "
+        "Bandit Problem, COLT 2015"
+    )
+    confidence: ClassVar[str] = "high: read in the authors' program, reproduces its figures"
+
+    def check_state(self, state: Any) -> None:
+        """Refuse a state that would lead the kernels out of their arrays."""
+        super().check_state(state)
+        K = self.arms
+        sound = (
+            np.isin(state.remaining, (0, 1)).all()
+            and np.isin(state.chosen, (0, 1)).all()
+            and ((state.rivals >= _OPEN) & (state.rivals < K)).all()
+            and 0 <= state.ints[SCANNED] < K * K
+            and ((state.wins >= 0) & np.isfinite(state.wins)).all()
+            and np.isfinite(state.floats).all()
+        )
+        if not sound:
+            raise DriftduelError(f"the saved state of {self.name!r} does not hold together.")
+
+
+@hot
+def tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
+    """Count the duel."""
+    if first != second:
+        state.wins[first, second] += won
+        state.wins[second, first] += 1 - won
+    return 0
+
+
+@hot
+def reset(state: Any) -> None:
+    """Forget everything learned."""
+    state.wins[:] = 0.0
+    state.divergence[:] = 0.0
+    state.remaining[:] = 1
+    state.chosen[:] = 0
+    state.rivals[:] = _OPEN
+    state.ints[SCANNED] = 0
+
+
+@hot
+def log_log(t: float) -> float:
+    """Return log log t, or 0 where it is negative."""
+    return math.log(max(math.log(t), 1.0))
+
+
+@hot
+def divergence(w: float, n: float) -> float:
+    """Return kl(w/n, 1/2)."""
+    p = w / n
+    if p <= 0.0 or p >= 1.0:
+        return math.log(2.0)
+    return p * math.log(2.0 * p) + (1.0 - p) * math.log(2.0 * (1.0 - p))
+
+
+@hot
+def unexplored(state: Any, least: float) -> int:
+    """Return a pair i K + j that was compared less than `least` times or never; -1: none.
+
+    The search goes round, so that pairs whose answers are late are not asked for again at once.
+    """
+    wins = state.wins
+    K = len(wins)
+    short = False
+    for i in range(K):
+        for j in range(i + 1, K):
+            n = wins[i, j] + wins[j, i]
+            short |= (n < least) | (n <= 0.0)
+    if not short:
+        return -1
+    pair = state.ints[SCANNED]
+    while True:
+        i, j = pair // K, pair % K
+        pair = (pair + 1) % (K * K)
+        n = wins[i, j] + wins[j, i]
+        if i < j and (n < least or n <= 0.0):
+            state.ints[SCANNED] = pair
+            return i * K + j
+
+
+@hot
+def likeliest(state: Any) -> int:
+    """Compute all divergences and return i*, the arm with the least (ties: the lowest index)."""
+    wins, divergences = state.wins, state.divergence
+    K = len(wins)
+    divergences[:] = 0.0
+    for i in range(K):
+        for j in range(i + 1, K):
+            w, l = wins[i, j], wins[j, i]  # noqa: E741
+            if w < l:
+                divergences[i] += (w + l) * divergence(w, w + l)
+            elif l < w:
+                divergences[j] += (w + l) * divergence(l, w + l)
+    best = 0
+    for i in range(1, K):
+        if divergences[i] < divergences[best]:
+            best = i
+    return best
+
+
+@hot
+def candidate(state: Any, t: int, best: int) -> int:
+    """Return l(t), the next arm of the loop; begin the next loop where this one is through.
+
+    It chooses for the next loop with the counts as they are now, that is after the last answer.
+    """
+    divergences, remaining, chosen = state.divergence, state.remaining, state.chosen
+    K = len(divergences)
+    limit = divergences[best] + math.log(t) + state.floats[TOLERANCE]
+    left = 0
+    for i in range(K):
+        left += remaining[i]
+        if remaining[i] == 0 and divergences[i] <= limit:
+            chosen[i] = 1
+    if left == 0:
+        for i in range(K):
+            remaining[i] = chosen[i]
+        chosen[:] = 0
+    arm = 0
+    while remaining[arm] == 0:
+        arm += 1
+    remaining[arm] = 0
+    return arm
+
+
+@hot
+def opponent(state: Any, arm: int, best: int) -> int:
+    """Return RMED1's m(t): i* if nobody seems better than `arm` or i* does, else who does most."""
+    wins = state.wins
+    rival = best
+    least = 1.0
+    for j in range(len(wins)):
+        if j != arm and wins[arm, j] <= wins[j, arm]:
+            if j == best:
+                return best
+            p = wins[arm, j] / (wins[arm, j] + wins[j, arm])
+            if p < least:
+                least = p
+                rival = j
+    return rival
+
+
+@hot
+def cheapest(state: Any, arm: int, best: int) -> int:
+    """Return b_hat: who shows at the least regret that `arm` loses (i* where nobody does)."""
+    wins = state.wins
+    rival = best
+    least = np.inf
+    for j in range(len(wins)):
+        if wins[arm, j] < wins[j, arm]:
+            regret = max(_share(wins, best, arm) + _share(wins, best, j) - 1.0, _LEAST_REGRET)
+            ratio = regret / divergence(wins[arm, j], wins[arm, j] + wins[j, arm])
+            if ratio < least:
+                least = ratio
+                rival = j
+    return rival
+
+
+@hot
+def _share(wins: Any, i: int, j: int) -> float:
+    return 0.5 if i == j else wins[i, j] / (wins[i, j] + wins[j, i])
+
+
+@hot
+def thrifty_opponent(state: Any, arm: int, best: int, rival: int, share: float) -> int:
+    """Return RMED2's m(t): b_hat, as long as i* got its share of the duels, else RMED1's."""
+    wins = state.wins
+    if rival == arm or wins[arm, rival] > wins[rival, arm]:
+        return opponent(state, arm, best)
+    if best != arm and wins[arm, best] <= wins[best, arm]:
+        duels = wins[arm, best] + wins[best, arm]
+        if duels * share <= wins[arm, rival] + wins[rival, arm]:
+            return best
+    return rival

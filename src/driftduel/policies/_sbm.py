@@ -1,0 +1,39 @@
+"""A bandit on one side of a duel (a "singleton bandit machine"): UCB."""
+
+import math
+from typing import Annotated, Any
+
+from driftduel._compile import hot
+from driftduel._random import uniform
+from driftduel.specs import Range
+
+__all__ = ["Alpha", "advance", "feedback"]
+
+Alpha = Annotated[float, Range(0), "of the UCB radius sqrt((alpha+2) log n / (2 n_k))"]
+
+
+@hot
+def advance(gains: Any, pulls: Any, alpha: float, rng: Any) -> int:
+    """Pick the arm with the largest index; ties, and arms without pulls, from a random one on."""
+    arms = len(pulls)
+    total = 0.0
+    for k in range(arms):
+        total += pulls[k]
+    width = 0.5 * (alpha + 2.0) * math.log(max(total, 1.0))
+    k = int(uniform(rng) * arms)
+    best, top = 0, -1.0
+    for _ in range(arms):
+        if pulls[k] == 0.0:
+            return k
+        index = gains[k] / pulls[k] + math.sqrt(width / pulls[k])
+        if index > top:
+            best, top = k, index
+        k = k + 1 if k + 1 < arms else 0
+    return best
+
+
+@hot
+def feedback(gains: Any, pulls: Any, arm: int, reward: int) -> None:
+    """Learn what an arm earned: 1 for a duel won, 0 for one lost."""
+    gains[arm] += reward
+    pulls[arm] += 1.0

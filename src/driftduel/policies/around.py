@@ -1,0 +1,136 @@
+"""Policies around other policies: ways to make a stationary one face change.
+
+A wrapper holds the record of the policy inside its own, and its kernels close over the other's:
+one loop is compiled for the whole. ``prefix-name`` is the wrapper `prefix` around the policy
+`name`; its keys are those of both.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from driftduel.errors import DriftduelError
+from driftduel.policies.base import KernelPolicy, Kernels, Policy
+from driftduel.policies.registry import POLICIES
+from driftduel.specs import Entry, parameters_of
+
+__all__ = ["Around", "register_around", "told_by"]
+
+_CONTEXT = ("arms", "rng", "base")
+
+
+class Around(KernelPolicy):
+    """Hold another policy and pass on what concerns it.
+
+    A subclass sets `prefix`, makes its kernels out of `self.base.kernels`, and puts a state in
+    place whose field `base` is the other's state.
+    """
+
+    prefix: str = ""
+    needs_wins: bool = False
+    """Whether the policy inside must keep its win counts in a field `wins`."""
+    tells: tuple[str, ...] = ()
+    """What the wrapper itself must be told."""
+    extra_notes: int = 0
+    """Notes of its own, before those of the policy inside."""
+    supplies: str = ""
+    """A key of the policy inside that the wrapper itself provides."""
+    remake: Callable[[Any], Any]
+    """Make the policy inside anew with another value of that key."""
+
+    def __init__(self, arms: int, rng: np.random.Generator, base: KernelPolicy) -> None:
+        if self.needs_wins and "wins" not in base.state._fields:
+            raise DriftduelError(
+                f"{self.prefix!r} needs a policy that keeps win counts; {base.name!r} does not."
+            )
+        if not self.needs_wins and not self.supplies and base.kernels.reset is None:
+            raise DriftduelError(f"policy {base.name!r} cannot be restarted.")
+        self.base = base
+        self.notes = base.notes + self.extra_notes  # type: ignore[misc]
+        self.in_order = base.in_order  # type: ignore[misc]
+        self.name = f"{self.prefix}-{base.name}"  # type: ignore[misc]
+        told = (*self.tells, *(each for each in base.told if each != self.supplies))
+        self.told = tuple(dict.fromkeys(told))  # type: ignore[misc]
+        self.kernels = self.wrap(base.kernels)  # type: ignore[misc]
+        self.easy_rounds = base.easy_rounds  # type: ignore[misc]
+        self.bounded_memory = base.bounded_memory  # type: ignore[misc]
+        super().__init__(arms, rng)
+
+    @staticmethod
+    def wrap(inner: Kernels) -> Kernels:
+        """Make the wrapper's kernels around those of the policy inside."""
+        raise NotImplementedError
+
+    def grow(self) -> None:
+        """Make room for the policy inside."""
+        self.base.state = self.state.base
+        self.base.grow()
+        self.state = self.state._replace(base=self.base.state)
+
+    def check_state(self, state: Any) -> None:
+        """Refuse a state that would lead the kernels out of their arrays."""
+        self.base.check_state(state.base)
+        own = self.state._replace(base=state.base)
+        for field in own._fields:
+            if field != "base" and getattr(own, field).shape != getattr(state, field).shape:
+                raise DriftduelError(f"the saved {field} of {self.name!r} has another shape.")
+
+    def require(self, sound: bool) -> None:
+        """Refuse a saved state unless something holds of it."""
+        if not sound:
+            raise DriftduelError(f"the saved state of {self.name!r} does not hold together.")
+
+
+def register_around(wrapper: type[Around], bases: list[str]) -> None:
+    """Register a wrapper around every policy named."""
+    own = tuple(parameters_of(wrapper, _CONTEXT))
+    names = {parameter.name for parameter in own}
+    for base in bases:
+        inner = POLICIES[base]
+        entry: Entry[Policy] = Entry(
+            name=f"{wrapper.prefix}-{base}",
+            factory=_Factory(wrapper, base),
+            parameters=(
+                *own,
+                *(p for p in inner.parameters if p.name not in {*names, wrapper.supplies}),
+            ),
+            summary=f"{(wrapper.__doc__ or '').partition(chr(10))[0]} Around: {base}.",
+        )
+        POLICIES.add(entry)
+
+
+def told_by(entry: Entry[Policy]) -> tuple[str, ...]:
+    """Return what a registered policy must be told, the one inside a wrapper included."""
+    factory: Any = entry.factory
+    if isinstance(factory, _Factory):
+        inside = [t for t in told_by(POLICIES[factory.base]) if t != factory.wrapper.supplies]
+        return tuple(dict.fromkeys((*factory.wrapper.tells, *inside)))
+    told: tuple[str, ...] = factory.told
+    return told
+
+
+class _Factory:
+    """Build a wrapper around a policy from the keys of both."""
+
+    def __init__(self, wrapper: type[Around], base: str) -> None:
+        self.wrapper, self.base = wrapper, base
+
+    def __call__(self, arms: int, rng: np.random.Generator, **values: Any) -> Around:
+        inner = POLICIES[self.base]
+        mine = {parameter.name for parameter in parameters_of(self.wrapper, _CONTEXT)}
+        # A key that both have, such as the horizon, goes to both.
+        for_base = {p.name: values[p.name] for p in inner.parameters if p.name in values}
+        values = {name: value for name, value in values.items() if name in mine}
+
+        def remake(value: Any) -> Any:
+            return inner.factory(arms=arms, rng=rng, **for_base, **{self.wrapper.supplies: value})
+
+        if self.wrapper.supplies:
+            base: Any = remake(values["epoch"])
+        else:
+            base = inner.factory(arms=arms, rng=rng, **for_base)
+        made = self.wrapper(arms, rng, base, **values)
+        made.remake = remake
+        made.parameters = {**for_base, **values}
+        return made

@@ -1,0 +1,101 @@
+"""Doubling around a policy that must be told the horizon."""
+
+from functools import cache
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from driftduel._compile import hot
+from driftduel.policies.around import Around
+from driftduel.policies.base import GROW, RESTARTED, KernelPolicy, Kernels
+from driftduel.specs import Range
+
+__all__ = ["Doubling"]
+
+# Places in `State.ints`.
+_START = 0  # the first round of the epoch
+_LENGTH = 1  # its length, which is what the policy inside is told
+_OVER = 2  # 1 when the policy inside is to be made anew
+
+
+class State(NamedTuple):
+    """The policy inside, and the epoch."""
+
+    base: Any
+    """The state of the policy inside."""
+    ints: Any
+    """(3,) numbers named above."""
+
+
+@cache
+def _wrap(inner: Kernels) -> Kernels:
+    inner_ask, inner_tell = inner.ask, inner.tell
+
+    def ask(state, rng, t, notes):  # type: ignore[no-untyped-def]
+        return inner_ask(state.base, rng, max(1, t - state.ints[_START] + 1), notes)
+
+    def tell(state, t, first, second, won, notes):  # type: ignore[no-untyped-def]
+        ints = state.ints
+        if t < ints[_START]:
+            return 0  # asked for in an epoch that is over
+        flags = inner_tell(state.base, t - ints[_START] + 1, first, second, won, notes)
+        if t + 1 >= ints[_START] + ints[_LENGTH]:
+            ints[_START] = t + 1
+            ints[_LENGTH] *= 2
+            ints[_OVER] = 1
+            flags |= GROW | RESTARTED  # a longer epoch takes a new policy, which Python makes
+        return flags
+
+    return Kernels(hot(ask, inner_ask), hot(tell, inner_tell))
+
+
+class Doubling(Around):
+    """Play epochs of doubling length, each with a policy that is told its length.
+
+    A bound of order T^c for a known horizon becomes one for an unknown horizon, at the cost of a
+    factor 1 / (1 - 2^-c).
+
+    **Late answers** to duels from an epoch that is over are dropped.
+
+    Parameters
+    ----------
+    arms, rng, base
+        The number of arms K, the randomness, and the policy inside.
+    epoch
+        The length of the first epoch.
+    """
+
+    prefix = "doubling"
+    supplies = "horizon"
+    guarantee = "that of the policy inside, up to a constant, without knowing T"
+    source = "folklore; Auer et al., 1995"
+    confidence = "exact: a composition, nothing of the policy inside is changed"
+    wrap = staticmethod(_wrap)
+
+    def __init__(
+        self,
+        arms: int,
+        rng: np.random.Generator,
+        base: KernelPolicy,
+        epoch: Annotated[int, Range(2), "rounds of the first epoch"] = 1024,
+    ) -> None:
+        super().__init__(arms, rng, base)
+        self.state = State(base.state, np.array([1, epoch, 0], dtype=np.int64))
+
+    def grow(self) -> None:
+        """Make the policy of a new epoch, or room for the one inside."""
+        if self.state.ints[_OVER] == 1:
+            self.state.ints[_OVER] = 0
+            self._make_base(int(self.state.ints[_LENGTH]))
+        else:
+            super().grow()
+
+    def _make_base(self, length: int) -> None:
+        self.base = self.remake(length)
+        self.state = self.state._replace(base=self.base.state)
+
+    def set_state(self, state: Any) -> None:
+        """Take back what `get_state` returned, after checking that it fits."""
+        length = state["ints"][_LENGTH] if "ints" in state and state["ints"].shape == (3,) else 2
+        self._make_base(max(2, int(length)))
+        super().set_state(state)

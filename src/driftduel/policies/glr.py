@@ -1,0 +1,177 @@
+"""Restarts on a generalised likelihood ratio alarm, around any policy that keeps win counts."""
+
+import math
+from functools import cache
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from driftduel._compile import hot, kernel
+from driftduel._random import uniform
+from driftduel.policies.around import Around
+from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
+from driftduel.specs import Range
+
+__all__ = ["GlrRestart"]
+
+_SPLITS = 64
+
+
+class State(NamedTuple):
+    """The policy inside, and a thinned history of every pair."""
+
+    base: Any
+    """The state of the policy inside."""
+    start: Any
+    """(1,) the round that is round 1 since the last alarm."""
+    totals: Any
+    """(P, 2) duels of each pair a < b since the last alarm, and those a won."""
+    splits: Any
+    """(P, 64, 2) the same at earlier times: where a change may be found."""
+    kept: Any
+    """(P, 2) how many of them there are, and the duels between two."""
+    floats: Any
+    """(2,) the share of rounds that explore, and the false alarm rate."""
+
+
+@hot
+def _divergence(p: float, q: float) -> float:
+    """Return kl(p, q) of two coins."""
+    total = 0.0
+    if p > 0.0:
+        total += p * math.log(p / q)
+    if p < 1.0:
+        total += (1.0 - p) * math.log((1.0 - p) / (1.0 - q))
+    return total
+
+
+@kernel
+def _changed(state: Any, p: int) -> bool:
+    """Enter a pair's new outcome into its history; tell whether it has changed since a split."""
+    n, won = state.totals[p, 0], state.totals[p, 1]
+    count = state.kept[p, 0]
+    mean = won / n
+    fired = False
+    if 0.0 < mean < 1.0:
+        limit = math.log(3.0 * n * math.sqrt(float(n)) / state.floats[1])
+        for k in range(count):
+            before, before_won = state.splits[p, k, 0], state.splits[p, k, 1]
+            after = n - before
+            ratio = before * _divergence(before_won / before, mean)
+            ratio += after * _divergence((won - before_won) / after, mean)
+            if ratio > limit:
+                fired = True
+                break
+    if n % state.kept[p, 1] == 0:
+        if count == state.splits.shape[1]:  # keep every other one, twice as far apart
+            for k in range(count // 2):
+                state.splits[p, k, 0] = state.splits[p, 2 * k + 1, 0]
+                state.splits[p, k, 1] = state.splits[p, 2 * k + 1, 1]
+            count //= 2
+            state.kept[p, 1] *= 2
+        if n % state.kept[p, 1] == 0:
+            state.splits[p, count, 0] = n
+            state.splits[p, count, 1] = won
+            count += 1
+        state.kept[p, 0] = count
+    return fired
+
+
+@cache
+def _wrap(inner: Kernels) -> Kernels:
+    inner_ask, inner_tell, inner_reset = inner.ask, inner.tell, inner.reset
+
+    def ask(state, rng, t, notes):  # type: ignore[no-untyped-def]
+        local = max(1, t - state.start[0] + 1)
+        # Without some exploration a change of an arm that is not played would never be seen.
+        if uniform(rng) < state.floats[0]:
+            arms = state.base.wins.shape[0]
+            first = int(uniform(rng) * arms)
+            other = int(uniform(rng) * (arms - 1))
+            return first, other + int(other >= first)
+        return inner_ask(state.base, rng, local, notes)
+
+    def tell(state, t, first, second, won, notes):  # type: ignore[no-untyped-def]
+        start = state.start[0]
+        if t < start:
+            return 0  # asked for before the alarm
+        flags = inner_tell(state.base, t - start + 1, first, second, won, notes)
+        if first != second:
+            high, low = max(first, second), min(first, second)
+            p = high * (high - 1) // 2 + low
+            state.totals[p, 0] += 1
+            state.totals[p, 1] += won if first == low else 1 - won
+            if _changed(state, p):
+                reset(state)
+                state.start[0] = t + 1
+                flags |= RESTARTED
+        return flags
+
+    def _reset(state):  # type: ignore[no-untyped-def]
+        inner_reset(state.base)
+        state.start[0] = 1
+        for p in range(len(state.totals)):
+            state.totals[p, 0] = state.totals[p, 1] = 0
+            state.kept[p, 0] = 0
+            state.kept[p, 1] = 1
+
+    reset = kernel(_reset, inner_reset)
+    return Kernels(hot(ask, inner_ask), hot(tell, inner_tell, reset), reset)
+
+
+class GlrRestart(Around):
+    """Start anew when the outcomes of some pair no longer look like one coin.
+
+    The test of Besson and Kaufmann for ordinary bandits, on the pairs: an alarm when some split of
+    a pair's history makes it more likely by log(3 n sqrt(n) / delta). A history keeps 64 splits,
+    evenly spaced and thinned as it grows, which can only delay an alarm. Our composition; no paper
+    that we know of has it for duels. Any change of any pair raises it, also one that does not
+    concern the winner.
+
+    **Late answers** to duels from before an alarm are dropped; others count when they come.
+
+    Parameters
+    ----------
+    arms, rng, base
+        The number of arms K, the randomness, and the policy inside, which must take the outcomes of
+        duels that it did not ask for.
+    explore
+        The share of rounds in which a random pair is played.
+    delta
+        The chance of a false alarm, for each pair.
+    """
+
+    prefix = "glr"
+    needs_wins = True
+    tells = ("explore",)
+    guarantee = "none known for duels; false alarms of a pair at most delta"
+    source = "ours, after Besson and Kaufmann, 2019"
+    confidence = "our own composition"
+    wrap = staticmethod(_wrap)
+
+    def __init__(
+        self,
+        arms: int,
+        rng: np.random.Generator,
+        base: KernelPolicy,
+        explore: Annotated[float, Range(0, 1), "share of rounds that explore"] = 0.02,
+        delta: Annotated[float, Range(0, 1, open=True), "false alarms per pair"] = 0.001,
+    ) -> None:
+        super().__init__(arms, rng, base)
+        pairs = arms * (arms - 1) // 2
+        kept = np.zeros((pairs, 2), np.int64)
+        kept[:, 1] = 1
+        self.state = State(
+            base=base.state,
+            start=np.ones(1, np.int64),
+            totals=np.zeros((pairs, 2), np.int64),
+            splits=np.zeros((pairs, _SPLITS, 2), np.int64),
+            kept=kept,
+            floats=np.array([explore, delta]),
+        )
+
+    def check_state(self, state: Any) -> None:
+        """Refuse a state that would lead the kernels out of their arrays."""
+        super().check_state(state)
+        count, gap = state.kept[:, 0], state.kept[:, 1]
+        self.require(((count >= 0) & (count <= _SPLITS) & (gap >= 1)).all())

@@ -1,0 +1,374 @@
+"""The published research code that is named ANACONDA but is another algorithm: a replica.
+
+For every pair and every grid start s_k = t0 + 2^k - 1 of the running base that began in t0, that
+code keeps the weight won since s_k, in K K T numbers, and adds up over k. A win in round u is
+counted once for each s_k <= u, so the sum over the grid is that of weight (1 + floor log2(u-t0+1)):
+one number for each pair and base, and nothing of size T is needed.
+"""
+
+import math
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from driftduel._compile import hot, kernel
+from driftduel._random import uniform
+from driftduel.errors import DriftduelError
+from driftduel.policies.base import GROW, RESTARTED, Info, KernelPolicy, Kernels
+from driftduel.policies.registry import POLICIES
+from driftduel.specs import Range, Spec
+
+__all__ = ["PublicAnaconda"]
+
+# Places in `State.ints`.
+EPISODE = 0  # first round of the episode, 0 before it began
+DEPTH = 1  # bases on the stack
+LONGEST = 2  # M: replays have the lengths 4, ..., 2^M
+ACTIVE = 3  # how many arms the base that learned last had left
+LAST_ROUND = 4  # the round learned last
+LAST_PAIR = 5  # its winner and loser, as winner * K + loser
+LAST_WEIGHT = 6  # and its weight
+INTS = 7
+
+# Places in `State.floats`.
+FACTOR = 0  # threshold(n) = FACTOR * sqrt(n) + OFFSET
+OFFSET = 1
+RATE = 2  # replay rate
+FLOATS = 3
+
+_FIRST_ROOM = 8
+_HALF = math.sqrt(0.5)
+
+
+class State(NamedTuple):
+    """What the code keeps of an episode. K arms; P = K * K ordered pairs; D bases, outermost first.
+
+    The good arms are called master arms there.
+    """
+
+    ints: Any
+    """(7,) numbers named above."""
+    floats: Any
+    """(3,) numbers named above."""
+    bases: Any
+    """(D, 2) start and end of the running bases."""
+    arms: Any
+    """(D, K) 1 for the arms of each base."""
+    good: Any
+    """(K,) 1 for the good arms."""
+    kept: Any
+    """(K,) scratch: the arms that a base leaves to the one below."""
+    sums: Any
+    """(D, P) weight won by each pair, counted once for each grid start of the base before it."""
+    outer: Any
+    """(D, P) the same for the grid of the episode, up to the start of the base."""
+
+
+@kernel
+def _log2(n: int) -> int:
+    """Return the floor of log2(n)."""
+    power = 0
+    while n > 1:
+        n >>= 1
+        power += 1
+    return power
+
+
+@kernel
+def _thresholds(state: Any, age: int, last: int) -> float:
+    """Add up the thresholds, and the single 1/2, of windows that began `age` - 2^k + 1 ago."""
+    total = 0.0
+    for k in range(last + 1):
+        n = age - (1 << k) + 2
+        total += state.floats[FACTOR] * math.sqrt(float(n)) + state.floats[OFFSET] + 0.5
+    return total
+
+
+@kernel
+def _begin(state: Any, t: int) -> None:
+    ints = state.ints
+    ints[EPISODE] = t
+    ints[DEPTH] = 1
+    ints[ACTIVE] = len(state.good)
+    ints[LAST_ROUND] = 0
+    state.bases[0, 0] = t
+    state.bases[0, 1] = 1 << 62
+    state.arms[0, :] = 1
+    state.good[:] = 1
+    state.sums[0, :] = 0.0
+
+
+@kernel
+def _replay_length(state: Any, rng: Any, d: int) -> int:
+    """Draw the longest of the replays B[d, 2^i], i = 2..M, that fire; 0 if none does."""
+    longest = state.ints[LONGEST]
+    p = state.floats[RATE] / math.sqrt(float(d))
+    u = uniform(rng)
+    if u >= p * 0.5 / (1.0 - _HALF):  # more than all their chances together
+        return 0
+    none_longer = 1.0
+    for i in range(longest, 1, -1):
+        chance = min(1.0, p * math.pow(_HALF, i))
+        u -= none_longer * chance
+        if u < 0.0:
+            return 1 << i
+        none_longer *= 1.0 - chance
+    return 0
+
+
+@kernel
+def _push(state: Any, start: int, length: int) -> None:
+    """Start a base in a round that has been played already, as the code does."""
+    ints, depth = state.ints, state.ints[DEPTH]
+    if depth == len(state.bases):
+        return
+    ints[DEPTH] = depth + 1
+    state.bases[depth, 0] = start
+    state.bases[depth, 1] = start + 1 + length
+    state.arms[depth, :] = 1
+    state.sums[depth, :] = 0.0
+    for p in range(state.sums.shape[1]):
+        state.outer[depth, p] = state.sums[0, p]
+    if ints[LAST_ROUND] == start:
+        p, weight, age = ints[LAST_PAIR], ints[LAST_WEIGHT], start - ints[EPISODE]
+        state.sums[depth, p] = weight
+        state.outer[depth, p] += weight * (_log2(age) - _log2(age + 1))
+
+
+@hot
+def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
+    ints = state.ints
+    arms = len(state.good)
+    if ints[EPISODE] == 0:
+        _begin(state, t)
+    elif t > ints[EPISODE] + 1 and ints[ACTIVE] < arms:
+        length = _replay_length(state, rng, t - 1 - ints[EPISODE])
+        if length > 0:
+            _push(state, t - 1, length)
+    active = state.arms[ints[DEPTH] - 1]
+    count = 0
+    for a in range(arms):
+        count += active[a]
+    notes[0] = count * count
+    x = int(uniform(rng) * count)
+    y = x
+    if count > 1:
+        y = int(uniform(rng) * (count - 1))
+        y += int(y >= x)
+    first = second = seen = 0
+    for a in range(arms):
+        if active[a] == 1:
+            if seen == x:
+                first = a
+            if seen == y:
+                second = a
+            seen += 1
+    return first, second
+
+
+@kernel
+def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
+    ints, bases, good = state.ints, state.bases, state.good
+    arms, episode = len(good), ints[EPISODE]
+    if episode == 0 or t < episode:
+        return 0  # asked for in an episode that is over
+    winner, loser = first, second
+    if won == 0:
+        winner, loser = second, first
+    pair, weight = winner * arms + loser, int(notes[0])
+    ints[LAST_ROUND], ints[LAST_PAIR], ints[LAST_WEIGHT] = t, pair, weight
+    for depth in range(ints[DEPTH]):
+        start = bases[depth, 0]
+        if t >= start:
+            state.sums[depth, pair] += weight * (1 + _log2(t - start + 1))
+            if depth > 0:
+                state.outer[depth, pair] += weight * (1 + _log2(start - episode))
+    top = ints[DEPTH] - 1
+    start = bases[top, 0]
+    dropped = -1
+    if t > start:
+        age = t - start
+        if first != second and state.sums[top, pair] > _thresholds(state, age, _log2(age + 1)):
+            dropped = loser
+            good[loser] = 0
+        # Not asked here, in that code: whether the arm was dueling itself.
+        if start > episode and good[loser] == 1:
+            limit = _thresholds(state, t - episode, _log2(start - episode))
+            if state.outer[top, pair] > limit:
+                good[loser] = 0
+    masters = 0
+    for a in range(arms):
+        masters += good[a]
+    if masters == 0:
+        ints[EPISODE] = 0
+        return RESTARTED
+    return _clean(state, t, masters, dropped)
+
+
+@kernel
+def _clean(state: Any, t: int, masters: int, dropped: int) -> int:
+    """End what ends; whatever a base that ends had dropped, the one below it drops too."""
+    ints, arms, kept = state.ints, state.arms, state.kept
+    top = ints[DEPTH] - 1
+    ints[ACTIVE] = 0
+    for a in range(len(kept)):
+        kept[a] = int(arms[top, a] == 1 and a != dropped)
+        ints[ACTIVE] += kept[a]
+    while top > 0:
+        count = 0
+        for a in range(len(kept)):
+            count += arms[top, a]
+        if t < state.bases[top, 1] and count != masters:
+            break
+        for a in range(len(kept)):
+            kept[a] *= arms[top, a]
+        top -= 1
+    for a in range(len(kept)):
+        arms[top, a] *= kept[a]
+    ints[DEPTH] = top + 1
+    return GROW if top + 2 >= len(state.bases) else 0
+
+
+@kernel
+def _reset(state: Any) -> None:
+    ints = state.ints
+    longest = ints[LONGEST]
+    ints[:] = 0
+    ints[LONGEST] = longest
+    state.bases[:] = 0
+    state.arms[:] = 0
+    state.good[:] = 0
+    state.kept[:] = 0
+    state.sums[:] = 0.0
+    state.outer[:] = 0.0
+
+
+@POLICIES.register("public-anaconda")
+class PublicAnaconda(KernelPolicy):
+    """Replicate the public research code named ANACONDA, which is not the paper's algorithm.
+
+    The file dueling_algos.jl of github.com/joesuk/nonstationary-duel, published with Suk and
+    Agarwal, *When Can We Track Significant Preference Shifts in Dueling Bandits?*, NeurIPS 2023.
+    It is here so that the figures made with it can be reproduced and explained. For the algorithm
+    of Kleine Buening and Saha use ``anaconda``.
+
+    Told: the horizon T. Guarantee: none. It restarts about once in 750 rounds (K = 10, T = 50,000)
+    whether or not anything changes; read its regret beside its restarts on a stationary world.
+
+    **Where the code differs from the paper's algorithm**, all replicated:
+
+    - the 1/2 is subtracted once from a sum, not in every round: sums grow without a preference;
+    - an arm is dropped when the sum over a grid of windows of (sum - threshold) is positive, not
+      when one window is above its threshold; the grid is fine at the base's start, not at its end;
+    - pairs are drawn without replacement but weighted with |A|^2, and a duel informs both orders;
+    - the last arm's duels with itself count as wins over itself, and can drop it;
+    - replays begin in the round before they play, have lengths of at least 4, start only when an
+      arm is missing, and end when they have as many arms as there are good ones;
+    - the base below a replay that ends drops what the replay dropped;
+    - the threshold is C (e-1) (K sqrt(L n) + K^2 L) with L = 4 log2 T + 2 log2 K; the proof's
+      constant would be 1, and 0.01 is used.
+
+    Divergences from the code: its replay schedule is drawn when needed, not in advance, and its
+    K K T sums are kept as two numbers for each pair and running base, which gives the same
+    decisions. Confidence: read line by line in the code, and compared with a literal twin.
+
+    **Late answers** are learned at once, with the weight of their asking, by the base that runs
+    when they come; those asked for before a restart are ignored. A forgotten duel changes nothing.
+
+    Parameters
+    ----------
+    arms, rng
+        The number of arms K, and its randomness.
+    horizon
+        The number of rounds T.
+    constant
+        C of the threshold; 0.01 in the published notebook.
+    replay_rate
+        Replays start with this multiple of the paper's probability; 0.1 in the notebook.
+    """
+
+    name: ClassVar[str] = "public-anaconda"
+    told: ClassVar[tuple[str, ...]] = ("horizon",)
+    guarantee: ClassVar[str] = "none: restarts about once in 750 rounds whatever happens"
+    source: ClassVar[str] = "research code of Suk and Agarwal, NeurIPS 2023"
+    confidence: ClassVar[str] = "exact replica of the code, which is not the paper's algorithm"
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    notes: ClassVar[int] = 1
+    state: State
+
+    def __init__(
+        self,
+        arms: int,
+        rng: np.random.Generator,
+        horizon: Annotated[int, Range(2), "rounds T"],
+        constant: Annotated[float, Range(0, open=True), "C of the threshold"] = 0.01,
+        replay_rate: Annotated[float, Range(0), "replays; 1 is the paper"] = 0.1,
+    ) -> None:
+        super().__init__(arms, rng)
+        given = {"horizon": horizon, "constant": constant, "replay_rate": replay_rate}
+        self.parameters = dict(POLICIES.resolve(Spec(self.name, given)).values)
+        confidence = 4.0 * math.log2(horizon) + 2.0 * math.log2(arms)
+        scale = constant * (math.e - 1.0)
+        ints = np.zeros(INTS, np.int64)
+        ints[LONGEST] = round(math.log2(horizon))
+        self.state = State(
+            ints=ints,
+            floats=np.array(
+                [
+                    scale * arms * math.sqrt(confidence),
+                    scale * arms * arms * confidence,
+                    replay_rate,
+                ]
+            ),
+            bases=np.zeros((_FIRST_ROOM, 2), np.int64),
+            arms=np.zeros((_FIRST_ROOM, arms), np.int64),
+            good=np.zeros(arms, np.int64),
+            kept=np.zeros(arms, np.int64),
+            sums=np.zeros((_FIRST_ROOM, arms * arms)),
+            outer=np.zeros((_FIRST_ROOM, arms * arms)),
+        )
+
+    def info(self) -> Info:
+        """Tell the active and the good set, the episode and the running replays."""
+        ints, state = self.state.ints, self.state
+        if ints[EPISODE] == 0:
+            return Info(self._asked, list(self.restarts))
+        depth = int(ints[DEPTH])
+        return Info(
+            rounds=self._asked,
+            restarts=list(self.restarts),
+            active=tuple(np.flatnonzero(state.arms[depth - 1]).tolist()),
+            good=tuple(np.flatnonzero(state.good).tolist()),
+            episode_start=int(ints[EPISODE]),
+            replays=tuple((start, end) for start, end in state.bases[:depth].tolist()),
+        )
+
+    def grow(self) -> None:
+        """Make room for twice as many bases."""
+        old = self.state
+        self.state = old._replace(
+            bases=np.vstack((old.bases, np.zeros_like(old.bases))),
+            arms=np.vstack((old.arms, np.zeros_like(old.arms))),
+            sums=np.vstack((old.sums, np.zeros_like(old.sums))),
+            outer=np.vstack((old.outer, np.zeros_like(old.outer))),
+        )
+
+    def check_state(self, state: Any) -> None:
+        """Refuse a state that would lead the kernels out of their arrays."""
+        ints, room, pairs = state.ints, len(state.bases), self.arms**2
+        shapes = {name: getattr(self.state, name).shape for name in state._fields}
+        shapes |= {"bases": (room, 2), "arms": (room, self.arms)}
+        shapes |= {"sums": (room, pairs), "outer": (room, pairs)}
+        if not all(getattr(state, name).shape == shape for name, shape in shapes.items()):
+            raise DriftduelError(f"the saved state of {self.name!r} has arrays of other shapes.")
+        began = ints[EPISODE] != 0
+        depth = ints[DEPTH]
+        sound = (
+            (1 <= depth <= room if began else 0 <= depth <= room)
+            and 0 <= ints[LAST_PAIR] < pairs
+            and 0 <= ints[LONGEST] < 63
+            and np.isin(state.arms, (0, 1)).all()
+            and (not began or (state.arms[:depth].sum(axis=1) > 0).all())
+        )
+        if not sound:
+            raise DriftduelError(f"the saved state of {self.name!r} does not hold together.")

@@ -1,0 +1,141 @@
+"""RCS: relative confidence sampling."""
+
+import math
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from driftduel._compile import hot
+from driftduel._random import beta_above_half, uniform
+from driftduel.policies._counts import check_wins, count_win, upper
+from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.registry import POLICIES
+from driftduel.specs import Range, Spec
+
+__all__ = ["Rcs"]
+
+
+class State(NamedTuple):
+    """What was counted."""
+
+    wins: Any
+    """(K, K) how often i beat j."""
+    champions: Any
+    """(K,) how often an arm was champion."""
+    beaten: Any
+    """(K,) scratch: whether an arm loses a duel of this round's sample."""
+    alpha: Any
+    """(1,) alpha."""
+
+
+@hot
+def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
+    wins, champions, beaten = state.wins, state.champions, state.beaten
+    K = len(wins)
+    beaten[:] = 0
+    for i in range(K):
+        for j in range(i):
+            if beta_above_half(rng, wins[i, j] + 1.0, wins[j, i] + 1.0):
+                beaten[j] = 1
+            else:
+                beaten[i] = 1
+    # The sample's Condorcet winner; where it has none, who was champion least often.
+    first = 0
+    ties = 0
+    for i in range(K):
+        if beaten[i] == 0:
+            first = i
+            break
+        if ties == 0 or champions[i] < champions[first]:
+            first = i
+            ties = 1
+        elif champions[i] == champions[first]:
+            ties += 1
+            if uniform(rng) * ties < 1.0:
+                first = i
+    champions[first] += 1
+    width = state.alpha[0] * math.log(t)
+    second = first
+    highest = 0.5
+    ties = 1
+    for j in range(K):
+        if j != first:
+            u = upper(wins, j, first, width)
+            if u > highest:
+                second, highest, ties = j, u, 1
+            elif u == highest:
+                ties += 1
+                if uniform(rng) * ties < 1.0:
+                    second = j
+    return first, second
+
+
+@hot
+def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
+    count_win(state.wins, first, second, won)
+    return 0
+
+
+@hot
+def _reset(state: Any) -> None:
+    state.wins[:] = 0.0
+    state.champions[:] = 0
+    state.beaten[:] = 0
+
+
+@POLICIES.register("rcs")
+class Rcs(KernelPolicy):
+    """Sample a champion from the posterior, and challenge it by upper confidence bounds.
+
+    RCS of Zoghi, Whiteson, de Rijke and Munos, *Relative Confidence Sampling for Efficient On-line
+    Ranker Evaluation*, WSDM 2014. Every pair's probability is drawn from its Beta posterior with a
+    uniform prior. The champion c is the arm that beats all others in the sample, or, where none
+    does, the arm that was champion least often; the challenger is the arm with the highest
+    p_jc + sqrt(alpha log t / n_jc), where c itself counts 1/2.
+
+    Told: nothing. Guarantee: none in finite time that we know of; made for stationary worlds with
+    a Condorcet winner.
+
+    **Divergences and confidence.** Medium to high: the rule as in the public program of Wu and
+    Liu, remembered, not checked, against the paper. Pairs never compared come first, and ties are
+    broken at random (there: by the lowest index).
+
+    **Late answers** count for their pair when they come. A forgotten duel is as if never asked
+    for, except that its first arm was champion once more.
+
+    Parameters
+    ----------
+    arms, rng
+        The number of arms K, and its randomness.
+    alpha
+        Width of the confidence bounds; 0.51 in the program of Wu and Liu, just above the 1/2
+        that the theory of its sibling RUCB asks for.
+    """
+
+    name: ClassVar[str] = "rcs"
+    source: ClassVar[str] = (
+        "Zoghi, Whiteson, de Rijke, Munos: Relative Confidence Sampling for Efficient On-line "
+        "Ranker Evaluation, WSDM 2014"
+    )
+    confidence: ClassVar[str] = "medium to high: as in a public program, paper not at hand"
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+
+    def __init__(
+        self,
+        arms: int,
+        rng: np.random.Generator,
+        alpha: Annotated[float, Range(0), "width of the confidence bounds"] = 0.51,
+    ) -> None:
+        super().__init__(arms, rng)
+        self.parameters = dict(POLICIES.resolve(Spec(self.name, {"alpha": alpha})).values)
+        self.state = State(
+            wins=np.zeros((arms, arms)),
+            champions=np.zeros(arms, np.int64),
+            beaten=np.zeros(arms, np.int64),
+            alpha=np.array([alpha], dtype=np.float64),
+        )
+
+    def check_state(self, state: Any) -> None:
+        """Refuse a state that would lead the kernels astray."""
+        super().check_state(state)
+        check_wins(self.name, state.wins)

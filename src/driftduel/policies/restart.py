@@ -1,0 +1,141 @@
+"""Restarts around any policy: by the clock, or by an oracle that knows when the world changes."""
+
+from functools import cache
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from driftduel._compile import hot, kernel
+from driftduel.errors import DriftduelError
+from driftduel.policies.around import Around
+from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
+from driftduel.specs import Range
+
+__all__ = ["Oracle", "Periodic"]
+
+_NEVER = 1 << 62
+
+
+class State(NamedTuple):
+    """The policy inside, and when it starts anew."""
+
+    base: Any
+    """The state of the policy inside."""
+    start: Any
+    """(1,) the round that is round 1 to the policy inside."""
+    period: Any
+    """(1,) rounds between restarts, or a number beyond all rounds."""
+    at: Any
+    """(n + 1,) rounds in which to start anew, ascending; the last beyond all rounds."""
+
+
+@cache
+def _wrap(inner: Kernels) -> Kernels:
+    inner_ask, inner_tell, inner_reset = inner.ask, inner.tell, inner.reset
+
+    def ask(state, rng, t, notes):  # type: ignore[no-untyped-def]
+        return inner_ask(state.base, rng, max(1, t - state.start[0] + 1), notes)
+
+    def tell(state, t, first, second, won, notes):  # type: ignore[no-untyped-def]
+        start = state.start[0]
+        if t < start:
+            return 0  # asked for before the restart
+        flags = inner_tell(state.base, t - start + 1, first, second, won, notes)
+        due = start + state.period[0]
+        for i in range(len(state.at)):
+            if state.at[i] > start:
+                due = min(due, state.at[i])
+                break
+        if t + 1 >= due:
+            inner_reset(state.base)
+            state.start[0] = t + 1
+            flags |= RESTARTED
+        return flags
+
+    def reset(state):  # type: ignore[no-untyped-def]
+        inner_reset(state.base)
+        state.start[0] = 1
+
+    parts = (inner_ask, inner_tell, inner_reset)
+    return Kernels(hot(ask, inner_ask), hot(tell, *parts), kernel(reset, inner_reset))
+
+
+class _Restarted(Around):
+    """Start the policy inside anew in given rounds."""
+
+    confidence = "exact: a composition, nothing of the policy inside is changed"
+    wrap = staticmethod(_wrap)
+
+    def _set(self, period: int, at: list[int]) -> None:
+        self.state = State(
+            self.base.state,
+            start=np.ones(1, np.int64),
+            period=np.array([period], dtype=np.int64),
+            at=np.array([*at, _NEVER], dtype=np.int64),
+        )
+
+
+class Periodic(_Restarted):
+    """Start anew every so many rounds.
+
+    **Late answers** to duels from before a restart are dropped.
+
+    Parameters
+    ----------
+    arms, rng, base
+        The number of arms K, the randomness, and the policy inside.
+    period
+        Rounds between two restarts.
+    """
+
+    prefix = "periodic"
+    tells = ("period",)
+    guarantee = "that of the policy inside, period by period"
+    source = "folklore; Besbes et al., 2014, for ordinary bandits"
+
+    def __init__(
+        self,
+        arms: int,
+        rng: np.random.Generator,
+        base: KernelPolicy,
+        period: Annotated[int, Range(1), "rounds between restarts"] = 10_000,
+    ) -> None:
+        super().__init__(arms, rng, base)
+        self._set(period, [])
+
+
+class Oracle(_Restarted):
+    """Start anew exactly when the Condorcet winner changes, as told by an oracle.
+
+    Nobody has this knowledge; it shows what perfect detection would be worth.
+
+    **Late answers** to duels from before a restart are dropped.
+
+    Parameters
+    ----------
+    arms, rng, base
+        The number of arms K, the randomness, and the policy inside.
+    at
+        The rounds in which the winner changes, joined by ``+``; ``play`` fills them in.
+    """
+
+    prefix = "oracle"
+    tells = ("at",)
+    guarantee = "that of the policy inside, phase by phase"
+    source = "a benchmark, not an algorithm"
+
+    def __init__(
+        self,
+        arms: int,
+        rng: np.random.Generator,
+        base: KernelPolicy,
+        at: Annotated[str, "rounds of the switches, joined by +"],
+    ) -> None:
+        super().__init__(arms, rng, base)
+        try:
+            rounds = [int(part) for part in at.split("+") if part]
+        except ValueError:
+            raise DriftduelError(f"at={at} must be rounds joined by +, as in 501+1001.") from None
+        if rounds != sorted(set(rounds)) or (rounds and rounds[0] < 2):
+            raise DriftduelError(f"at={at} must be rounds from 2 on, ascending.")
+        self._set(_NEVER >> 1, rounds)

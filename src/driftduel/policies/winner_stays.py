@@ -1,0 +1,214 @@
+"""Winner Stays, for weak and for strong regret."""
+
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from driftduel._compile import hot
+from driftduel._random import uniform
+from driftduel.errors import DriftduelError
+from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.registry import POLICIES
+from driftduel.specs import Range, Spec
+
+__all__ = ["WinnerStaysStrong", "WinnerStaysWeak"]
+
+NONE = -1
+LONGEST = 1e15  # self-duels in a row; more would not fit an integer
+
+# Where the numbers are in `phase`.
+ROUND, LEFT, CHAMPION = range(3)
+
+
+class State(NamedTuple):
+    """What Winner Stays for weak regret knows."""
+
+    score: Any
+    """(K,) C: wins minus losses."""
+    last: Any
+    """(2,) the arms of the last duel; -1 before the first."""
+
+
+class StrongState(NamedTuple):
+    """The same, and where it is between two rounds."""
+
+    score: Any
+    """(K,) C: wins minus losses."""
+    last: Any
+    """(2,) the arms of the last duel of two arms; -1 before the first."""
+    phase: Any
+    """(3,) round l, self-duels left, and whose."""
+    beta: Any
+    """(1,) beta."""
+
+
+@hot
+def _best(score: Any, last: Any, taken: int, rng: Any) -> int:
+    """Return an arm with the highest score, one of the last duel if possible, but not `taken`."""
+    top, ties = -(1 << 62), 0
+    for k in range(len(score)):
+        if k != taken:
+            if score[k] > top:
+                top, ties = score[k], 1
+            elif score[k] == top:
+                ties += 1
+    for k in last:
+        if k not in (NONE, taken) and score[k] == top:
+            return k
+    skip = int(uniform(rng) * ties)
+    for k in range(len(score)):
+        if k != taken and score[k] == top:
+            if skip == 0:
+                return k
+            skip -= 1
+    return 0  # never: one of them is the highest
+
+
+@hot
+def _ask_weak(state: Any, rng: Any, t: int, notes: Any) -> Any:
+    last = state.last
+    first = _best(state.score, last, NONE, rng)
+    second = _best(state.score, last, first, rng)
+    last[0] = first
+    last[1] = second
+    return first, second
+
+
+@hot
+def _ask_strong(state: Any, rng: Any, t: int, notes: Any) -> Any:
+    phase, last = state.phase, state.last
+    if phase[LEFT] > 0:
+        phase[LEFT] -= 1
+        return phase[CHAMPION], phase[CHAMPION]
+    first = _best(state.score, last, NONE, rng)
+    second = _best(state.score, last, first, rng)
+    if state.score[second] <= -phase[ROUND]:  # all but one have lost in this round
+        phase[LEFT] = int(min(state.beta[0] ** float(phase[ROUND]), LONGEST)) - 1
+        phase[CHAMPION] = first
+        phase[ROUND] += 1
+        return first, first
+    last[0] = first
+    last[1] = second
+    return first, second
+
+
+@hot
+def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
+    change = 2 * won - 1
+    state.score[first] += change  # in a duel with itself the two cancel
+    state.score[second] -= change
+    return 0
+
+
+@hot
+def _reset_weak(state: Any) -> None:
+    state.score[:] = 0
+    state.last[:] = NONE
+
+
+@hot
+def _reset_strong(state: Any) -> None:
+    state.score[:] = 0
+    state.last[:] = NONE
+    state.phase[ROUND] = 1
+    state.phase[LEFT] = 0
+    state.phase[CHAMPION] = 0
+
+
+def _check(policy: KernelPolicy, stored: Any, lowest: int = NONE) -> None:
+    if not ((stored >= lowest) & (stored < policy.arms)).all():
+        raise DriftduelError(f"the saved state of {policy.name!r} does not hold together.")
+
+
+@POLICIES.register("wsw")
+class WinnerStaysWeak(KernelPolicy):
+    """Play the two arms with the most wins minus losses; of equals, those of the last duel.
+
+    WS-W of Chen and Frazier, *Dueling Bandits with Weak Regret*, ICML 2017. Seen as rounds: in
+    round r the incumbent meets the others one after the other, an iteration ends when the loser
+    stands at -r, and whoever is left is the incumbent of the next round.
+
+    Told: nothing. Guarantee: expected weak regret of order K^2, or K log K under a total order,
+    constant in T, on a world with a Condorcet winner that stands still. The lead that protects a
+    winner grows with time, so it is not for changing worlds.
+
+    Confidence: the bounds are those of the abstract; the rule is that of two public programs,
+    which agree but for who comes first in a new round: by the tie rule it is the last loser (as
+    here and in duelpy), in Kolpaczki's program a random arm.
+
+    **Late answers** count when they come; so does every duel that was asked for meanwhile.
+
+    Parameters
+    ----------
+    arms, rng
+        The number of arms K, and its randomness.
+    """
+
+    name: ClassVar[str] = "wsw"
+    easy_regret: ClassVar[str] = "weak"
+    guarantee: ClassVar[str] = "weak regret K^2, constant in T, stationary"
+    source: ClassVar[str] = "Chen, Frazier: Dueling Bandits with Weak Regret, ICML 2017"
+    confidence: ClassVar[str] = "rule read in public code, bounds in the abstract"
+    kernels: ClassVar[Kernels] = Kernels(_ask_weak, _tell, _reset_weak)
+
+    def __init__(self, arms: int, rng: np.random.Generator) -> None:
+        super().__init__(arms, rng)
+        self.state = State(np.zeros(arms, np.int64), np.full(2, NONE))
+
+    def check_state(self, state: Any) -> None:
+        """Refuse a state that would lead the kernels out of their arrays."""
+        super().check_state(state)
+        _check(self, state.last)
+
+
+@POLICIES.register("wss")
+class WinnerStaysStrong(KernelPolicy):
+    """Play rounds of Winner Stays, and after round l its winner alone, beta^l times.
+
+    WS-S of Chen and Frazier, *Dueling Bandits with Weak Regret*, ICML 2017: rounds as in `wsw`,
+    and after round l the incumbent meets itself floor(beta^l) times.
+
+    Told: beta. Guarantee: expected strong regret of order K^2 + K log T, or K log K + K log T
+    under a total order, on a world with a Condorcet winner that stands still. A round's winner
+    is wrong with a probability of order ((1-p)/p)^l, where p is the winner's smallest chance, so
+    beta must be below p/(1-p): 1.2 for p = 0.55, and 2 needs p above 2/3.
+
+    Confidence: as for `wsw`. The default beta is that of Kolpaczki's program; duelpy has 2, and
+    there exploits after every duel and not after every round, which this does not.
+
+    **Late answers** count when they come; a round ends when all arms but one stand at -l or
+    below, whichever duels brought them there.
+
+    Parameters
+    ----------
+    arms, rng
+        The number of arms K, and its randomness.
+    beta
+        How fast the stretches of self-duels grow.
+    """
+
+    name: ClassVar[str] = "wss"
+    told: ClassVar[tuple[str, ...]] = ("beta",)
+    guarantee: ClassVar[str] = "strong regret K^2 + K log T, stationary"
+    source: ClassVar[str] = "Chen, Frazier: Dueling Bandits with Weak Regret, ICML 2017"
+    confidence: ClassVar[str] = "rule read in public code, bounds in the abstract; beta not checked"
+    kernels: ClassVar[Kernels] = Kernels(_ask_strong, _tell, _reset_strong)
+
+    def __init__(
+        self,
+        arms: int,
+        rng: np.random.Generator,
+        beta: Annotated[float, Range(1, open=True), "growth of the self-duels"] = 1.05,
+    ) -> None:
+        super().__init__(arms, rng)
+        self.parameters = dict(POLICIES.resolve(Spec(self.name, {"beta": beta})).values)
+        phase = np.array([1, 0, 0])
+        self.state = StrongState(
+            np.zeros(arms, np.int64), np.full(2, NONE), phase, np.array([float(beta)])
+        )
+
+    def check_state(self, state: Any) -> None:
+        """Refuse a state that would lead the kernels out of their arrays."""
+        super().check_state(state)
+        _check(self, state.last)
+        _check(self, state.phase[CHAMPION:], lowest=0)

@@ -1,0 +1,231 @@
+"""Checks that every policy must pass; run them on your own.
+
+>>> from driftduel.testing import check_policy
+>>> check_policy("uniform", skip=("finds the winner of an easy world",))
+
+Each check is a function of a spec; `CHECKS` names them all, for use with pytest's parametrize. A
+policy is registered first (``@POLICIES.register("my-policy")``), so that it can be built anew.
+"""
+
+import random
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+from driftduel._random import bits
+from driftduel.errors import DriftduelError
+from driftduel.games import play, trace
+from driftduel.games.knowledge import knowledge
+from driftduel.policies import KernelPolicy, Policy, load_policy, make_policy, save_policy
+from driftduel.worlds import World, make_world
+
+__all__ = ["CHECKS", "check_policy"]
+
+_ROUNDS = 400
+
+
+def _world(arms: int = 4, rounds: int = _ROUNDS) -> World:
+    return make_world(f"random-condorcet:arms={arms},rounds={rounds},phases=2,p_min=0.6", seed=5)
+
+
+def _fresh(spec: str, world: World, seed: int = 1) -> Policy:
+    return make_policy(spec, world.arms, seed, **knowledge(spec, world))
+
+
+def _go_on(policy: Policy, rounds: int, luck: np.random.Generator) -> list[tuple[int, int]]:
+    duels = []
+    for _ in range(rounds):
+        duel = policy.ask()
+        duels.append((duel.first, duel.second))
+        policy.tell_first_won(duel, int(luck.random() < 0.5 + 0.1 * (duel.first < duel.second)))
+    return duels
+
+
+def one_duel_a_round(spec: str) -> None:
+    """Ask for exactly one duel a round, with arms that exist."""
+    for arms in (2, 3, 7):
+        policy = _fresh(spec, _world(arms))
+        luck = np.random.default_rng(0)
+        for t in range(1, _ROUNDS + 1):
+            duel = policy.ask()
+            assert duel.round == t, f"round {t} was counted as {duel.round}"
+            for arm in (duel.first, duel.second):
+                assert isinstance(arm, int), f"arm {arm!r} is not an int"
+                assert 0 <= arm < arms, f"round {t}: arm {arm} of {arms}"
+            policy.tell_first_won(duel, int(luck.random() < 0.5))
+
+
+def a_seed_fixes_the_run(spec: str) -> None:
+    """Play the same duels from the same seed, and others from another."""
+    world = _world()
+    runs = [
+        _go_on(_fresh(spec, world, seed), _ROUNDS, np.random.default_rng(2)) for seed in (1, 1, 2)
+    ]
+    assert runs[0] == runs[1], "the same seed gave different duels"
+
+
+def asking_equals_the_loop(spec: str) -> None:
+    """Play the same duels by ask and tell as in the compiled loop."""
+    for arms in (2, 5):
+        world = _world(arms)
+        game, rows = play(spec, world, seed=3), trace(spec, world, seed=3)
+        assert game.restarts == rows.policy.restarts, "the restarts differ"
+        if isinstance(game.policy, KernelPolicy):
+            for name, array in rows.policy.get_state().items():
+                same = np.array_equal(array, game.policy.get_state()[name], equal_nan=True)
+                assert same, f"{name} differs between the loop and ask and tell"
+
+
+def saving_changes_nothing(spec: str) -> None:
+    """Go on to the bit after being saved and loaded in the middle, an open duel included."""
+    policy = _fresh(spec, _world())
+    _go_on(policy, _ROUNDS // 2, np.random.default_rng(2))
+    duel = policy.ask()
+    with tempfile.TemporaryDirectory() as folder:
+        save_policy(policy, Path(folder) / "p.npz")
+        again = load_policy(Path(folder) / "p.npz")
+    for each in (policy, again):
+        each.tell_first_won(duel, 1)
+    rest = [_go_on(each, _ROUNDS // 2, np.random.default_rng(4)) for each in (policy, again)]
+    assert rest[0] == rest[1], "the loaded policy played other duels"
+    assert policy.restarts == again.restarts, "the loaded policy restarted elsewhere"
+
+
+def no_global_randomness(spec: str) -> None:
+    """Leave the global generators of numpy and Python alone."""
+    before = np.random.get_state()[1].copy(), random.getstate()  # type: ignore[index] # noqa: NPY002
+    _go_on(_fresh(spec, _world()), 100, np.random.default_rng(2))
+    after = np.random.get_state()[1], random.getstate()  # type: ignore[index] # noqa: NPY002
+    assert np.array_equal(before[0], after[0]), "numpy's global generator was used"
+    assert before[1] == after[1], "Python's global generator was used"
+
+
+def memory_is_bounded(spec: str) -> None:
+    """Hold no more after many rounds than after some, unless it says that it does."""
+    world = _world(3, 20_000)
+    policy = _fresh(spec, world)
+    if not isinstance(policy, KernelPolicy) or not policy.bounded_memory:
+        return
+    sizes = []
+    for rounds in (5_000, 20_000):
+        short = _world(3, rounds)
+        game = play(_fresh(spec, world), short, seed=1)
+        sizes.append(sum(array.nbytes for array in game.policy.get_state().values()))
+    assert sizes[1] <= 1.5 * sizes[0], f"{sizes[0]} bytes became {sizes[1]}"
+
+
+def two_arms_work_and_one_is_an_error(spec: str) -> None:
+    """Work with two arms, and refuse one."""
+    assert play(spec, _world(2), seed=1).finished
+    said = ""
+    try:
+        make_policy(spec, 1, **knowledge(spec, _world(2)))
+    except DriftduelError as error:
+        said = str(error)
+    assert "arms=1" in said, f"one arm must be an error that names the value, not {said!r}"
+
+
+def late_answers_do_not_break_it(spec: str) -> None:
+    """Take answers late and out of order, some never, and go on."""
+    world = _world()
+    policy = _fresh(spec, world)
+    order = np.random.default_rng(6)
+    pending = []
+    for t in range(1, _ROUNDS + 1):
+        pending.append(policy.ask())
+        while len(pending) > 20 or (pending and order.random() < 0.5):
+            duel = pending.pop(int(order.integers(len(pending))))
+            assert 0 <= duel.first < world.arms
+            assert 0 <= duel.second < world.arms
+            if order.random() < 0.05:
+                policy.forget(duel)
+            else:
+                policy.tell_first_won(duel, int(order.random() < 0.6))
+        assert policy.info().rounds == t
+    for duel in pending:
+        policy.tell_first_won(duel, 1)
+    assert policy._pending == {}, "an answered duel is still waiting"
+    assert policy._held == {}, "an answer was never learned"
+
+
+def policies_share_nothing(spec: str) -> None:
+    """Leave another policy of the same kind alone."""
+    world = _world()
+    quiet = _fresh(spec, world)
+    expected = _go_on(_fresh(spec, world), 100, np.random.default_rng(2))
+    _go_on(_fresh(spec, world), 100, np.random.default_rng(3))
+    assert _go_on(quiet, 100, np.random.default_rng(2)) == expected, "another policy interfered"
+
+
+def resetting_starts_anew(spec: str) -> None:
+    """Play like a fresh policy after a reset, if it can be reset."""
+    world = _world()
+    policy, fresh = _fresh(spec, world), _fresh(spec, world)
+    if not isinstance(policy, KernelPolicy) or policy.kernels.reset is None:
+        return
+    _go_on(policy, _ROUNDS, np.random.default_rng(2))
+    policy.kernels.reset(policy.state)
+    duels = []
+    for each in (policy, fresh):
+        assert isinstance(each, KernelPolicy)
+        rng, luck = np.random.default_rng(9), np.random.default_rng(8)
+        each.rng, each.bits = rng, bits(rng)
+        played = []
+        for t in range(1, 201):
+            first, second, notes = each.choose(t)
+            played.append((first, second))
+            each.learn(t, first, second, int(luck.random() < 0.5 + 0.2 * (first < second)), notes)
+        duels.append(played)
+    assert duels[0] == duels[1], "after a reset it plays other duels than a fresh policy"
+
+
+def finds_an_easy_winner(spec: str) -> None:
+    """Lose far less than uniform play on an easy world, once it had time to learn."""
+    arms = 3
+    policy = _fresh(spec, _world(arms))
+    rounds, kind = policy.easy_rounds, policy.easy_regret
+    world = make_world(f"total-order:arms={arms},rounds={rounds},phases=1,p=0.9", seed=4)
+    late = {}
+    for each in (spec, "uniform"):
+        game = play(each, world, seed=2, points=400)
+        half = int(np.searchsorted(game.at, rounds // 2))
+        late[each] = float(game.regret[kind][-1] - game.regret[kind][half])
+    assert late[spec] < 0.6 * late["uniform"], (
+        f"it loses {late[spec]:,.0f} where uniform play loses {late['uniform']:,.0f}"
+    )
+
+
+CHECKS: dict[str, Callable[[str], None]] = {
+    "one duel a round, arms in range": one_duel_a_round,
+    "a seed fixes the run": a_seed_fixes_the_run,
+    "asking equals the compiled loop": asking_equals_the_loop,
+    "saving and loading change nothing": saving_changes_nothing,
+    "no global randomness": no_global_randomness,
+    "memory is bounded": memory_is_bounded,
+    "two arms work, one is an error": two_arms_work_and_one_is_an_error,
+    "late answers do not break it": late_answers_do_not_break_it,
+    "policies share nothing": policies_share_nothing,
+    "resetting starts anew": resetting_starts_anew,
+    "finds the winner of an easy world": finds_an_easy_winner,
+}
+"""All checks by name."""
+
+
+def check_policy(spec: str, skip: Iterable[str] = ()) -> None:
+    """Run all checks on a registered policy; an AssertionError says what is wrong.
+
+    Parameters
+    ----------
+    spec
+        The policy.
+    skip
+        Names of checks that do not apply.
+    """
+    for name, check in CHECKS.items():
+        if name not in skip:
+            try:
+                check(spec)
+            except AssertionError as error:
+                raise AssertionError(f"{spec}: {name}: {error}") from error
