@@ -62,8 +62,8 @@ def rows() -> list[Row]:
         "multisbm": (1908, 2014),
     }  # fmt: skip
     notes = {
-        "dts-plus": "the figure is a mean of 5 runs of a program whose tie rule we know only from a "
-        "note; ours loses less",
+        "dts-plus": "the figure is a mean of 5 runs of a program whose tie rule we know only from "
+        "a note; ours loses less",
     }
     listed += [
         Row(policy, LINEAR, values, 0.20, 100, PROGRAMS, notes.get(policy, ""))

@@ -1,7 +1,5 @@
 """Longer runs than the literal recursion can follow, audited from the outside."""
 
-import os
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,7 @@ from tests.policies.audit import audit
 from tests.policies.runs import outcomes, traced
 
 pytestmark = pytest.mark.kernels
-RUNS = int(os.environ.get("DRIFTDUEL_AUDITS", "40" if jit_enabled() else "4"))
+RUNS = 40 if jit_enabled() else 4
 ROUNDS = 2500 if jit_enabled() else 600
 
 

@@ -1,7 +1,6 @@
 """The engine plays the literal algorithm's duels, round by round."""
 
 import math
-import os
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from driftduel.worlds import make_world
 from tests.policies.runs import outcomes, traced
 
 pytestmark = pytest.mark.kernels
-INSTANCES = int(os.environ.get("DRIFTDUEL_INSTANCES", "300" if jit_enabled() else "40"))
+INSTANCES = 300 if jit_enabled() else 40
 
 
 def random_instance(seed):
@@ -51,9 +50,10 @@ def literal_twin(rows, world, constant, outcome, rule="paper", estimate="paper")
     )  # fmt: skip
 
 
-def test_the_engine_equals_the_literal_algorithm():
+def compare(seeds):
+    """Compare the engine with the literal algorithm, round by round, on many instances."""
     eliminated = restarted = replays = 0
-    for seed in range(INSTANCES):
+    for seed in seeds:
         world, constant, estimate, rate = random_instance(seed)
         outcome = outcomes(world, seed)
         spec = f"anaconda:constant={constant},estimate={estimate},replay_rate={rate}"
@@ -64,7 +64,16 @@ def test_the_engine_equals_the_literal_algorithm():
         restarted += len({row.episode_start for row in rows}) > 1
         replays += any(row.replay_start != row.episode_start for row in rows)
     # The comparison means something only where much happens.
-    assert min(eliminated, restarted, replays) > INSTANCES / 3
+    assert min(eliminated, restarted, replays) > len(seeds) / 3
+
+
+def test_the_engine_equals_the_literal_algorithm():
+    compare(range(INSTANCES))
+
+
+@pytest.mark.slow
+def test_the_engine_equals_the_literal_algorithm_on_many_more_instances():
+    compare(range(INSTANCES, INSTANCES + 2000))
 
 
 def test_sums_that_hit_the_threshold_exactly_do_not_fire():

@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
@@ -48,12 +49,18 @@ def _say_compiling() -> None:
     print("driftduel: compiling, which happens once and takes some seconds ...", file=sys.stderr)
 
 
+def _say_warning(message: Warning | str, *_: object) -> None:
+    print(f"driftduel: {message}", file=sys.stderr)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, or 2 for a user's mistake."""
     arguments = parser().parse_args(argv)
     listen(_say_compiling)
     try:
-        arguments.run(arguments)
+        with warnings.catch_warnings():
+            warnings.showwarning = _say_warning  # type: ignore[assignment]
+            arguments.run(arguments)
         sys.stdout.flush()
     except DriftduelError as error:
         print(f"driftduel: {error}", file=sys.stderr)
