@@ -6,6 +6,10 @@ BIN := $(VENV)/bin
 # Two test workers: what CI has, and what the kernels' cache is happiest with.
 PYTEST := $(BIN)/python -m pytest -q -n 2
 
+# Long tests that touch no extra, and so would say the same twice.
+SAME_WITHOUT_EXTRAS := --ignore=tests/test_reproduce.py $(addprefix --ignore=tests/policies/test_, \
+	conformance.py rmed_and_copeland.py elimination_and_sparring.py adversarial.py)
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-core test-nojit test-slow lint bench reproduce lock clean
 
@@ -20,7 +24,7 @@ test: $(VENV)/.ready $(CORE)/.ready ## all tests: everything, extras absent, com
 	$(MAKE) --no-print-directory test-core test-nojit
 
 test-core: $(CORE)/.ready ## the tests in an environment without the optional extras
-	$(CORE)/bin/python -m pytest -q -n 2 -m "not slow and not kernels"
+	$(CORE)/bin/python -m pytest -q -n 2 -m "not slow and not kernels" $(SAME_WITHOUT_EXTRAS)
 
 test-nojit: $(VENV)/.ready ## the kernels' tests as plain Python, compiler off
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m "kernels and not slow"
