@@ -27,20 +27,25 @@ _NAME = re.compile(r"[A-Za-z][\w-]*")
 
 @dataclass(frozen=True)
 class Range:
-    """Allow numbers from `low` to `high`, the ends included unless `open`."""
+    """Allow numbers from `low` to `high`, the ends included unless `open`, or `open_low`."""
 
     low: float = -math.inf
     high: float = math.inf
     open: bool = False
+    open_low: bool = False
 
     def __contains__(self, value: float) -> bool:
         if self.open:
             return self.low < value < self.high
+        if self.open_low:
+            return self.low < value <= self.high
         return self.low <= value <= self.high
 
     def __str__(self) -> str:
         if math.isinf(self.high):
             return f"{'above' if self.open else 'at least'} {self.low:g}"
+        if self.open_low:
+            return f"above {self.low:g} and at most {self.high:g}"
         between = f"{self.low:g} and {self.high:g}"
         return f"strictly between {between}" if self.open else f"between {between}"
 

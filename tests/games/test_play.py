@@ -131,6 +131,19 @@ def test_bad_input(arguments, said):
     assert said in str(error.value)
 
 
+def test_too_few_points():
+    with pytest.raises(DriftduelError, match="points=0 must be"):
+        play("uniform", "two-arm", points=0)
+
+
+def test_after_its_horizon_the_root_goes_on():
+    rows = trace("anaconda:horizon=100", "two-arm:rounds=300", seed=0)
+    ended = np.arange(1, 301) > rows.replay_end
+    assert ended.any()
+    assert (rows.replay_start[ended] == rows.episode_start[ended]).all()
+    assert set(rows.replay_end[ended].tolist()) == {101}
+
+
 def test_a_used_or_foreign_policy_is_refused():
     policy = make_policy("anaconda", 3, horizon=10)
     with pytest.raises(DriftduelError, match="fresh policy for 2 arms"):

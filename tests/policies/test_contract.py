@@ -107,6 +107,10 @@ def test_mistakes_are_said_and_change_nothing(spec):
         policy.forget(stranger)
     with pytest.raises(DriftduelError, match="arm 7 cannot have won"):
         policy.tell(duel, 7)
+    with pytest.raises(DriftduelError, match="winner=True must be the arm"):
+        policy.tell(duel, True)
+    with pytest.raises(DriftduelError, match="None is not a duel"):
+        policy.tell(None, 0)
     for name, array in policy.get_state().items():
         np.testing.assert_array_equal(array, state[name])
     policy.tell(duel, duel.first)
@@ -172,6 +176,7 @@ def test_answers_from_before_a_restart_are_of_no_use():
     ("arms", "parameters", "said"),
     [
         (1, {}, "arms=1 must be"),
+        (2.5, {}, "arms=2.5 must be"),
         (3, {"horizon": 1}, "horizon=1 must be"),
         (3, {"constant": 0.0}, "anaconda: constant=0.0 must be a number above 0"),
         (3, {"constant": -1.0}, "constant=-1.0 must be"),
@@ -185,7 +190,7 @@ def test_bad_parameters_get_one_sentence(arms, parameters, said):
     with pytest.raises(DriftduelError) as error:
         Anaconda(arms, np.random.default_rng(0), **parameters)
     assert said in str(error.value)
-    if arms > 1:
+    if parameters:
         keys = ",".join(f"{key}={value}" for key, value in parameters.items())
         with pytest.raises(DriftduelError):
             make_policy(f"anaconda:{keys}", arms)

@@ -1,6 +1,7 @@
 """Worlds go to files and come back; files that are no worlds are refused without running code."""
 
 import pickle
+import zipfile
 
 import numpy as np
 import pytest
@@ -28,8 +29,8 @@ def test_a_world_comes_back_as_it_was(spec, tmp_path):
 def test_csv_with_and_without_header(tmp_path):
     matrix = named("cyclic").matrix
     rows = "\n".join(",".join(map(str, row)) for row in matrix.tolist())
-    for text in (rows, "a,b,c,d\n" + rows + "\n"):
-        (tmp_path / "m.csv").write_text(text)
+    for text in (rows, "a,b,c,d\n" + rows + "\n", "\ufeff" + rows.replace("\n", "\r\n")):
+        (tmp_path / "m.csv").write_text(text, encoding="utf-8", newline="")
         world = make_world(f"file:path={tmp_path / 'm.csv'},rounds=1e9")
         assert world.rounds == 10**9
         np.testing.assert_array_equal(world.preferences(5).matrix, matrix)
@@ -68,10 +69,11 @@ def test_bad_npz_gets_one_sentence(arrays, said, tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("0.5,0.6\n0.4\n", "row 2 has 1 numbers where 2 are needed"),
-        ("0.5,x\n0.4,0.5\n", "row 1 has 'x'"),
+        ("0.5,0.6\n0.4\n", "line 2 has 1 numbers where 2 are needed"),
+        ("0.5,x\n0.4,0.5\n", "line 1 has 'x'"),
         ("0.5\n", "arm"),
-        ("", ""),
+        ("", "no rows of numbers"),
+        ("0.5;0.7\n0.3;0.5\n", "line 1 has '0.5;0.7'"),
         ("0.5,0.6\n0.6,0.5\n", "P[0,1]"),
     ],
 )
@@ -93,9 +95,32 @@ def test_unreadable_files(tmp_path):
         load_world(str(tmp_path / "none.npz"))
     with pytest.raises(DriftduelError, match="cannot read"):
         load_world(str(tmp_path))
-    (tmp_path / "b.npz").write_bytes(b"\x80\x81 not a world")
+    (tmp_path / "b.csv").write_bytes(b"\x80\x81 not a world")
     with pytest.raises(DriftduelError, match="neither"):
-        load_world(str(tmp_path / "b.npz"), rounds=3)
+        load_world(str(tmp_path / "b.csv"), rounds=3)
+
+
+def test_broken_npz_files_are_called_broken(tmp_path):
+    good = tmp_path / "good.npz"
+    np.savez(good, **GOOD)
+    evil = tmp_path / "evil.npz"
+    with zipfile.ZipFile(evil, "w") as archive:
+        for name in ("matrices", "starts", "rounds"):
+            archive.writestr(f"{name}.npy", b"junk")
+    (tmp_path / "short.npz").write_bytes(good.read_bytes()[:300])
+    (tmp_path / "empty.npz").write_bytes(b"")
+    np.save(tmp_path / "plain.npy", np.zeros(3))
+    (tmp_path / "plain.npy").rename(tmp_path / "plain.npz")
+    for name in ("evil", "short", "empty", "plain"):
+        with pytest.raises(DriftduelError) as error:
+            load_world(str(tmp_path / f"{name}.npz"), rounds=5)
+        assert "NPZ" in str(error.value)
+        assert "\n" not in str(error.value)
+
+
+def test_worlds_are_written_as_npz_only(tmp_path):
+    with pytest.raises(DriftduelError, match="ends otherwise"):
+        save_world(Piecewise([lone_winner(2)], [1], 5), tmp_path / "w.foo")
 
 
 def test_reading_never_runs_code(tmp_path):

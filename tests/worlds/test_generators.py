@@ -109,8 +109,10 @@ def test_the_papers_worlds():
     ("spec", "said"),
     [
         ("geometric-btl:arms=1", "arms=1 must be a whole number at least 2"),
-        ("geometric-btl:rounds=0", "rounds=0 must be a whole number at least 1"),
+        ("geometric-btl:rounds=0", "rounds=0 must be a whole number between 1 and 1e+15"),
         ("geometric-btl:ratio=nan", "ratio=nan must be a number above 1"),
+        ("geometric-btl:rounds=1e30", "rounds=1e30 must be a whole number between 1 and 1e+15"),
+        ("total-order:p=0.5", "p=0.5 must be a number above 0.5 and at most 1"),
         ("geometrc-btl", "did you mean geometric-btl"),
         ("geometric-btl:phase=3", "did you mean phases"),
         ("geometric-btl:rounds=3,phases=4", "phases=4 must be at most rounds=3"),

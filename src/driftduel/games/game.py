@@ -114,6 +114,8 @@ def play(
     >>> game.finished, len(game.restarts)
     (True, 0)
     """
+    if points < 2:
+        raise DriftduelError(f"points={points} must be a whole number at least 2.")
     for_world, for_outcomes, for_policy = streams(seed)
     if not isinstance(world, World):
         world = make_world(world, int(for_world.generate_state(1)[0]))

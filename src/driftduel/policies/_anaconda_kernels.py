@@ -263,6 +263,10 @@ def _turn(state: Any, rng: Any, t: int) -> None:
             replays[ints[DEPTH], 1] = end
             ints[DEPTH] += 1
             _draw_replay(state, rng, t)
+    if replays[ints[DEPTH] - 1, 1] < t:  # the horizon is over: the root goes on
+        ints[DEPTH] = 1
+        replays[0, 0] = ints[EPISODE]
+        replays[0, 1] = ints[LAST_ROUND] + 1
     _refresh_active(state)
     ints[NEXT] = min(ints[SPAWN], replays[ints[DEPTH] - 1, 1] + 1)
     if ints[DOUBLING] == 1:

@@ -41,8 +41,8 @@ class Anaconda(KernelPolicy):
     2^ceil(log2 T). Any pair counts, that of an arm with itself too.
 
     **Late answers** are learned in the order of asking. A forgotten duel counts as a round in
-    which the pair did not win, which can only delay an elimination. After the horizon it goes on
-    as in its last round.
+    which the pair did not win, which can only delay an elimination. After the horizon
+    the root goes on, without further replays.
 
     Parameters
     ----------

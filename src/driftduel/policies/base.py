@@ -106,7 +106,7 @@ class Policy(ABC):
     """How sure we are that it is what the authors mean, and where it differs."""
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
-        if arms < 2:
+        if not isinstance(arms, int | np.integer) or arms < 2:
             raise DriftduelError(f"arms={arms} must be a whole number at least 2.")
         self.arms = arms
         self.rng = rng
@@ -149,6 +149,12 @@ class Policy(ABC):
         winner
             ``duel.first`` or ``duel.second``.
         """
+        if not isinstance(duel, Duel):
+            raise DriftduelError(f"{duel!r} is not a duel; tell what ask returned.")
+        if isinstance(winner, bool | np.bool_):
+            raise DriftduelError(
+                f"winner={winner} must be the arm that won, {duel.first} or {duel.second}."
+            )
         if winner == duel.first:
             won = 1 if winner != duel.second else int(self._coins.random() < 0.5)
         elif winner == duel.second:

@@ -1,5 +1,6 @@
 """Worlds from files and to files. Reading a file never runs code."""
 
+import csv
 import os
 import tempfile
 import zipfile
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftduel.errors import DriftduelError
+from driftduel.preferences import Preferences
 from driftduel.specs import Range
 from driftduel.worlds.base import World
 from driftduel.worlds.generators import WORLDS
@@ -42,7 +44,11 @@ def load_world(
     except OSError as error:
         raise DriftduelError(f"cannot read {path!r}: {error.strerror or error}.") from None
     try:
-        return _from_npz(path, rounds) if is_npz else _from_csv(path, rounds)
+        if is_npz:
+            return _from_npz(path, rounds)
+        if path.lower().endswith(".npz"):
+            raise DriftduelError("is not an NPZ file, although its name says so.")
+        return _from_csv(path, rounds)
     except DriftduelError as error:
         raise DriftduelError(f"{path}: {error}") from None
 
@@ -51,8 +57,12 @@ def _from_npz(path: str, rounds: int | None) -> World:
     try:
         with np.load(path, allow_pickle=False) as archive:
             content = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise DriftduelError(f"is not a readable NPZ file without pickles ({error}).") from None
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        reason = str(error).partition("\n")[0] or "it ends too early"
+        raise DriftduelError(f"is not a readable NPZ file without pickles ({reason}).") from None
+    for name, array in content.items():
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf":
+            raise DriftduelError(f"{name!r} in the NPZ file is not an array of numbers.")
     missing = [name for name in ("matrices", "starts", "rounds") if name not in content]
     if rounds is not None and "rounds" in missing:
         missing.remove("rounds")
@@ -65,32 +75,35 @@ def _from_npz(path: str, rounds: int | None) -> World:
             f"matrices has the shape {content['matrices'].shape}; it must be (S, K, K)."
         )
     if rounds is None:
-        if content["rounds"].size != 1 or content["rounds"].dtype.kind not in "iu":
-            raise DriftduelError(f"rounds={content['rounds']} must be one whole number.")
-        rounds = int(content["rounds"].item())
+        length = content["rounds"]
+        if length.size != 1 or not np.isfinite(length).all() or (length != np.floor(length)).any():
+            raise DriftduelError(f"rounds={length} must be one whole number.")
+        rounds = int(length.item())
     return Piecewise(content["matrices"], content["starts"], rounds)
 
 
 def _from_csv(path: str, rounds: int | None) -> World:
-    if rounds is None:
-        raise DriftduelError("a single matrix stands still; say how long with rounds=T.")
     try:
-        lines = [line for line in Path(path).read_text("utf-8").splitlines() if line.strip()]
-    except UnicodeDecodeError:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            numbered = [(i, cells) for i, cells in enumerate(csv.reader(file), start=1) if cells]
+    except (UnicodeDecodeError, csv.Error):
         raise DriftduelError("is neither an NPZ file nor text with one matrix.") from None
-    if lines and not _is_number(lines[0].split(",")[0]):
-        lines = lines[1:]  # a header
-    table = [line.split(",") for line in lines]
-    for number, cells in enumerate(table, start=1):
+    if numbered and all(cell.strip()[:1].isalpha() for cell in numbered[0][1]):
+        numbered = numbered[1:]  # a header
+    if not numbered:
+        raise DriftduelError("has no rows of numbers, so it is no matrix.")
+    for line, cells in numbered:
         wrong = next((cell for cell in cells if not _is_number(cell)), None)
         if wrong is not None:
-            raise DriftduelError(f"row {number} has {wrong.strip()!r} where a number is needed.")
-        if len(cells) != len(table):
+            raise DriftduelError(f"line {line} has {wrong.strip()!r} where a number is needed.")
+        if len(cells) != len(numbered):
             raise DriftduelError(
-                f"row {number} has {len(cells)} numbers where {len(table)} are needed; "
+                f"line {line} has {len(cells)} numbers where {len(numbered)} are needed; "
                 f"the matrix must be square."
             )
-    matrix = np.array(table, dtype=np.float64).reshape(len(table), len(table))
+    matrix = Preferences(np.array([cells for _, cells in numbered], dtype=np.float64))
+    if rounds is None:
+        raise DriftduelError("a single matrix stands still; say how long with rounds=T.")
     return Piecewise([matrix], [1], rounds)
 
 
@@ -109,6 +122,8 @@ def save_world(world: World, path: str | Path) -> None:
     more than 800 MB. The file appears at once and whole, or not at all.
     """
     path = Path(path)
+    if path.suffix.lower() != ".npz":
+        raise DriftduelError(f"a world is written as .npz; {path.name!r} ends otherwise.")
     matrices: list[NDArray[np.float64]] = []
     starts: list[NDArray[np.int64]] = []
     numbers = 0

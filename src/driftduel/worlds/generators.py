@@ -19,7 +19,7 @@ __all__ = ["WORLDS", "phase_starts"]
 WORLDS: Registry[World] = Registry("world")
 
 Arms = Annotated[int, Range(2), "number of options K"]
-Rounds = Annotated[int, Range(1), "number of rounds T"]
+Rounds = Annotated[int, Range(1, 10**15), "number of rounds T"]
 Phases = Annotated[int, Range(1), "stretches of constant preferences"]
 Lengths = Annotated[
     str, Choice(("equal", "random", "uneven")), "length of the phases; uneven: up to 1000 to 1"
@@ -108,7 +108,7 @@ def _total_order(
     arms: Arms = 10,
     rounds: Rounds = 50_000,
     phases: Phases = 4,
-    p: Annotated[float, Range(0.5, 1), "probability that the better arm wins, above 1/2"] = 0.7,
+    p: Annotated[float, Range(0.5, 1, open_low=True), "probability that the better arm wins"] = 0.7,
     lengths: Lengths = "equal",
     change: Change = "winner",
     seed: Seed = 0,
@@ -173,7 +173,7 @@ def _lone_winner(
     arms: Arms = 10,
     rounds: Rounds = 50_000,
     phases: Phases = 4,
-    eps: Annotated[float, Range(0, 0.5), "the winner's lead over everyone"] = 0.1,
+    eps: Annotated[float, Range(0, 0.5, open_low=True), "the winner's lead over everyone"] = 0.1,
     lengths: Lengths = "equal",
     seed: Seed = 0,
 ) -> World:
@@ -218,21 +218,21 @@ def _named(
 def _cycle(
     arms: Annotated[int, Range(3), "number of options K, odd"] = 3,
     rounds: Rounds = 50_000,
-    p: Annotated[float, Range(0.5, 1), "probability of beating the next arm"] = 0.6,
+    p: Annotated[float, Range(0.5, 1, open_low=True), "probability of beating the next arm"] = 0.6,
 ) -> World:
     """Stand still on a cycle: everyone is beaten by someone, nobody is the Condorcet winner."""
     return Piecewise([models.cycle(arms, p)], [1], rounds)
 
 
 @WORLDS.register("two-arm")
-def _two_arm(rounds: Annotated[int, Range(2), "number of rounds T"] = 1000) -> World:
+def _two_arm(rounds: Annotated[int, Range(2, 10**15), "number of rounds T"] = 1000) -> World:
     """Swap two arms after half of the rounds, as in the paper's Example 2.1."""
     matrices = [NAMED["paper-two-arm-first"](), NAMED["paper-two-arm-second"]()]
     return Piecewise(matrices, [1, rounds // 2 + 1], rounds)
 
 
 @WORLDS.register("alternating")
-def _alternating(rounds: Annotated[int, Range(2), "number of rounds T"] = 1000) -> World:
+def _alternating(rounds: Annotated[int, Range(2, 10**15), "number of rounds T"] = 1000) -> World:
     """Change two losers in every round and the winner never, as in the paper's Remark 2.2."""
     matrices = [NAMED["paper-background-odd"](), NAMED["paper-background-even"]()]
     return Piecewise(matrices, [1, 2], rounds, period=2)
@@ -273,7 +273,7 @@ def _seasonal(
 @WORLDS.register("interpolated")
 def _interpolated(
     arms: Arms = 10,
-    rounds: Annotated[int, Range(2), "number of rounds T"] = 50_000,
+    rounds: Annotated[int, Range(2, 10**15), "number of rounds T"] = 50_000,
     knots: Annotated[int, Range(2), "matrices to pass through"] = 5,
     ratio: Annotated[float, Range(1, open=True), "odds of beating the next in rank"] = 2.0,
     seed: Seed = 0,
