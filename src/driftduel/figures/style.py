@@ -1,12 +1,11 @@
 """One look for all figures: legible at column width, safe for colour-blind readers and in grey."""
 
-import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from driftduel._files import whole_file
 from driftduel.errors import DriftduelError, MissingExtraError
 
 __all__ = ["ARM_COLOURS", "arm_colour", "check_figure_path", "figure", "save"]
@@ -74,16 +73,6 @@ def save(canvas: Any, path: str | Path) -> None:
     """Write a figure; the file appears whole or not at all."""
     path = check_figure_path(path)
     metadata = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=path.suffix)
-    except OSError as error:
-        raise DriftduelError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            canvas.savefig(
-                file, format=path.suffix[1:].lower(), metadata=metadata[path.suffix.lower()]
-            )
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    ending = path.suffix.lower()
+    with whole_file(path) as temporary:
+        canvas.savefig(temporary, format=ending[1:], metadata=metadata[ending])

@@ -1,8 +1,6 @@
 """A game written down round by round."""
 
 import csv
-import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from driftduel._files import whole_file
 from driftduel.errors import DriftduelError, MissingExtraError
 from driftduel.games.game import streams
 from driftduel.games.knowledge import knowledge
@@ -115,22 +114,11 @@ def check_trace_path(path: str | Path) -> Path:
 def write_trace(played: Trace, path: str | Path) -> None:
     """Write a trace as CSV or Parquet; the file appears whole or not at all."""
     path = check_trace_path(path)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    except OSError as error:
-        raise DriftduelError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
-    try:
-        os.close(handle)
+    with whole_file(path) as temporary:
         (_write_csv if path.suffix == ".csv" else _write_parquet)(played, temporary)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise DriftduelError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
-    finally:
-        Path(temporary).unlink(missing_ok=True)
 
 
-def _write_csv(played: Trace, path: str) -> None:
+def _write_csv(played: Trace, path: Path) -> None:
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
@@ -146,7 +134,7 @@ def _write_csv(played: Trace, path: str) -> None:
         writer.writerows(zip(*columns, strict=True))
 
 
-def _write_parquet(played: Trace, path: str) -> None:
+def _write_parquet(played: Trace, path: Path) -> None:
     polars = _polars()
     optional = {
         name: polars.Series(getattr(played, name)).replace(-1, None)

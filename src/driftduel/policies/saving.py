@@ -1,14 +1,13 @@
 """Policies to files and back, in the middle of a run. Loading a file never runs code."""
 
 import json
-import os
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from driftduel._files import whole_file
 from driftduel.errors import DriftduelError
 from driftduel.policies.base import Duel, Policy, generator_state, restore_generator
 from driftduel.policies.registry import POLICIES
@@ -25,7 +24,6 @@ def save_policy(policy: Policy, path: str | Path) -> None:
 
     The file appears at once and whole, or not at all.
     """
-    path = Path(path)
     header = {
         "format": FORMAT,
         "policy": policy.name,
@@ -40,18 +38,8 @@ def save_policy(policy: Policy, path: str | Path) -> None:
         "held": list(policy._held.values()),
     }
     arrays: dict[str, Any] = {f"state_{key}": value for key, value in policy.get_state().items()}
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    except OSError as error:
-        raise DriftduelError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, header=np.array(json.dumps(header)), **arrays)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise DriftduelError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    with whole_file(path) as temporary, open(temporary, "wb") as file:
+        np.savez(file, header=np.array(json.dumps(header)), **arrays)
 
 
 def load_policy(path: str | Path) -> Policy:

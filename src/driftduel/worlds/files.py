@@ -1,8 +1,6 @@
 """Worlds from files and to files. Reading a file never runs code."""
 
 import csv
-import os
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +8,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from driftduel._files import whole_file
 from driftduel.errors import DriftduelError
 from driftduel.preferences import Preferences
 from driftduel.specs import Range
@@ -142,20 +141,10 @@ def save_world(world: World, path: str | Path) -> None:
                 f"this world changes too often to be written as a file: more than "
                 f"{_MOST_NUMBERS:,} numbers by round {chunk.end - 1}; keep its spec instead."
             )
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    except OSError as error:
-        raise DriftduelError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez_compressed(
-                file,
-                matrices=np.concatenate(matrices),
-                starts=np.concatenate(starts),
-                rounds=np.int64(world.rounds),
-            )
-        os.replace(temporary, path)
-    except OSError as error:
-        raise DriftduelError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    with whole_file(path) as temporary, open(temporary, "wb") as file:
+        np.savez_compressed(
+            file,
+            matrices=np.concatenate(matrices),
+            starts=np.concatenate(starts),
+            rounds=np.int64(world.rounds),
+        )
