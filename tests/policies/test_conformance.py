@@ -7,7 +7,7 @@ from driftduel.policies import POLICIES
 from driftduel.testing import CHECKS, check_policy
 
 NEVER_LEARNS = {"uniform"}
-# Every composition is checked around one policy, which is as good as around all.
+# In CI every composition is checked around one policy; `make test-slow` checks the rest.
 SPECS = [
     entry.name
     for entry in POLICIES
@@ -22,6 +22,12 @@ def test_conformance(spec, check):
     if check == "finds the winner of an easy world" and spec in NEVER_LEARNS:
         pytest.skip("it does not learn")
     CHECKS[check](spec)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", [entry.name for entry in POLICIES if entry.name not in SPECS])
+def test_every_other_composition(spec):
+    check_policy(spec)
 
 
 def test_a_failed_check_says_which_and_why():
