@@ -54,6 +54,8 @@ class Around(KernelPolicy):
         self.told = tuple(dict.fromkeys(told))  # type: ignore[misc]
         self.kernels = self.wrap(base.kernels)  # type: ignore[misc]
         self.easy_rounds = base.easy_rounds  # type: ignore[misc]
+        if self.easy_regret == KernelPolicy.easy_regret:
+            self.easy_regret = base.easy_regret  # type: ignore[misc]
         self.bounded_memory = base.bounded_memory  # type: ignore[misc]
         super().__init__(arms, rng)
 

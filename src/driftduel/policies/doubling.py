@@ -80,6 +80,7 @@ class Doubling(Around):
         epoch: Annotated[int, Range(2), "rounds of the first epoch"] = 1024,
     ) -> None:
         super().__init__(arms, rng, base)
+        self.easy_rounds = 2 * base.easy_rounds  # type: ignore[misc]
         self.state = State(base.state, np.array([1, epoch, 0], dtype=np.int64))
 
     def grow(self) -> None:
