@@ -83,8 +83,8 @@ def rows() -> list[Row]:
             policy, switching, (value / 146.0,), 0.30, 10, "Saha and Gupta 2022, ratio to random",
             "the instance and the regret notion are unpublished; this is Borda regret, in which "
             "uniform play matches the published figure but the learners do not: they seek the von "
-            "Neumann winner. In the regret of a best response the ratios came out at .25 (rex3), "
-            ".11 (dex3p) and .23 (dex3s) in a few runs",
+            "Neumann winner; a best-response regret came nearer for two of the three in a few runs "
+            "that this script does not make",
             ratio_to="uniform", benchmark="borda",
         )  # fmt: skip
         listed.append(ratio)

@@ -7,7 +7,7 @@ __all__ = ["configure", "run"]
 
 _WORLD = "total-order:arms=3,rounds=200000,phases=4,p=0.9,seed=2"
 _POLICY = "anaconda:constant=0.5"
-_SEED = 3
+_SEED = 0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
