@@ -30,6 +30,7 @@ from driftduel import _notice
 __all__ = ["hot", "jit_enabled", "kernel"]
 
 _PACKAGE = Path(__file__).parent
+_WITHOUT_KERNELS = ("cli", "figures", "lab", "report")
 
 
 def jit_enabled() -> bool:
@@ -132,7 +133,13 @@ def _file_stamp(path: str) -> str:
 
 @cache
 def _package_stamp() -> str:
-    return "\n".join(_file_stamp(str(path)) for path in sorted(_PACKAGE.rglob("*.py")))
+    paths = [path for path in sorted(_PACKAGE.rglob("*.py")) if _has_kernels(path)]
+    return "\n".join(_file_stamp(str(path)) for path in paths)
+
+
+def _has_kernels(path: Path) -> bool:
+    """Tell whether a kernel, or a number that one is compiled with, may live in a file."""
+    return path.relative_to(_PACKAGE).parts[0] not in _WITHOUT_KERNELS
 
 
 @contextmanager

@@ -16,7 +16,16 @@ from driftduel.preferences import Preferences
 from driftduel.specs import near
 from driftduel.worlds import Chunk, World
 
-__all__ = ["KINDS", "Kind", "chunk_losses", "duel_regret", "log_rounds", "regret", "regret_curve"]
+__all__ = [
+    "BENCHMARKS",
+    "KINDS",
+    "Kind",
+    "chunk_losses",
+    "duel_regret",
+    "log_rounds",
+    "regret",
+    "regret_curve",
+]
 
 Floats = NDArray[np.float64]
 
@@ -51,6 +60,10 @@ KINDS: dict[str, Kind] = {
     "borda": Kind("borda", _average, "mean Borda score that both arms lack to the best"),
     "copeland": Kind("copeland", _average, "mean share of arms beaten less than by the best"),
 }
+
+
+BENCHMARKS = ("condorcet", "borda", "copeland")
+"""What a game's regret may be against; the first needs a Condorcet winner in every round."""
 
 
 def _kind(name: str) -> Kind:

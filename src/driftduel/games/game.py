@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from driftduel.errors import DriftduelError
 from driftduel.games.knowledge import knowledge
@@ -38,11 +38,15 @@ class Play:
     world: World
     seed: int
     at: NDArray[np.int64]
-    """Log-spaced rounds up to the last one played."""
+    """Rounds up to the last one played, log-spaced unless `play` was told otherwise."""
     regret: dict[str, NDArray[np.float64]]
     """Regret summed up to each of them, by kind: dynamic, weak, binary-weak, binary-strong."""
+    plays: NDArray[np.int64]
+    """(len(at), K) how often each arm was in a duel up to then; twice for one with itself."""
     restarts: list[int]
     """Rounds after which the policy started anew."""
+    switches: list[int]
+    """Rounds whose Condorcet winner is not that of the round before."""
     rounds: int
     """Rounds played: all of the world's, or fewer when the game was stopped."""
     seconds: float
@@ -76,7 +80,7 @@ def play(
     world: str | Spec | World,
     seed: int = 0,
     *,
-    points: int = 200,
+    points: int | ArrayLike = 200,
     benchmark: str = "condorcet",
     progress: Progress | None = None,
 ) -> Play:
@@ -97,12 +101,13 @@ def play(
     seed
         Fixes everything.
     points
-        About how many rounds of the regret curve to keep, evenly on a log scale.
+        About how many rounds of the regret curve to keep, evenly on a log scale; or the rounds
+        themselves, ascending.
     benchmark
         Regret against the ``condorcet`` winner, or ``borda`` or ``copeland`` scores for worlds
         without one.
     progress
-        Called now and then with (rounds played, rounds in all).
+        Called now and then with (rounds played, rounds in all). What it raises ends the game.
 
     Notes
     -----
@@ -114,7 +119,7 @@ def play(
     >>> game.finished, len(game.restarts)
     (True, 0)
     """
-    if points < 2:
+    if isinstance(points, int) and points < 2:
         raise DriftduelError(f"points={points} must be a whole number at least 2.")
     for_world, for_outcomes, for_policy = streams(seed)
     if not isinstance(world, World):
@@ -126,15 +131,18 @@ def play(
             f"a game needs a fresh policy for {world.arms} arms; this one is for {policy.arms} "
             f"and has asked {policy._asked} times."
         )
-    table = _Table(log_rounds(world.rounds, points))
+    table = _Table(_marks(points, world.rounds), world.arms)
     outcomes = np.random.default_rng(for_outcomes)
     stretch = _compiled if isinstance(policy, KernelPolicy) else _interpreted
     limit = _ROUNDS_A_CALL if isinstance(policy, KernelPolicy) else _ROUNDS_A_SLOW_CALL
     seconds = 0.0
+    switches: list[int] = []
+    winner = None
     with _interruptible() as interrupted:
         for chunk in world.chunks(limit=limit):
             luck = outcomes.random(chunk.end - int(chunk.starts[0]))
             losses = chunk_losses(chunk, benchmark)
+            winner = _note_switches(chunk, winner, switches)
             seconds += stretch(policy, chunk, luck, losses, table)
             if progress is not None:
                 progress(policy._asked, world.rounds)
@@ -143,8 +151,9 @@ def play(
     reached = policy._asked
     at = np.append(table.marks[: table.mark], reached)
     curves = np.vstack((table.curves[: table.mark], table.sums))
+    plays = np.vstack((table.plays[: table.mark], table.counts.sum(axis=0)))
     if table.mark and at[-2] == reached:
-        at, curves = at[:-1], curves[:-1]
+        at, curves, plays = at[:-1], curves[:-1], plays[:-1]
     from driftduel.games.loop import REGRETS
 
     return Play(
@@ -153,20 +162,42 @@ def play(
         seed=seed,
         at=at,
         regret={kind: curves[:, column] for column, kind in enumerate(REGRETS)},
+        plays=plays,
         restarts=list(policy.restarts),
+        switches=[t for t in switches if t <= reached],
         rounds=reached,
         seconds=seconds,
     )
 
 
-class _Table:
-    """The regret so far, and its curve."""
+def _marks(points: int | ArrayLike, rounds: int) -> NDArray[np.int64]:
+    """Return the rounds of the curve."""
+    if isinstance(points, int):
+        return log_rounds(rounds, points)
+    marks = np.asarray(points, dtype=np.int64).ravel()
+    if not len(marks) or marks[0] < 1 or marks[-1] > rounds or (np.diff(marks) <= 0).any():
+        raise DriftduelError(f"points must be ascending rounds between 1 and {rounds}.")
+    return marks
 
-    def __init__(self, marks: NDArray[np.int64]) -> None:
+
+def _note_switches(chunk: Chunk, winner: int | None, switches: list[int]) -> int:
+    """Append the rounds of a chunk in which the winner changes; return its last one."""
+    winners = chunk.row_winners()[chunk.rows]
+    before = np.concatenate(([winners[0] if winner is None else winner], winners[:-1]))
+    switches.extend(chunk.starts[winners != before].tolist())
+    return int(winners[-1])
+
+
+class _Table:
+    """The regret and the plays so far, and their curves."""
+
+    def __init__(self, marks: NDArray[np.int64], arms: int) -> None:
         self.marks = marks
         self.mark = 0
         self.sums = np.zeros(4)
         self.curves = np.zeros((len(marks), 4))
+        self.counts = np.zeros((2, arms), np.int64)
+        self.plays = np.zeros((len(marks), arms), np.int64)
 
 
 def _compiled(policy: Any, chunk: Chunk, luck: Floats, losses: Floats, table: _Table) -> float:
@@ -181,7 +212,7 @@ def _compiled(policy: Any, chunk: Chunk, luck: Floats, losses: Floats, table: _T
     def call(loop: Any, t: int) -> Any:
         return loop(
             chunk, tables, luck, losses, policy.state, policy.bits, policy.scratch, t,
-            table.sums, table.marks, table.mark, table.curves, restarts,
+            table.sums, table.marks, table.mark, table.curves, table.counts, table.plays, restarts,
         )  # fmt: skip
 
     t = policy._asked + 1
@@ -220,8 +251,11 @@ def _interpreted(
         policy.tell_first_won(duel, int(luck[t - begin] < probability(chunk, row, a, b)))
         x, y = losses[row, a], losses[row, b]
         table.sums += (0.5 * (x + y), min(x, y), x > 0 and y > 0, x > 0 or y > 0)
-        if t == table.marks[table.mark]:
+        table.counts[0, a] += 1
+        table.counts[1, b] += 1
+        if table.mark < len(table.marks) and t == table.marks[table.mark]:
             table.curves[table.mark] = table.sums
+            table.plays[table.mark] = table.counts.sum(axis=0)
             table.mark += 1
     return time.perf_counter() - begun
 

@@ -1,8 +1,9 @@
 """What a policy asks to be told about a world, and no more."""
 
+from functools import lru_cache
 from typing import Any
 
-from driftduel.measures import measure
+from driftduel.measures import Measures, measure
 from driftduel.policies import POLICIES
 from driftduel.specs import Spec
 from driftduel.worlds import World
@@ -23,7 +24,7 @@ def knowledge(policy: str | Spec, world: World) -> dict[str, Any]:
     keys = {parameter.name for parameter in POLICIES[spec.name].parameters} - set(spec.values)
     known: dict[str, Any] = {"horizon": world.rounds}
     if keys & _FROM_MEASURES:
-        found = measure(world)
+        found = _truth(world)
         rounds = found.condorcet_switch_rounds
         if rounds is None:
             kept = found.preference_switch_rounds
@@ -32,3 +33,8 @@ def knowledge(policy: str | Spec, world: World) -> dict[str, Any]:
         known["at"] = "+".join(map(str, rounds)) or "+"
         known["variation"] = found.total_variation
     return known
+
+
+@lru_cache(maxsize=8)  # many policies ask about the same world
+def _truth(world: World) -> Measures:
+    return measure(world, significance=None)

@@ -28,8 +28,9 @@ def compiled_loop(kernels: Kernels) -> Any:
     ask, tell = kernels.ask, kernels.tell
 
     def loop(  # type: ignore[no-untyped-def]
-        chunk, tables, luck, losses, state, rng, notes, first, sums, marks, mark, curves, restarts
-    ):
+        chunk, tables, luck, losses, state, rng, notes, first,
+        sums, marks, mark, curves, counts, plays, restarts,
+    ):  # fmt: skip
         begin = chunk.starts[0]
         arms = losses.shape[1]
         by_utility = chunk.link != NO_LINK
@@ -66,11 +67,15 @@ def compiled_loop(kernels: Kernels) -> Any:
             weak += min(x, y)
             binary_weak += int((x > 0.0) & (y > 0.0))
             binary_strong += int((x > 0.0) | (y > 0.0))
+            counts[0, a] += 1  # two rows, so that neither waits for the other
+            counts[1, b] += 1
             if t == next_mark:
                 curves[mark, 0] = dynamic
                 curves[mark, 1] = weak
                 curves[mark, 2] = binary_weak
                 curves[mark, 3] = binary_strong
+                for arm in range(arms):
+                    plays[mark, arm] = counts[0, arm] + counts[1, arm]
                 mark += 1
                 next_mark = marks[mark] if mark < len(marks) else 0
             t += 1

@@ -157,5 +157,5 @@ def _polars() -> Any:
     try:
         import polars
     except ImportError:
-        raise MissingExtraError("polars", "table", "writing Parquet") from None
+        raise MissingExtraError("polars", "lab", "writing Parquet") from None
     return polars

@@ -29,7 +29,8 @@ class Phase:
 class Measures:
     """How much a world changes.
 
-    What refers to the Condorcet winner is None when some round has none.
+    What refers to the Condorcet winner is None when some round has none; what refers to
+    significant switches also when they were not asked for.
     """
 
     arms: int
@@ -69,15 +70,15 @@ class Measures:
 
     def bounds(self, *, logs: bool = True) -> Bounds:
         """Return the right-hand sides of the paper's bounds, with constant 1."""
-        if (
-            self.condorcet_switch_rounds is None
-            or self.significant_switch_rounds is None
-            or self.condorcet_variation is None
-        ):
+        if self.first_round_without_winner is not None:
             raise DriftduelError(
                 f"the bounds need a Condorcet winner in every round; "
                 f"round {self.first_round_without_winner} has none."
             )
+        if self.significant_switch_rounds is None:
+            raise DriftduelError("the bounds need the significant switches: measure them.")
+        assert self.condorcet_switch_rounds is not None
+        assert self.condorcet_variation is not None
         return bounds(
             self.arms,
             self.rounds,
@@ -88,7 +89,7 @@ class Measures:
         )
 
 
-def measure(world: World, significance: str = "main") -> Measures:
+def measure(world: World, significance: str | None = "main") -> Measures:
     """Measure how much a world changes.
 
     Parameters
@@ -97,7 +98,8 @@ def measure(world: World, significance: str = "main") -> Measures:
         The world.
     significance
         What makes a window significant: ``main``, a loss of sqrt(K n) as in the paper's main
-        text, or ``appendix``, K sqrt(n) as in the proof of its last corollary.
+        text, or ``appendix``, K sqrt(n) as in the proof of its last corollary. None leaves the
+        significant switches out, which take longest.
 
     Examples
     --------
@@ -108,7 +110,9 @@ def measure(world: World, significance: str = "main") -> Measures:
     """
     from driftduel.measures._kernels import compare_segments
 
-    scan = SignificantScan(world.arms, world.rounds, significance)
+    scan = None
+    if significance is not None:
+        scan = SignificantScan(world.arms, world.rounds, significance)
     previous = np.empty((world.arms, world.arms))
     sums = np.zeros(2)
     switches, kept = 0, []
@@ -123,7 +127,7 @@ def measure(world: World, significance: str = "main") -> Measures:
         switches += int(changed.sum())
         if switches <= _MOST_ROUNDS_KEPT:
             kept.append(chunk.starts[changed])
-        if without is None:
+        if scan is not None and without is None:
             losses = matrices[np.arange(len(matrices)), winners] - 0.5
             scan.feed(chunk.starts, chunk.end, losses[chunk.rows])
 
@@ -136,8 +140,8 @@ def measure(world: World, significance: str = "main") -> Measures:
         preference_switch_rounds=np.concatenate(kept) if switches <= _MOST_ROUNDS_KEPT else None,
         condorcet_switches=len(tau) if has_winners else None,
         condorcet_switch_rounds=tau if has_winners else None,
-        significant_switches=len(scan.switches) if has_winners else None,
-        significant_switch_rounds=list(scan.switches) if has_winners else None,
+        significant_switches=len(scan.switches) if scan and has_winners else None,
+        significant_switch_rounds=list(scan.switches) if scan and has_winners else None,
         total_variation=float(sums[0]),
         condorcet_variation=float(sums[1]) if has_winners else None,
         condorcet_winners=winners_over_time,

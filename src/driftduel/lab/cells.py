@@ -1,0 +1,153 @@
+"""Play one cell, anywhere, and write down what came of it."""
+
+import os
+import platform
+import threading
+import time
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftduel import __version__
+from driftduel.errors import DriftduelError
+from driftduel.games import play
+from driftduel.lab.plan import Cell, world_of
+from driftduel.regret import log_rounds
+from driftduel.specs import Spec
+from driftduel.worlds import World
+
+__all__ = ["CURVES", "SLICES", "Outcome", "Stopped", "marks", "run_cell", "slice_ends"]
+
+CURVES = {
+    "dynamic": "regret",
+    "weak": "regret_weak",
+    "binary-weak": "regret_binary_weak",
+    "binary-strong": "regret_binary_strong",
+}
+"""Kinds of regret, and what their columns are called."""
+SLICES = 40
+"""Into how many equal stretches of time the plays of each arm are counted."""
+
+Ints = NDArray[np.int64]
+Tick = Callable[[int], None]
+
+
+class Stopped(Exception):  # noqa: N818 - not an error: somebody pressed Ctrl-C
+    """The game was told to stop."""
+
+
+class Outcome(NamedTuple):
+    """What came of a cell: a row of the result store, or why there is none."""
+
+    cell: Cell
+    row: dict[str, Any] | None
+    error: str | None = None
+
+
+def slice_ends(rounds: int) -> Ints:
+    """Return the last round of each slice."""
+    return np.unique(np.rint(np.linspace(0, rounds, SLICES + 1)[1:]).astype(np.int64).clip(1))
+
+
+def marks(rounds: int, points: int) -> Ints:
+    """Return the rounds of a cell's curves: some evenly spaced, to see phases; some on a log scale.
+
+    The ends of the slices are among them.
+    """
+    even = np.rint(np.linspace(0, rounds, 3 * points // 5 + 1)[1:]).astype(np.int64).clip(1)
+    return np.unique(
+        np.concatenate((even, log_rounds(rounds, 2 * points // 5), slice_ends(rounds)))
+    )
+
+
+@lru_cache(maxsize=16)  # policies of one run share a world
+def _world(spec: str, game_seed: int, stamp: object) -> World:
+    return world_of(spec, game_seed)
+
+
+def _stamp(spec: str) -> object:
+    """Return what changes when the file behind a world does."""
+    path = Spec.parse(spec).values.get("path")
+    if path is None:
+        return None
+    status = os.stat(path)
+    return status.st_mtime_ns, status.st_size
+
+
+def run_cell(cell: Cell, stop: threading.Event | None = None, tick: Tick | None = None) -> Outcome:
+    """Play a cell's game.
+
+    A mistake, of the policy's or of ours, becomes part of the outcome: one cell that fails must
+    not take the others along, nor disappear.
+
+    Parameters
+    ----------
+    cell
+        The game.
+    stop
+        When set, the game ends with `Stopped` after its current stretch of rounds.
+    tick
+        Called now and then with the number of rounds played since the last call.
+    """
+    before = 0
+
+    def progress(done: int, _: int) -> None:
+        nonlocal before
+        if stop is not None and stop.is_set():
+            raise Stopped
+        if tick is not None:
+            tick(done - before)
+        before = done
+
+    begun = time.perf_counter()
+    try:
+        world = _world(cell.world, cell.game_seed, _stamp(cell.world))
+        at = marks(world.rounds, cell.points)
+        game = play(
+            cell.policy, world, cell.game_seed, points=at, benchmark=cell.benchmark,
+            progress=progress,
+        )  # fmt: skip
+    except Stopped:
+        raise
+    except DriftduelError as error:
+        return Outcome(cell, None, str(error))
+    except Exception as error:
+        return Outcome(cell, None, f"{type(error).__name__}: {error}")
+    if not game.finished:
+        raise Stopped
+    row: dict[str, Any] = {
+        "key": cell.key,
+        "world": cell.world,
+        "policy": cell.policy,
+        "seed": cell.seed,
+        "run": cell.run,
+        "game_seed": cell.game_seed,
+        "rounds": game.rounds,
+        "arms": world.arms,
+        **{column: float(game.regret[kind][-1]) for kind, column in CURVES.items()},
+        "restarts": game.restarts,
+        "switches": game.switches,
+        "at": game.at,
+        **{f"{column}_curve": game.regret[kind] for kind, column in CURVES.items()},
+        "plays": game.plays[np.isin(game.at, slice_ends(world.rounds))].ravel(),
+        "seconds": game.seconds,
+        "seconds_around": time.perf_counter() - begun - game.seconds,
+        "finished_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "version": __version__,
+        "machine": _machine(),
+    }
+    return Outcome(cell, row)
+
+
+@cache
+def _machine() -> str:
+    """Say where a game was played, and with what."""
+    import numba
+
+    return (
+        f"{platform.node()} {platform.system()} {platform.machine()}; "
+        f"python {platform.python_version()}, numpy {np.__version__}, numba {numba.__version__}"
+    )

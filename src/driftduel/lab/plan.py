@@ -1,0 +1,358 @@
+"""A plan: which policies play which worlds, how often, with which luck. Experiments are data."""
+
+import fnmatch
+import hashlib
+import inspect
+import itertools
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftduel import __version__
+from driftduel.errors import DriftduelError
+from driftduel.games import streams
+from driftduel.games.knowledge import knowledge
+from driftduel.lab.imports import load
+from driftduel.policies import POLICIES, KernelPolicy, make_policy
+from driftduel.regret import BENCHMARKS
+from driftduel.specs import Spec, near
+from driftduel.worlds import WORLDS, World, make_world
+
+__all__ = ["Cell", "Plan", "PlannedPolicy", "PlannedWorld", "game_seed", "make_plan", "world_of"]
+
+Blame = Callable[[str, Any], AbstractContextManager[None]]
+# Seeds of games fit into a double, so that no reader of JSON rounds them.
+_SEED_BITS = 53
+_FEWEST_POINTS = 10
+
+
+@dataclass(frozen=True)
+class PlannedWorld:
+    """A world of a plan, and what was known of it when the plan was made."""
+
+    spec: str
+    identity: str
+    """What decides its rounds: every key, and a hash of files. The run's seed comes on top."""
+    arms: int
+    rounds: int
+    fixed: bool
+    """Whether it is the same in every run."""
+
+
+@dataclass(frozen=True)
+class PlannedPolicy:
+    """A policy of a plan, likewise."""
+
+    spec: str
+    identity: str
+    told: tuple[str, ...]
+    compiled: bool
+    home: str
+    """The module that registers it."""
+
+
+class Cell(NamedTuple):
+    """One game of a plan: all that a worker, here or far away, must know to play it."""
+
+    world: str
+    policy: str
+    seed: int
+    """The plan's seed."""
+    run: int
+    """Which of the plan's runs, from 0."""
+    game_seed: int
+    """What `play` is given; ``driftduel play --seed`` with it repeats this very game."""
+    rounds: int
+    benchmark: str
+    points: int
+    key: str
+    """Hash of all that decides the outcome; results are found by it."""
+
+    @property
+    def id(self) -> str:
+        """A name to read, and to match with ``--only``."""
+        return f"{self.world} / {self.policy} / {self.seed}.{self.run}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Worlds x policies x seeds x runs, checked; `make_plan` makes one."""
+
+    worlds: tuple[PlannedWorld, ...]
+    policies: tuple[PlannedPolicy, ...]
+    runs: int
+    seeds: tuple[int, ...]
+    benchmark: str
+    points: int
+    """About how many rounds of each game's curves are kept."""
+    imports: tuple[str, ...]
+    """Modules and files that register worlds and policies of the user's own."""
+    version: str
+    """Of driftduel: a result of other code is another result."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the plan as JSON can hold it."""
+        record: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return record
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> "Plan":
+        """Read what `as_dict` gave; nothing is looked up, so results outlive what made them."""
+        return cls(
+            **{
+                **record,
+                "worlds": tuple(PlannedWorld(**each) for each in record["worlds"]),
+                "policies": tuple(
+                    PlannedPolicy(**{**each, "told": tuple(each["told"])})
+                    for each in record["policies"]
+                ),
+                "seeds": tuple(record["seeds"]),
+                "imports": tuple(record["imports"]),
+            }
+        )
+
+    @property
+    def compiled(self) -> bool:
+        """Whether every policy is made of kernels, so that threads run side by side."""
+        return all(policy.compiled for policy in self.policies)
+
+    def __len__(self) -> int:
+        return len(self.worlds) * len(self.policies) * len(self.seeds) * self.runs
+
+    def cells(self) -> Iterator[Cell]:
+        """Walk through all games: all policies in all worlds once, then the next run of each.
+
+        So an unfinished sweep has something of everything.
+        """
+        for run, seed in itertools.product(range(self.runs), self.seeds):
+            luck = game_seed(seed, run)
+            for world, policy in itertools.product(self.worlds, self.policies):
+                yield Cell(
+                    world.spec, policy.spec, seed, run, luck, world.rounds, self.benchmark,
+                    self.points, self._key(world, policy, luck),
+                )  # fmt: skip
+
+    def _key(self, world: PlannedWorld, policy: PlannedPolicy, luck: int) -> str:
+        decisive = [
+            self.version, world.identity, policy.identity, luck, self.benchmark, self.points,
+        ]  # fmt: skip
+        return hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:32]
+
+    def select(self, only: str | None = None, shard: str | None = None) -> list[Cell]:
+        """Return the cells whose id matches a pattern, and of those every n-th from the i-th.
+
+        Parameters
+        ----------
+        only
+            A shell pattern (``*sw-dts*``); a word without ``*``, ``?`` or ``[`` may stand anywhere
+            in the id.
+        shard
+            ``i/n`` with i from 1 to n; the n shards are disjoint and cover everything.
+        """
+        cells = list(self.cells())
+        if only is not None:
+            pattern = only if any(sign in only for sign in "*?[") else f"*{only}*"
+            cells = [cell for cell in cells if fnmatch.fnmatchcase(cell.id, pattern)]
+            if not cells:
+                raise DriftduelError(
+                    f"no cell matches {only!r}; cells are named like {next(self.cells()).id!r}."
+                )
+        if shard is not None:
+            i, n = _read_shard(shard)
+            cells = cells[i - 1 :: n]
+        return cells
+
+    @cached_property
+    def total_rounds(self) -> int:
+        """The rounds of all cells."""
+        games = len(self.policies) * len(self.seeds) * self.runs
+        return games * sum(world.rounds for world in self.worlds)
+
+
+def make_plan(
+    worlds: Sequence[str],
+    policies: Sequence[str],
+    runs: int = 20,
+    seeds: Sequence[int] = (0,),
+    *,
+    benchmark: str = "condorcet",
+    points: int = 200,
+    imports: Sequence[str] = (),
+    blame: Blame = lambda key, value: nullcontext(),
+) -> Plan:
+    """Check everything that can be checked before anything is played.
+
+    The first run's world of every kind, and every policy in it, are built once.
+
+    Parameters
+    ----------
+    worlds, policies
+        Specs.
+    runs
+        How many games of each policy in each world, for each seed.
+    seeds
+        What the runs' luck comes from.
+    benchmark
+        What regret is against: ``condorcet``, ``borda`` or ``copeland``.
+    points
+        About how many rounds of each game's curves to keep.
+    imports
+        Modules, or Python files, to import first.
+    blame
+        Makes the context in which a key's value is checked, so that a complaint can say where the
+        value was written.
+    """
+    named = (("worlds", worlds), ("policies", policies), ("seed", seeds))
+    for key, given in named:
+        with blame(key, None):
+            if not given:
+                raise DriftduelError(f"{key} is empty; name at least one.")
+    for key, value, least in (("runs", runs, 1), ("points", points, _FEWEST_POINTS)):
+        with blame(key, None):
+            if value < least:
+                raise DriftduelError(f"{key}={value} must be a whole number at least {least}.")
+    for seed in seeds:
+        with blame("seed", seed):
+            if seed < 0:
+                raise DriftduelError(f"seed={seed} must be a whole number at least 0.")
+    with blame("benchmark", None):
+        if benchmark not in BENCHMARKS:
+            hint = near(benchmark, BENCHMARKS)
+            raise DriftduelError(f"there is no benchmark {benchmark!r}; {hint}.")
+    for name in imports:
+        with blame("imports", name):
+            load([name])
+    luck = game_seed(seeds[0], 0)
+    drawn: list[World] = []
+    planned_worlds, planned_policies = [], []
+    for spec in worlds:
+        with blame("worlds", spec):
+            identity = _world_identity(spec)
+            drawn.append(world_of(spec, luck))
+            if benchmark == "condorcet":
+                _need_winners(spec, drawn[-1])
+            arms, rounds = drawn[-1].arms, drawn[-1].rounds
+            planned_worlds.append(PlannedWorld(spec, identity, arms, rounds, _is_fixed(spec)))
+            _no_twin("world", planned_worlds)
+    for spec in policies:
+        with blame("policies", spec):
+            planned_policies.append(_planned_policy(spec, drawn))
+            _no_twin("policy", planned_policies)
+    with blame("seed", None):
+        if len(set(seeds)) < len(seeds):
+            raise DriftduelError(f"a seed is given twice in {list(seeds)}.")
+    return Plan(
+        worlds=tuple(planned_worlds),
+        policies=tuple(planned_policies),
+        runs=runs,
+        seeds=tuple(seeds),
+        benchmark=benchmark,
+        points=points,
+        imports=tuple(imports),
+        version=__version__,
+    )
+
+
+def game_seed(seed: int, run: int) -> int:
+    """Return the seed of a run's games: the same for every policy and every world."""
+    state = np.random.SeedSequence(seed, spawn_key=(run,)).generate_state(1, np.uint64)
+    return int(state[0] >> np.uint64(64 - _SEED_BITS))
+
+
+def world_of(world: str, seed: int) -> World:
+    """Return the world that `play` draws from a spec and a game's seed."""
+    return make_world(world, int(streams(seed)[0].generate_state(1)[0]))
+
+
+def _read_shard(shard: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d+)/(\d+)", shard.strip())
+    i, n = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1 <= i <= n:
+        raise DriftduelError(f"shard {shard!r} must be i/n with i from 1 to n, for example 2/4.")
+    return i, n
+
+
+def _no_twin(what: str, planned: Sequence[PlannedWorld] | Sequence[PlannedPolicy]) -> None:
+    """Refuse a last entry that means the same as an earlier one: its cells would be the same."""
+    *earlier, last = planned
+    for other in earlier:
+        if other.spec == last.spec:
+            raise DriftduelError(f"{what} {last.spec!r} is given twice.")
+        if other.identity == last.identity:
+            raise DriftduelError(f"{what} {last.spec!r} is the same as {other.spec!r}.")
+
+
+def _need_winners(spec: str, world: World) -> None:
+    without = next((t for t, winner in world.condorcet_winners() if winner is None), None)
+    if without is not None:
+        raise DriftduelError(
+            f"world {spec!r} has no Condorcet winner in round {without}, so there is no regret "
+            f"against one; benchmark borda or copeland has a meaning there."
+        )
+
+
+def _is_fixed(world: str) -> bool:
+    spec = Spec.parse(world)
+    keys = {parameter.name for parameter in WORLDS[spec.name].parameters}
+    return "seed" not in keys or "seed" in spec.values
+
+
+def _world_identity(spec: str) -> str:
+    resolved = WORLDS.resolve(spec)
+    values = dict(resolved.values)
+    if not _is_fixed(spec):
+        values["seed"] = "run"
+    if "path" in values:
+        try:
+            content = Path(values["path"]).read_bytes()
+        except OSError as error:
+            raise DriftduelError(
+                f"cannot read {values['path']!r}: {error.strerror or error}."
+            ) from None
+        values["path"] = hashlib.sha256(content).hexdigest()
+    return str(replace(resolved, values=values)) + _foreign(WORLDS[resolved.name].factory)
+
+
+def _planned_policy(spec: str, worlds: Sequence[World]) -> PlannedPolicy:
+    parsed = Spec.parse(spec)
+    entry = POLICIES[parsed.name]
+    built = [make_policy(spec, world.arms, 0, **knowledge(spec, world)) for world in worlds]
+    # Keys left open may be told the truth about the world; as written, they are all the same.
+    values = {
+        p.name: p.read(parsed.values[p.name], p.name)
+        if p.name in parsed.values
+        else ("open" if p.required else p.default)
+        for p in entry.parameters
+    }
+    return PlannedPolicy(
+        spec=spec,
+        identity=str(Spec(parsed.name, values)) + _foreign(entry.factory),
+        told=tuple(built[0].told),
+        compiled=all(isinstance(policy, KernelPolicy) for policy in built),
+        home=_home(entry.factory),
+    )
+
+
+def _home(factory: Any) -> str:
+    return str(factory.__module__)
+
+
+def _foreign(factory: Any) -> str:
+    """Return a hash of the source of a factory that is not ours: it may change between sweeps."""
+    home = _home(factory)
+    if home.partition(".")[0] == "driftduel":
+        return ""
+    module = sys.modules.get(home)
+    try:
+        source = inspect.getsource(module if module and home != "__main__" else factory)
+    except (OSError, TypeError):  # typed into an interpreter
+        source = repr(factory)
+    return " " + hashlib.sha256(source.encode()).hexdigest()

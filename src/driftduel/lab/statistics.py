@@ -1,0 +1,209 @@
+"""From games to what a reviewer accepts: means with intervals, and paired differences.
+
+Intervals are Student's t at 95 %, over runs. Policies share the luck of each run (the world and one
+outcome number a round), so differences between two policies are taken run by run and their interval
+is that of a paired t test; none is adjusted for the number of comparisons.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from driftduel.errors import MissingExtraError
+from driftduel.lab.plan import Plan
+
+__all__ = ["NEEDED", "delays", "differences", "false_restarts", "summary", "t_interval"]
+
+LEVEL = 0.95
+NEEDED = (
+    "world", "policy", "seed", "run", "rounds", "regret", "regret_weak", "regret_binary_weak",
+    "regret_binary_strong", "restarts", "switches", "seconds",
+)  # fmt: skip
+"""The columns of the store that a summary is made of."""
+
+_SUMMARY: dict[str, Any] = {
+    "world": pl.String,
+    "policy": pl.String,
+    "told": pl.List(pl.String),
+    "runs": pl.Int64,
+    "planned": pl.Int64,
+    "regret_mean": pl.Float64,
+    "regret_sd": pl.Float64,
+    "regret_low": pl.Float64,
+    "regret_high": pl.Float64,
+    "ratio_to_best": pl.Float64,
+    "difference_to_best": pl.Float64,
+    "difference_low": pl.Float64,
+    "difference_high": pl.Float64,
+    "regret_weak_mean": pl.Float64,
+    "regret_binary_weak_mean": pl.Float64,
+    "regret_binary_strong_mean": pl.Float64,
+    "switches_mean": pl.Float64,
+    "restarts_mean": pl.Float64,
+    "restarts_too_many_mean": pl.Float64,
+    "switches_detected": pl.Float64,
+    "detection_delay_mean": pl.Float64,
+    "rounds_per_second": pl.Float64,
+}
+
+
+def t_interval(values: Sequence[float] | NDArray[np.float64]) -> tuple[float, float] | None:
+    """Return the 95 % interval for the mean by Student's t; None for fewer than two values.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in t_interval([1.0, 2.0, 3.0])]
+    [-0.484, 4.484]
+    """
+    if len(values) < 2:
+        return None
+    try:
+        from scipy.special import stdtrit
+    except ImportError:
+        raise MissingExtraError("scipy", "lab", "an interval") from None
+    mean, sd = float(np.mean(values)), float(np.std(values, ddof=1))
+    half = float(stdtrit(len(values) - 1, 0.5 + LEVEL / 2)) * sd / math.sqrt(len(values))
+    return mean - half, mean + half
+
+
+def false_restarts(restarts: Sequence[int], switches: Sequence[int]) -> int:
+    """Count restarts with no true switch since the one before.
+
+    A restart after round r knows of a switch in round tau if tau <= r.
+
+    Examples
+    --------
+    >>> false_restarts([100, 900, 1500], switches=[501, 1001])
+    1
+    """
+    seen = np.searchsorted(np.asarray(switches, np.int64), np.asarray(restarts, np.int64), "right")
+    return int((np.diff(seen, prepend=0) == 0).sum())
+
+
+def delays(restarts: Sequence[int], switches: Sequence[int]) -> list[int]:
+    """Return how many rounds each detected switch took to be answered by a restart.
+
+    A switch is detected if a restart comes before the next switch. A restart right after the first
+    round of a phase has delay 1.
+
+    Examples
+    --------
+    >>> delays([100, 900, 1500], switches=[501, 1001])
+    [400, 500]
+    """
+    after = np.asarray(restarts, np.int64)
+    tau = np.asarray(switches, np.int64)
+    first = np.searchsorted(after, tau, "left")
+    ends = np.append(tau[1:], np.iinfo(np.int64).max)
+    found = first < len(after)
+    found[found] = after[first[found]] < ends[found]
+    return [int(delay) for delay in after[first[found]] - tau[found] + 1]
+
+
+def summary(games: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    """Return one row for each policy in each world, in the plan's order.
+
+    Parameters
+    ----------
+    games
+        Finished cells, with at least the columns `NEEDED`.
+    plan
+        What was to be played; what is missing shows as ``runs`` below ``planned``.
+    """
+    rows = []
+    groups = dict(games.group_by("world", "policy", maintain_order=True))
+    planned = plan.runs * len(plan.seeds)
+    for world in plan.worlds:
+        block = []
+        for policy in plan.policies:
+            frame = groups.get((world.spec, policy.spec))
+            row: dict[str, Any] = dict.fromkeys(_SUMMARY)
+            row |= {"world": world.spec, "policy": policy.spec, "told": list(policy.told)}
+            row |= {"runs": 0 if frame is None else len(frame), "planned": planned}
+            if frame is not None:
+                row |= _one(frame)
+            block.append(row)
+        played = [row for row in block if row["runs"]]
+        if played:
+            best = min(played, key=lambda row: row["regret_mean"])
+            of_best = groups[world.spec, best["policy"]]
+            for row in played:
+                if best["regret_mean"] > 0:
+                    row["ratio_to_best"] = row["regret_mean"] / best["regret_mean"]
+                if row is not best:
+                    paired = _paired(groups[world.spec, row["policy"]], of_best)
+                    row |= {
+                        "difference_to_best": paired["difference"],
+                        "difference_low": paired["low"],
+                        "difference_high": paired["high"],
+                    }
+        rows.extend(block)
+    return pl.DataFrame(rows, schema=_SUMMARY)
+
+
+def _one(frame: pl.DataFrame) -> dict[str, Any]:
+    regret = frame["regret"].to_numpy()
+    interval = t_interval(regret)
+    pairs = list(zip(frame["restarts"].to_list(), frame["switches"].to_list(), strict=True))
+    delayed = [delay for restarts, switches in pairs for delay in delays(restarts, switches)]
+    restarts_in_all = sum(len(restarts) for restarts, _ in pairs)
+    switches_in_all = sum(len(switches) for _, switches in pairs)
+    row: dict[str, Any] = {
+        "regret_mean": float(regret.mean()),
+        "regret_sd": None if interval is None else float(regret.std(ddof=1)),
+        "regret_low": None if interval is None else interval[0],
+        "regret_high": None if interval is None else interval[1],
+        **{
+            f"{name}_mean": float(frame[name].to_numpy().mean())
+            for name in ("regret_weak", "regret_binary_weak", "regret_binary_strong")
+        },
+        "switches_mean": switches_in_all / len(frame),
+        "restarts_mean": restarts_in_all / len(frame),
+        "restarts_too_many_mean": sum(false_restarts(*pair) for pair in pairs) / len(frame),
+    }
+    seconds = float(frame["seconds"].sum())
+    if seconds > 0:
+        row["rounds_per_second"] = float(frame["rounds"].sum()) / seconds
+    if restarts_in_all and switches_in_all:  # where it applies
+        row["switches_detected"] = len(delayed) / switches_in_all
+        row["detection_delay_mean"] = float(np.mean(delayed)) if delayed else None
+    return row
+
+
+def _paired(first: pl.DataFrame, second: pl.DataFrame) -> dict[str, Any]:
+    both = first.join(second, on=("seed", "run"), how="inner", maintain_order="left")
+    difference = both["regret"].to_numpy() - both["regret_right"].to_numpy()
+    interval = t_interval(difference)
+    return {
+        "runs": len(difference),
+        "difference": float(difference.mean()) if len(difference) else None,
+        "low": None if interval is None else interval[0],
+        "high": None if interval is None else interval[1],
+    }
+
+
+def differences(games: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    """Return, for every two policies in each world, the first's regret minus the second's.
+
+    The interval is over runs that both have finished; it excludes 0 where one is better beyond
+    chance.
+    """
+    schema = {
+        "world": pl.String, "first": pl.String, "second": pl.String, "runs": pl.Int64,
+        "difference": pl.Float64, "low": pl.Float64, "high": pl.Float64,
+    }  # fmt: skip
+    narrow = games.select("world", "policy", "seed", "run", "regret")
+    groups = dict(narrow.group_by("world", "policy", maintain_order=True))
+    rows: list[dict[str, Any]] = []
+    for world in plan.worlds:
+        for i, one in enumerate(plan.policies):
+            for other in plan.policies[i + 1 :]:
+                pair = [groups.get((world.spec, policy.spec)) for policy in (one, other)]
+                if pair[0] is not None and pair[1] is not None:
+                    row = {"world": world.spec, "first": one.spec, "second": other.spec}
+                    rows.append({**row, **_paired(pair[0], pair[1])})
+    return pl.DataFrame(rows, schema=schema)

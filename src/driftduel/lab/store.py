@@ -1,0 +1,273 @@
+"""Results on disk: append-only Parquet files that are named after their own content.
+
+A store is a folder::
+
+    plan.json             what is to be played
+    cells/HASH.parquet    some finished cells, a row each; HASH is the SHA-256 of the file
+    failed/KEY.json       a cell that failed, and why; gone when it succeeds
+
+Nothing is ever changed in place. A file that is damaged no longer fits its name; a cell that two
+processes finished at the same time is there twice, with the same content, and counts once. Merging
+two stores of one plan is copying the files of one into the other.
+"""
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+try:
+    import fcntl
+except ImportError:  # Windows: two processes on one store begin at the same end
+    fcntl = None  # type: ignore[assignment]
+
+import polars as pl
+
+from driftduel._files import whole_file
+from driftduel.errors import DriftduelError
+from driftduel.lab.cells import CURVES
+from driftduel.lab.plan import Cell, Plan
+
+__all__ = ["SCHEMA", "TIMINGS", "Store"]
+
+SCHEMA: dict[str, Any] = {
+    "key": pl.String,
+    "world": pl.String,
+    "policy": pl.String,
+    "seed": pl.Int64,
+    "run": pl.Int64,
+    "game_seed": pl.Int64,
+    "rounds": pl.Int64,
+    "arms": pl.Int64,
+    **dict.fromkeys(CURVES.values(), pl.Float64),
+    "restarts": pl.List(pl.Int64),
+    "switches": pl.List(pl.Int64),
+    "at": pl.List(pl.Int64),
+    **{f"{column}_curve": pl.List(pl.Float64) for column in CURVES.values()},
+    "plays": pl.List(pl.Int64),
+    "seconds": pl.Float64,
+    "seconds_around": pl.Float64,
+    "finished_at": pl.String,
+    "version": pl.String,
+    "machine": pl.String,
+}
+"""A row of the store; lists are curves over the rounds ``at``."""
+TIMINGS = ("seconds", "seconds_around", "finished_at", "machine")
+"""Columns that differ when a cell is played again."""
+
+_PLAN = "plan.json"
+_FORMAT = 1
+
+
+class Store:
+    """The results in a folder.
+
+    Parameters
+    ----------
+    folder
+        The folder. `create` makes one; this opens one that is there.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self._sound: dict[str, list[str]] = {}  # file name -> keys of the cells in it
+        self.damaged: list[str] = []
+        """Files that were found damaged and set aside; their cells count as not played."""
+        self._lock: IO[str] | None = None
+        path = self.folder / _PLAN
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            if record.pop("format") != _FORMAT:
+                raise ValueError
+            self.plan = Plan.from_dict(record)
+        except FileNotFoundError:
+            what = "holds no results" if self.folder.is_dir() else "is not a folder"
+            raise DriftduelError(
+                f"{str(self.folder)!r} {what} (there is no {_PLAN}); "
+                f"'driftduel sweep' and 'driftduel compare --out' make one."
+            ) from None
+        except OSError as error:
+            raise DriftduelError(f"cannot read {str(path)!r}: {error.strerror}.") from None
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise DriftduelError(f"{str(path)!r} is not a plan of this program.") from None
+
+    @classmethod
+    def create(cls, folder: str | Path, plan: Plan, *, replan: bool = False) -> "Store":
+        """Open the store of a plan, or make it; refuse one of another plan.
+
+        Parameters
+        ----------
+        folder
+            Where; made if it is not there.
+        plan
+            What is to be played.
+        replan
+            Let this plan take the place of another; finished cells that are in both are kept.
+        """
+        folder = Path(folder)
+        path = folder / _PLAN
+        try:
+            (folder / "cells").mkdir(parents=True, exist_ok=True)
+            if not path.exists() and any(
+                each.name != "cells" and not each.name.startswith(".") for each in folder.iterdir()
+            ):
+                raise DriftduelError(
+                    f"{str(folder)!r} holds other files; name a folder that is new or empty."
+                )
+        except OSError as error:
+            reason = error.strerror or error
+            raise DriftduelError(f"cannot write to {str(folder)!r}: {reason}.") from None
+        if path.exists():
+            store = cls(folder)
+            if store.plan == plan:
+                return store
+            if not replan:
+                how = _differences(store.plan, plan)
+                raise DriftduelError(
+                    f"{str(folder)!r} holds results of another plan ({how}); "
+                    f"choose another folder, or give --replan to go on with this plan there and "
+                    f"keep the cells that both have."
+                )
+        text = json.dumps({"format": _FORMAT, **plan.as_dict()}, indent=1)
+        with whole_file(path) as temporary:
+            temporary.write_text(text + "\n", encoding="utf-8")
+        return cls(folder)
+
+    def is_first(self) -> bool:
+        """Tell whether no other process plays for this store; the answer holds until it ends."""
+        if fcntl is None:
+            return True
+        if self._lock is None:
+            self._lock = open(self.folder / ".lock", "w", encoding="utf-8")  # noqa: SIM115
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Let other processes know that this one is done."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def add(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Write rows as one new file."""
+        buffer = io.BytesIO()
+        frame = pl.DataFrame({name: [row[name] for row in rows] for name in SCHEMA}, schema=SCHEMA)
+        frame.write_parquet(buffer, compression="zstd")
+        content = buffer.getvalue()
+        name = hashlib.sha256(content).hexdigest() + ".parquet"
+        with whole_file(self.folder / "cells" / name) as temporary:
+            temporary.write_bytes(content)
+        self._sound[name] = [row["key"] for row in rows]
+        for row in rows:
+            (self.folder / "failed" / f"{row['key']}.json").unlink(missing_ok=True)
+
+    def refresh(self) -> None:
+        """Look at files that others have written since, and check them."""
+        folder = self.folder / "cells"
+        try:
+            names = {entry.name for entry in os.scandir(folder) if entry.name.endswith(".parquet")}
+        except OSError as error:
+            raise DriftduelError(f"cannot read {str(folder)!r}: {error.strerror}.") from None
+        for gone in self._sound.keys() - names:
+            del self._sound[gone]
+        for name in sorted(names - self._sound.keys()):
+            content = (folder / name).read_bytes()
+            if hashlib.sha256(content).hexdigest() + ".parquet" == name:
+                keys = pl.read_parquet(io.BytesIO(content), columns=["key"])["key"]
+                self._sound[name] = keys.to_list()
+            elif name not in self.damaged:
+                self.damaged.append(name)
+
+    def set_aside(self) -> list[str]:
+        """Rename damaged files, so that they are never looked at again; return their paths."""
+        folder = self.folder / "cells"
+        aside = []
+        while self.damaged:
+            name = self.damaged.pop()
+            try:
+                (folder / name).rename(folder / f"{name}.damaged")
+            except OSError as error:
+                raise DriftduelError(
+                    f"cannot set the damaged file {name} aside: {error.strerror}."
+                ) from None
+            aside.append(str(folder / f"{name}.damaged"))
+        return aside
+
+    def done(self) -> set[str]:
+        """Return the keys of all finished cells."""
+        self.refresh()
+        return {key for keys in self._sound.values() for key in keys}
+
+    def rows(self, columns: Iterable[str] = SCHEMA) -> pl.DataFrame:
+        """Return the finished cells of the plan, in its order, and of each only these columns."""
+        self.refresh()
+        wanted = list(dict.fromkeys(("key", *columns)))
+        files = [self.folder / "cells" / name for name in sorted(self._sound)]
+        order = pl.DataFrame(
+            [
+                (cell.key, cell.world, cell.policy, cell.seed, cell.run)
+                for cell in self.plan.cells()
+            ],
+            schema=["key", "world", "policy", "seed", "run"],
+            orient="row",
+        )
+        if not files:
+            return pl.DataFrame(schema={name: SCHEMA[name] for name in columns})
+        found = (
+            pl.scan_parquet(files)
+            .select(wanted)
+            .unique("key", keep="first", maintain_order=True)
+            .collect()
+        )
+        named = [name for name in order.columns if name != "key" and name in wanted]
+        joined = order.join(found.drop(named), on="key", how="inner", maintain_order="left")
+        return joined.select(list(columns))
+
+    def fail(self, cell: Cell, error: str) -> None:
+        """Remember that a cell failed."""
+        folder = self.folder / "failed"
+        folder.mkdir(exist_ok=True)
+        record = {"cell": cell.id, "game_seed": cell.game_seed, "error": error}
+        with whole_file(folder / f"{cell.key}.json") as temporary:
+            temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+    def failures(self) -> dict[str, str]:
+        """Return the cells of the plan that failed and have not succeeded since: id and why."""
+        failed = {path.stem: path for path in (self.folder / "failed").glob("*.json")}
+        if not failed:
+            return {}
+        done = self.done()
+        result = {}
+        for cell in self.plan.cells():
+            if cell.key in failed and cell.key not in done:
+                try:
+                    result[cell.id] = str(json.loads(failed[cell.key].read_text())["error"])
+                except (OSError, ValueError, KeyError):
+                    result[cell.id] = "the note about it cannot be read"
+        return result
+
+
+def _differences(old: Plan, new: Plan) -> str:
+    """Say in a few words how two plans differ."""
+    said = []
+    before, after = old.as_dict(), new.as_dict()
+    for name in before:
+        if before[name] == after[name]:
+            continue
+        if name not in ("worlds", "policies"):
+            said.append(f"{name}: {before[name]} there, {after[name]} here")
+            continue
+        specs = [{each["spec"] for each in record[name]} for record in (before, after)]
+        for place, only in (("there", specs[0] - specs[1]), ("here", specs[1] - specs[0])):
+            if only:
+                more = f" and {len(only) - 2} more" if len(only) > 2 else ""
+                said.append(f"{name} only {place}: {', '.join(sorted(only)[:2])}{more}")
+        if specs[0] == specs[1]:
+            said.append(f"{name}: in another order, or with another content")
+    return "; ".join(said)

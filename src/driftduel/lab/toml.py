@@ -1,0 +1,195 @@
+"""A sweep's TOML file; what is wrong in it is said with file, line and key."""
+
+import itertools
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+from driftduel.errors import DriftduelError
+from driftduel.lab.plan import Plan, make_plan
+from driftduel.specs import Spec, near
+
+__all__ = ["expand", "read_plan"]
+
+_HOLE = re.compile(r"\{(\w+)\}")
+_KEYS = (
+    "worlds", "policies", "runs", "seed", "horizons", "parameters", "benchmark", "points",
+    "imports",
+)  # fmt: skip
+
+
+def read_plan(path: str | Path) -> Plan:
+    """Read a sweep's TOML file.
+
+    ``worlds`` and ``policies`` are lists of specs; ``runs`` and ``seed`` (a number, or a list)
+    are numbers. All else is optional: ``horizons``, a list of rounds for every world;
+    ``[parameters]``, lists whose values take the place of ``{name}`` in the specs;
+    ``benchmark``; ``points``; ``imports``, modules or files with policies of your own.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise DriftduelError(f"cannot read {str(path)!r}: {error.strerror or error}.") from None
+    except UnicodeDecodeError:
+        raise DriftduelError(f"{str(path)!r} is not a text file in UTF-8.") from None
+    file = _File(str(path), text)
+    try:
+        record = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DriftduelError(f"{path}: {_with_key(str(error), text)}.") from None
+    for key in record:
+        if key not in _KEYS:
+            file.fail(key, f"there is no key {key!r}; {near(key, _KEYS)}")
+    for key in ("worlds", "policies"):
+        if key not in record:
+            raise DriftduelError(f"{path}: the key {key!r} is missing; it is a list of specs.")
+    parameters = _parameters(file, record.get("parameters", {}))
+    horizons = file.listed(record, "horizons", int, "numbers of rounds", default=[])
+    seed = record.get("seed", 0)
+    if not isinstance(seed, list):
+        seed = [file.one(record, "seed", int, 0, "a whole number, or a list of them")]
+    used: set[str] = set()
+    specs: dict[str, list[str]] = {"worlds": [], "policies": []}
+    for key, expanded in specs.items():
+        for spec in file.listed(record, key, str, "specs"):
+            with file.blame(key, spec):
+                every = expand(spec, parameters, used)
+                if key == "worlds":
+                    every = _with_horizons(every, horizons)
+            file.origin.update(dict.fromkeys(every, spec))
+            expanded.extend(every)
+    for name in parameters:
+        if name not in used:
+            file.fail(name, f"no spec uses {{{name}}}")
+    return make_plan(
+        specs["worlds"],
+        specs["policies"],
+        file.one(record, "runs", int, 20, "a whole number"),
+        file.listed({"seed": seed}, "seed", int, "whole numbers"),
+        benchmark=file.one(record, "benchmark", str, "condorcet", "a word"),
+        points=file.one(record, "points", int, 200, "a whole number"),
+        imports=file.listed(record, "imports", str, "modules or files", default=[]),
+        blame=file.blame,
+    )
+
+
+def expand(
+    spec: str, parameters: Mapping[str, Sequence[Any]], used: set[str] | None = None
+) -> list[str]:
+    """Write a spec with ``{name}`` in it once for every value of that parameter.
+
+    Examples
+    --------
+    >>> expand("sw-dts:window={w}", {"w": [300, 1000]})
+    ['sw-dts:window=300', 'sw-dts:window=1000']
+    """
+    names = list(dict.fromkeys(_HOLE.findall(spec)))
+    for name in names:
+        if name not in parameters:
+            known = near(name, parameters) if parameters else "there are no [parameters]"
+            raise DriftduelError(f"{spec!r} uses {{{name}}}, but {known}.")
+    if used is not None:
+        used.update(names)
+    result = []
+    for values in itertools.product(*(parameters[name] for name in names)):
+        filled = spec
+        for name, value in zip(names, values, strict=True):
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            filled = filled.replace(f"{{{name}}}", text)
+        result.append(filled)
+    return result
+
+
+class _File:
+    """A TOML file's text, to say where in it something is wrong."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path, self.lines = path, text.splitlines()
+        self.origin: dict[Any, str] = {}  # specs, and how they were written before expansion
+
+    def where(self, key: str | None, value: Any = None) -> str:
+        """Name file, line and key; the line is the value's, if it can be found below the key."""
+        if key is None:
+            return self.path
+        begins = re.compile(rf"""^\s*(\[\s*)?["']?{re.escape(key)}["']?\s*[=\].]""")
+        first = next((n for n, line in enumerate(self.lines) if begins.match(line)), None)
+        if first is None:
+            return f"{self.path}, key {key!r}"
+        line = first
+        if value is not None:
+            below = enumerate(self.lines[first:], first)
+            line = next((n for n, text in below if str(value) in text), first)
+        return f"{self.path}, line {line + 1}, key {key!r}"
+
+    def fail(self, key: str, message: str, value: Any = None) -> NoReturn:
+        raise DriftduelError(f"{self.where(key, value)}: {message}.")
+
+    @contextmanager
+    def blame(self, key: str, value: Any) -> Iterator[None]:
+        """Say of a mistake made inside where in the file it is."""
+        try:
+            yield
+        except DriftduelError as error:
+            where = self.where(key, self.origin.get(value, value))
+            raise DriftduelError(f"{where}: {error}") from None
+
+    def one(self, record: Mapping[str, Any], key: str, kind: type, default: Any, what: str) -> Any:
+        value = record.get(key, default)
+        if kind is int and isinstance(value, float) and value.is_integer():
+            return int(value)  # 1e6 is how people write a million
+        if not isinstance(value, kind) or isinstance(value, bool):
+            self.fail(key, f"{value!r} must be {what}")
+        return value
+
+    def listed(
+        self,
+        record: Mapping[str, Any],
+        key: str,
+        kind: type,
+        what: str,
+        default: list[Any] | None = None,
+    ) -> list[Any]:
+        values = record.get(key, default)
+        if not isinstance(values, list):
+            self.fail(key, f"{values!r} must be a list of {what}")
+        return [
+            self.one({key: value}, key, kind, None, "text" if kind is str else "a whole number")
+            for value in values
+        ]
+
+
+def _with_key(message: str, text: str) -> str:
+    """Add the key that a syntax error stands behind, where there is one."""
+    place = re.search(r"at line (\d+)", message)
+    last = int(place[1]) if place else len(text.splitlines())
+    for line in reversed(text.splitlines()[:last]):
+        key = re.match(r"\s*([\w-]+)\s*=", line)
+        if key:
+            return f"{message}, near the key {key[1]!r}"
+    return message
+
+
+def _parameters(file: _File, given: Any) -> dict[str, list[Any]]:
+    if not isinstance(given, dict):
+        file.fail("parameters", "must be a table of lists, [parameters]")
+    for name, values in given.items():
+        plain = isinstance(values, list) and values
+        if not plain or not all(isinstance(v, int | float | str) for v in values):
+            file.fail(name, f"{values!r} must be a list of numbers or words")
+    return dict(given)
+
+
+def _with_horizons(worlds: list[str], horizons: list[int]) -> list[str]:
+    if not horizons:
+        return worlds
+    result = []
+    for world, rounds in itertools.product(worlds, horizons):
+        spec = Spec.parse(world)
+        if "rounds" in spec.values:
+            raise DriftduelError(f"{world!r} gives rounds, and so does the key 'horizons'.")
+        result.append(str(Spec(spec.name, {**spec.values, "rounds": rounds})))
+    return result
