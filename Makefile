@@ -38,8 +38,9 @@ lint: $(VENV)/.ready ## ruff, strict types, import contract
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.ready ## speed as ratios within one run; writes bench.json
+bench: $(VENV)/.ready ## speed as ratios within one run; writes bench.json, bench-lab.json
 	$(BIN)/python benchmarks/run.py --out bench.json
+	$(BIN)/python benchmarks/lab.py --out bench-lab.json
 
 reproduce: $(VENV)/.ready ## published numbers beside ours; takes some minutes
 	$(BIN)/python benchmarks/reproduce.py
@@ -52,7 +53,7 @@ lock: $(VENV)/.ready ## resolve the locked versions anew
 	  --generate-hashes --no-annotate --no-header -c requirements/dev.lock -o requirements/core.lock
 
 clean: ## remove the environments and everything generated
-	rm -rf $(VENV) $(CORE) demo bench.json .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(CORE) demo bench.json bench-lab.json .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is written last, so a set-up that was interrupted is done again.

@@ -49,6 +49,34 @@ def test_the_guide_to_policies_runs(capsys):
     assert state["numbers"][3] == 5
 
 
+def test_the_guide_to_the_lab_runs(tmp_path):
+    pytest.importorskip("polars")
+    pytest.importorskip("scipy")
+    from driftduel.lab import read_plan
+    from driftduel.policies import POLICIES
+
+    guide = (ROOT / "docs" / "lab.md").read_text("utf-8")
+    compared, mine = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    names: dict = {}
+    exec(compile(compared, "guide", "exec"), names)
+    assert names["found"].missing == 0
+    (tmp_path / "mine.py").write_text(mine)
+    (text,) = re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        text.replace('["dts"', '["first-two", "dts"').replace(
+            "seed ", f'imports = ["{tmp_path / "mine.py"}"]\nseed '
+        )
+    )
+    try:
+        plan = read_plan(path)
+    finally:
+        POLICIES._entries.pop("first-two", None)
+        sys.modules.pop("mine", None)
+    assert len(plan) == 6 * 6 * 40
+    assert plan.policies[0].spec == "first-two"
+
+
 def test_the_page_of_rivals_is_what_the_command_prints():
     from driftduel.cli.policies import markdown
     from driftduel.policies import POLICIES

@@ -2,14 +2,22 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
+
+import pytest
 
 import driftduel
+from driftduel.errors import DriftduelError
 
 
 def test_every_public_name_can_be_imported():
     assert set(driftduel._HOME) == set(driftduel.__all__)
-    for name in driftduel.__all__:
-        assert getattr(driftduel, name) is not None
+    for name, home in driftduel._HOME.items():
+        if home == "driftduel.lab" and not find_spec("polars"):
+            with pytest.raises(DriftduelError, match=r"driftduel\[lab\]"):
+                getattr(driftduel, name)
+        else:
+            assert getattr(driftduel, name) is not None
     assert set(driftduel.__all__) <= set(dir(driftduel))
 
 
@@ -24,16 +32,20 @@ def test_the_public_names():
         "Play",
         "Policy",
         "Preferences",
+        "Results",
         "Trace",
         "World",
+        "compare",
         "load_policy",
         "load_world",
         "make_policy",
         "make_world",
         "measure",
         "play",
+        "results",
         "save_policy",
         "save_world",
+        "sweep",
         "trace",
     ]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from driftduel.errors import DriftduelError
     from driftduel.games import Play, Trace, play, trace
+    from driftduel.lab import Results, compare, results, sweep
     from driftduel.measures import Measures, measure
     from driftduel.policies import POLICIES, Duel, Policy, load_policy, make_policy, save_policy
     from driftduel.preferences import Preferences
@@ -28,16 +29,20 @@ _HOME = {
     "Play": "driftduel.games",
     "Policy": "driftduel.policies",
     "Preferences": "driftduel.preferences",
+    "Results": "driftduel.lab",
     "Trace": "driftduel.games",
     "World": "driftduel.worlds",
+    "compare": "driftduel.lab",
     "load_policy": "driftduel.policies",
     "load_world": "driftduel.worlds",
     "make_policy": "driftduel.policies",
     "make_world": "driftduel.worlds",
     "measure": "driftduel.measures",
     "play": "driftduel.games",
+    "results": "driftduel.lab",
     "save_policy": "driftduel.policies",
     "save_world": "driftduel.worlds",
+    "sweep": "driftduel.lab",
     "trace": "driftduel.games",
 }
 
@@ -51,16 +56,20 @@ __all__ = [
     "Play",
     "Policy",
     "Preferences",
+    "Results",
     "Trace",
     "World",
+    "compare",
     "load_policy",
     "load_world",
     "make_policy",
     "make_world",
     "measure",
     "play",
+    "results",
     "save_policy",
     "save_world",
+    "sweep",
     "trace",
 ]
 

@@ -98,5 +98,5 @@ def test_a_missing_polars_is_said_before_the_game(monkeypatch, tmp_path):
     import sys
 
     monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(DriftduelError, match=r"driftduel\[table\]"):
+    with pytest.raises(DriftduelError, match=r"driftduel\[lab\]"):
         write_trace(trace(*GAME[:1], "two-arm:rounds=5"), tmp_path / "t.parquet")

@@ -23,6 +23,9 @@ COMMANDS = {
     "measure": "tell how much a world changes",
     "play": "let a policy play a world",
     "trace": "write one game down round by round, and draw it",
+    "compare": "compare policies: regret with intervals, restarts, speed",
+    "sweep": "play a plan from a TOML file, on one machine or a cluster; resumable",
+    "table": "print the summary of a folder of results",
     "demo": "show a changing world, and ANACONDA in it",
 }
 

@@ -2,11 +2,24 @@
 
 import argparse
 
-__all__ = ["BAD_INPUT", "INTERRUPTED", "add_game"]
+__all__ = ["BAD_INPUT", "FAILED", "INTERRUPTED", "add_game", "add_imports"]
 
 # Exit codes.
+FAILED = 1  # something that was to be played could not be
 BAD_INPUT = 2
 INTERRUPTED = 130
+
+
+def add_imports(parser: argparse.ArgumentParser) -> None:
+    """Declare where policies and worlds of the user's own come from."""
+    parser.add_argument(
+        "--import",
+        dest="imports",
+        action="append",
+        default=[],
+        metavar="MODULE",
+        help="a module or .py file that registers policies or worlds of your own",
+    )
 
 
 def add_game(parser: argparse.ArgumentParser) -> None:
@@ -17,4 +30,5 @@ def add_game(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--world", required=True, metavar="SPEC", help="the world; 'driftduel worlds' lists them"
     )
+    add_imports(parser)
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="fixes the game (0)")

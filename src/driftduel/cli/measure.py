@@ -1,14 +1,13 @@
 """Tell how much a world changes: the paper's five measures, the switches, the winners."""
 
 import argparse
-import dataclasses
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from driftduel.measures import Measures
 
-__all__ = ["as_json", "configure", "print_measures", "run"]
+__all__ = ["configure", "print_measures", "run"]
 
 _BOUNDS = {
     "phases": "K sum sqrt(phase)",
@@ -57,19 +56,9 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.save:
         save_world(world, arguments.save)
     if arguments.json:
-        print(json.dumps({"world": arguments.world, **as_json(found)}, indent=2))
+        print(json.dumps({"world": arguments.world, **found.as_dict()}, indent=2))
     else:
         print_measures(arguments.world, found)
-
-
-def as_json(found: "Measures") -> dict[str, Any]:
-    """Turn measures into what JSON can hold; arms and rounds stay numbers."""
-    record = dataclasses.asdict(found)
-    rounds = record.pop("preference_switch_rounds")
-    record["preference_switch_rounds"] = None if rounds is None else rounds.tolist()
-    if found.first_round_without_winner is None:
-        record["bounds"] = dataclasses.asdict(found.bounds(logs=False))
-    return record
 
 
 def print_measures(title: str, found: "Measures") -> None:

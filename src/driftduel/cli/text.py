@@ -8,13 +8,13 @@ __all__ = ["table", "wrapped"]
 
 
 def table(rows: Iterable[Sequence[str]], head: Sequence[str] = (), right: str = "") -> str:
-    """Align columns; those whose (0-based) digits stand in `right` to the right."""
+    """Align columns; those whose place (0-9, a, b, ...) stands in `right` to the right."""
     lines = [list(head), *map(list, rows)] if head else [list(row) for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
     text = []
     for line in lines:
         cells = [
-            cell.rjust(width) if str(i) in right else cell.ljust(width)
+            cell.rjust(width) if f"{i:x}" in right else cell.ljust(width)
             for i, (cell, width) in enumerate(zip(line, widths, strict=True))
         ]
         text.append("  ".join(cells).rstrip())

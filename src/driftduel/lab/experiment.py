@@ -12,13 +12,13 @@ import polars as pl
 
 from driftduel.errors import DriftduelError
 from driftduel.lab.engines import Engine, make_engine
-from driftduel.lab.plan import Plan, make_plan
+from driftduel.lab.plan import Cell, Plan, make_plan
 from driftduel.lab.running import Watch, run_cells
 from driftduel.lab.statistics import NEEDED, differences, summary
 from driftduel.lab.store import Store
 from driftduel.lab.toml import read_plan
 
-__all__ = ["Results", "compare", "results", "sweep"]
+__all__ = ["Results", "compare", "play_cells", "prepare", "results", "sweep"]
 
 
 @dataclass(frozen=True)
@@ -164,22 +164,40 @@ def sweep(
     """
     if not isinstance(plan, Plan):
         plan = read_plan(plan)
-    cells = plan.select(only, shard)
-    if out is None:
-        temporary = tempfile.mkdtemp(prefix="driftduel-")
-        store = Store.create(temporary, plan)
-    else:
-        store = Store.create(out, plan, replan=replan)
-    found = Results(store)
-    if out is None:
-        weakref.finalize(found, shutil.rmtree, temporary, ignore_errors=True)
-    played_by = _engine_for(plan, engine, workers, cluster)
+    found = prepare(plan, out, replan=replan)
+    play_cells(
+        found, plan.select(only, shard), engine=engine, workers=workers, cluster=cluster,
+        watch=watch,
+    )  # fmt: skip
+    return found
+
+
+def prepare(plan: Plan, out: str | Path | None = None, *, replan: bool = False) -> Results:
+    """Make the folder for a plan's results, or open it; play nothing."""
+    if out is not None:
+        return Results(Store.create(out, plan, replan=replan))
+    temporary = tempfile.mkdtemp(prefix="driftduel-")
+    found = Results(Store.create(temporary, plan))
+    weakref.finalize(found, shutil.rmtree, temporary, ignore_errors=True)
+    return found
+
+
+def play_cells(
+    found: Results,
+    cells: Sequence[Cell],
+    *,
+    engine: str | Engine | None = None,
+    workers: int | None = None,
+    cluster: str | None = None,
+    watch: Watch | None = None,
+) -> None:
+    """Play cells of a plan unless they are finished; see `compare` for the parameters."""
+    played_by = _engine_for(found.plan, engine, workers, cluster)
     try:
-        run_cells(store, cells, played_by, watch)
+        run_cells(found.store, list(cells), played_by, watch)
     finally:
         if played_by is not engine:
             played_by.close()
-    return found
 
 
 def _engine_for(

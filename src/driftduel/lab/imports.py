@@ -24,8 +24,8 @@ def load(imports: Sequence[str]) -> None:
             raise DriftduelError(
                 f"cannot import {name!r}: {reason}; name a module, or a file that ends in .py."
             ) from error
-        except DriftduelError:
-            raise
+        except DriftduelError as error:
+            raise DriftduelError(f"cannot import {name!r}: {error}") from None
         except Exception as error:
             raise DriftduelError(f"importing {name!r} failed: {error!r}.") from error
 
@@ -38,7 +38,7 @@ def _load_file(path: Path) -> None:
     if module is not None and Path(module.__file__ or "").resolve() == path:
         return
     if module is not None:
-        raise DriftduelError(f"cannot import {str(path)!r}: another module is named {name!r}.")
+        raise DriftduelError(f"another module is named {name!r}.")
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None

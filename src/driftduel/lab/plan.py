@@ -5,10 +5,11 @@ import hashlib
 import inspect
 import itertools
 import json
+import operator
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +33,7 @@ Blame = Callable[[str, Any], AbstractContextManager[None]]
 # Seeds of games fit into a double, so that no reader of JSON rounds them.
 _SEED_BITS = 53
 _FEWEST_POINTS = 10
+_LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -213,16 +215,17 @@ def make_plan(
     named = (("worlds", worlds), ("policies", policies), ("seed", seeds))
     for key, given in named:
         with blame(key, None):
-            if not given:
+            if not len(given):
                 raise DriftduelError(f"{key} is empty; name at least one.")
-    for key, value, least in (("runs", runs, 1), ("points", points, _FEWEST_POINTS)):
-        with blame(key, None):
-            if value < least:
-                raise DriftduelError(f"{key}={value} must be a whole number at least {least}.")
+    with blame("runs", None):
+        runs = _whole("runs", runs, 1)
+    with blame("points", None):
+        points = _whole("points", points, _FEWEST_POINTS)
+    whole = []
     for seed in seeds:
         with blame("seed", seed):
-            if seed < 0:
-                raise DriftduelError(f"seed={seed} must be a whole number at least 0.")
+            whole.append(_whole("seed", seed, 0))
+    seeds = whole
     with blame("benchmark", None):
         if benchmark not in BENCHMARKS:
             hint = near(benchmark, BENCHMARKS)
@@ -236,7 +239,8 @@ def make_plan(
     for spec in worlds:
         with blame("worlds", spec):
             identity = _world_identity(spec)
-            drawn.append(world_of(spec, luck))
+            with _telling(f"world {spec!r}"):
+                drawn.append(world_of(spec, luck))
             if benchmark == "condorcet":
                 _need_winners(spec, drawn[-1])
             arms, rounds = drawn[-1].arms, drawn[-1].rounds
@@ -270,6 +274,30 @@ def game_seed(seed: int, run: int) -> int:
 def world_of(world: str, seed: int) -> World:
     """Return the world that `play` draws from a spec and a game's seed."""
     return make_world(world, int(streams(seed)[0].generate_state(1)[0]))
+
+
+def _whole(key: str, value: Any, least: int) -> int:
+    """Return a whole number, also one of numpy's, as one that JSON and Parquet can hold."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if number < least:
+        raise DriftduelError(f"{key}={value} must be a whole number at least {least}.")
+    if number > _LARGEST:
+        raise DriftduelError(f"{key}={value} must be a whole number at most {_LARGEST}.")
+    return number
+
+
+@contextmanager
+def _telling(what: str) -> Iterator[None]:
+    """Say whose code fails: worlds and policies may be of the user's own."""
+    try:
+        yield
+    except DriftduelError:
+        raise
+    except Exception as error:
+        raise DriftduelError(f"{what} cannot be made: {error!r}.") from error
 
 
 def _read_shard(shard: str) -> tuple[int, int]:
@@ -324,12 +352,17 @@ def _world_identity(spec: str) -> str:
 def _planned_policy(spec: str, worlds: Sequence[World]) -> PlannedPolicy:
     parsed = Spec.parse(spec)
     entry = POLICIES[parsed.name]
-    built = [make_policy(spec, world.arms, 0, **knowledge(spec, world)) for world in worlds]
-    # Keys left open may be told the truth about the world; as written, they are all the same.
+    truths = [knowledge(spec, world) for world in worlds]
+    with _telling(f"policy {spec!r}"):
+        built = [
+            make_policy(spec, world.arms, 0, **truth)
+            for world, truth in zip(worlds, truths, strict=True)
+        ]
+    # Keys left open may be told the truth about the world: neither a value nor their default.
     values = {
         p.name: p.read(parsed.values[p.name], p.name)
         if p.name in parsed.values
-        else ("open" if p.required else p.default)
+        else ("open" if p.required or p.name in truths[0] else p.default)
         for p in entry.parameters
     }
     return PlannedPolicy(
@@ -341,18 +374,32 @@ def _planned_policy(spec: str, worlds: Sequence[World]) -> PlannedPolicy:
     )
 
 
+def _parts(factory: Any) -> list[Any]:
+    """Return what a factory is made of: a wrapper's, see `register_around`, of two."""
+    if not hasattr(factory, "wrapper"):
+        return [factory]
+    return [factory.wrapper, *_parts(POLICIES[factory.base].factory)]
+
+
+def _is_ours(part: Any) -> bool:
+    return str(part.__module__).partition(".")[0] == "driftduel"
+
+
 def _home(factory: Any) -> str:
-    return str(factory.__module__)
+    parts = _parts(factory)
+    return str(next((part for part in parts if not _is_ours(part)), parts[0]).__module__)
 
 
 def _foreign(factory: Any) -> str:
-    """Return a hash of the source of a factory that is not ours: it may change between sweeps."""
-    home = _home(factory)
-    if home.partition(".")[0] == "driftduel":
-        return ""
-    module = sys.modules.get(home)
-    try:
-        source = inspect.getsource(module if module and home != "__main__" else factory)
-    except (OSError, TypeError):  # typed into an interpreter
-        source = repr(factory)
-    return " " + hashlib.sha256(source.encode()).hexdigest()
+    """Return a hash of the source of what is not ours: it may change between sweeps."""
+    result = ""
+    for part in _parts(factory):
+        if _is_ours(part):
+            continue
+        module = sys.modules.get(part.__module__)
+        try:
+            source = inspect.getsource(module if module and part.__module__ != "__main__" else part)
+        except (OSError, TypeError):  # typed into an interpreter
+            source = repr(part)
+        result += " " + hashlib.sha256(source.encode()).hexdigest()
+    return result

@@ -19,17 +19,18 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-try:
-    import fcntl
-except ImportError:  # Windows: two processes on one store begin at the same end
-    fcntl = None  # type: ignore[assignment]
-
 import polars as pl
 
 from driftduel._files import whole_file
 from driftduel.errors import DriftduelError
 from driftduel.lab.cells import CURVES
 from driftduel.lab.plan import Cell, Plan
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows: two processes on one store begin at the same end
+    fcntl = None
 
 __all__ = ["SCHEMA", "TIMINGS", "Store"]
 

@@ -1,6 +1,7 @@
 """The paper's five measures of non-stationarity (Section 2.2), in one pass over a world."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +68,15 @@ class Measures:
             Phase(first, last, winner)
             for (first, winner), last in zip(self.condorcet_winners, lasts, strict=True)
         ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything, and the bounds without logs, as JSON can hold it."""
+        record = asdict(self)
+        rounds = record.pop("preference_switch_rounds")
+        record["preference_switch_rounds"] = None if rounds is None else rounds.tolist()
+        if self.significant_switch_rounds is not None:
+            record["bounds"] = asdict(self.bounds(logs=False))
+        return record
 
     def bounds(self, *, logs: bool = True) -> Bounds:
         """Return the right-hand sides of the paper's bounds, with constant 1."""

@@ -1,0 +1,74 @@
+"""How long a plan will take: from cells that were played, or from a short trial."""
+
+import time
+from collections.abc import Sequence
+
+import polars as pl
+
+from driftduel.games import play
+from driftduel.lab.plan import Cell, world_of
+from driftduel.lab.store import Store
+
+__all__ = ["estimate"]
+
+
+def estimate(cells: Sequence[Cell], store: Store | None = None) -> pl.DataFrame:
+    """Return for each policy in each world how many cells are to be played and how long one takes.
+
+    Where the store has cells of the two, these tell; else the first stretch of one game is played,
+    which takes a moment each (and compiles what was never compiled).
+
+    Parameters
+    ----------
+    cells
+        What is to be played.
+    store
+        What there is already.
+    """
+    done = set() if store is None else store.done()
+    played: dict[tuple[str, str], float] = {}
+    if store is not None:
+        spent = pl.col("seconds") + pl.col("seconds_around")
+        frame = store.rows(("world", "policy", "seconds", "seconds_around"))
+        means = frame.group_by("world", "policy").agg(spent.median().alias("each"))
+        played = {(world, policy): each for world, policy, each in means.iter_rows()}
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.world, cell.policy), []).append(cell)
+    rows = []
+    for (world, policy), group in groups.items():
+        todo = [cell for cell in group if cell.key not in done]
+        each = played.get((world, policy))
+        if each is None and todo:
+            each = _trial(todo[0])
+        rows.append((world, policy, len(group), len(group) - len(todo), group[0].rounds, each))
+    schema = {
+        "world": pl.String, "policy": pl.String, "cells": pl.Int64, "finished": pl.Int64,
+        "rounds": pl.Int64, "seconds_each": pl.Float64,
+    }  # fmt: skip
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+class _Enough(Exception):  # noqa: N818 - not an error
+    """The trial has seen enough."""
+
+
+def _trial(cell: Cell) -> float:
+    """Return how many seconds a game will take, from its second stretch of rounds.
+
+    The first one may include compilation.
+    """
+    seen: list[tuple[float, int]] = []
+
+    def progress(done: int, _: int) -> None:
+        seen.append((time.perf_counter(), done))
+        if len(seen) == 2:
+            raise _Enough
+
+    world = world_of(cell.world, cell.game_seed)
+    try:
+        game = play(cell.policy, world, cell.game_seed, benchmark=cell.benchmark, progress=progress)
+    except _Enough:
+        (first, before), (second, after) = seen
+        return (second - first) / (after - before) * world.rounds
+    return game.seconds

@@ -1,0 +1,333 @@
+"""The lab's commands, as a user meets them."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from driftduel.cli import main
+
+pytest.importorskip("polars")
+pytest.importorskip("scipy")
+
+WORLD = "geometric-btl:arms=3,rounds=1000,phases=2"
+DRIFT = "random-walk:arms=3,rounds=800"
+PAIR = ("--policy", "dts", "--policy", "uniform")
+ASKED = {
+    "policy", "told", "runs", "regret_mean", "regret_sd", "regret_ci95", "regret_weak_mean",
+    "regret_binary_weak_mean", "regret_binary_strong_mean", "restarts_mean", "rounds_per_second",
+}  # fmt: skip
+PLAN = """
+worlds = ["geometric-btl:arms=3,phases={phases}"]
+policies = [
+  "uniform",
+  "wss",
+]
+runs = 3
+seed = 5
+horizons = [400, 8e2]
+
+[parameters]
+phases = [1, 2]
+"""
+
+
+def run(capsys, *arguments):
+    code = 0
+    try:
+        code = main(arguments)
+    except SystemExit as end:
+        code = end.code
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def without_timings(text):
+    """Parse JSON and drop what depends on the clock."""
+    record = json.loads(text)
+    for world in record.get("worlds", [record]):
+        for policy in world["policies"]:
+            del policy["rounds_per_second"]
+    return record
+
+
+@pytest.fixture
+def plan(tmp_path):
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN)
+    return path
+
+
+def test_compare_for_people(capsys):
+    code, out, err = run(capsys, "compare", "--world", WORLD, *PAIR, "--runs", "4")
+    assert code == 0
+    assert "K = 3, T = 1,000" in out
+    table = [line for line in out.splitlines() if line.startswith(("dts", "uniform"))]
+    assert table[0].startswith("dts ")  # sorted by regret, whatever the order asked for
+    assert "the best" in table[0]
+    assert "dts has the lowest regret" in out
+    assert "Student's t at 95 %" in out
+    assert "first result after" in err
+
+
+def test_compare_json_has_what_was_promised_in_the_order_asked_for(capsys):
+    asked = ("--policy", "uniform", "--policy", "dex3s", "--policy", "dts")
+    code, out, _ = run(capsys, "compare", "--world", WORLD, *asked, "--runs", "4", "--json")
+    assert code == 0
+    record = json.loads(out)
+    assert record["world"] == WORLD
+    assert record["measures"]["arms"] == 3
+    assert record["measures"]["preference_switches"] == 1
+    assert [entry["policy"] for entry in record["policies"]] == ["uniform", "dex3s", "dts"]
+    for entry in record["policies"]:
+        assert entry.keys() >= ASKED
+        low, high = entry["regret_ci95"]
+        assert low < entry["regret_mean"] < high
+        assert entry["runs"] == 4
+    assert record["policies"][1]["told"] == ["horizon", "switches"]
+    pairs = {(row["first"], row["second"]) for row in record["differences"]}
+    assert pairs == {("uniform", "dex3s"), ("uniform", "dts"), ("dex3s", "dts")}
+
+
+def test_the_mean_is_that_of_games_anybody_can_repeat(capsys, tmp_path):
+    out = str(tmp_path / "out")
+    arguments = ("compare", "--world", WORLD, *PAIR, "--runs", "3", "--out", out, "--json")
+    _, text, _ = run(capsys, *arguments)
+    from driftduel import results
+
+    games = results(out).games.filter(policy="dts")
+    totals = []
+    for seed in games["game_seed"]:
+        game = ("play", "--policy", "dts", "--world", WORLD, "--seed", str(seed), "--json")
+        totals.append(json.loads(run(capsys, *game)[1])["regret"]["dynamic"][-1])
+    assert games["regret"].to_list() == totals
+    mean = json.loads(text)["policies"][0]["regret_mean"]
+    assert mean == pytest.approx(sum(totals) / 3, rel=1e-12)
+
+
+def test_several_worlds_make_a_grid(capsys):
+    arguments = ("compare", "--world", WORLD, "--world", DRIFT, *PAIR, "--runs", "2")
+    code, out, _ = run(capsys, *arguments)
+    assert code == 0
+    assert "over worlds" in out
+    record = json.loads(run(capsys, *arguments, "--json")[1])
+    assert [world["world"] for world in record["worlds"]] == [WORLD, DRIFT]
+
+
+def test_a_single_run_has_no_interval_and_says_so(capsys):
+    code, out, _ = run(capsys, "compare", "--world", WORLD, *PAIR, "--runs", "1")
+    assert code == 0
+    assert "says nothing about chance" in out
+    record = json.loads(run(capsys, "compare", "--world", WORLD, *PAIR, "--runs", "1", "--json")[1])
+    assert record["policies"][0]["regret_ci95"] is None
+
+
+def test_a_sweep_shows_its_plan_plays_it_and_does_not_play_it_again(capsys, tmp_path, plan):
+    out = str(tmp_path / "out")
+    code, text, _ = run(capsys, "sweep", str(plan), "--dry-run")
+    assert code == 0
+    assert "24 cells, 0 finished; 14,400 rounds to play" in text
+    assert "geometric-btl:arms=3,phases=1,rounds=400 / uniform / 5.0" in text
+    assert not (tmp_path / "out").exists()
+    code, text, _ = run(capsys, "sweep", str(plan), "--out", out)
+    assert code == 0
+    files = {path: path.stat().st_mtime_ns for path in Path(out, "cells").iterdir()}
+    code, again, err = run(capsys, "sweep", str(plan), "--out", out)
+    assert code == 0
+    assert "24 of 24 cells are there already" in err
+    assert again == text
+    assert files == {path: path.stat().st_mtime_ns for path in Path(out, "cells").iterdir()}
+    assert "24 cells, 24 finished" in run(capsys, "sweep", str(plan), "--out", out, "--dry-run")[1]
+
+
+def test_parts_of_a_sweep_make_the_whole(capsys, tmp_path, plan):
+    whole, parts = str(tmp_path / "whole"), str(tmp_path / "parts")
+    run(capsys, "sweep", str(plan), "--out", whole)
+    code, text, _ = run(capsys, "sweep", str(plan), "--out", parts, "--only", "wss")
+    assert code == 0
+    assert "12 of 24 cells are missing" in text
+    assert "0 of 3" in text
+    for shard in ("2/2", "1/2"):
+        assert run(capsys, "sweep", str(plan), "--out", parts, "--shard", shard)[0] == 0
+    tables = [run(capsys, "table", each, "--json")[1] for each in (whole, parts)]
+    assert without_timings(tables[0]) == without_timings(tables[1])
+
+
+def test_tables_as_csv_and_latex(capsys, tmp_path, plan):
+    out = str(tmp_path / "out")
+    run(capsys, "sweep", str(plan), "--out", out)
+    code, text, _ = run(capsys, "table", out, "--csv")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert code == 0
+    assert len(rows) == 8
+    assert rows[0]["world"] == "geometric-btl:arms=3,phases=1,rounds=400"
+    assert float(rows[0]["regret_low"]) < float(rows[0]["regret_mean"])
+    code, text, _ = run(capsys, "table", out, "--latex")
+    assert code == 0
+    assert text.count(r"\begin{tabular}") == 4
+    assert r"\texttt{uniform}" in text
+
+
+def test_latex_escapes_what_it_must():
+    from driftduel.lab.writing import _escaped
+
+    assert _escaped("a_b{50%}&#~\\^$") == (
+        r"a\_b\{50\%\}\&\#\textasciitilde{}\textbackslash{}\textasciicircum{}\$"
+    )
+
+
+def test_another_plan_is_refused_and_replan_keeps_what_both_have(capsys, tmp_path, plan):
+    out = tmp_path / "out"
+    run(capsys, "sweep", str(plan), "--out", str(out))
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    plan.write_text(PLAN.replace("runs = 3", "runs = 4"))
+    code, _, err = run(capsys, "sweep", str(plan), "--out", str(out))
+    assert code == 2
+    assert "runs: 3 there, 4 here" in err
+    assert before == {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    code, _, err = run(capsys, "sweep", str(plan), "--out", str(out), "--replan")
+    assert code == 0
+    assert "24 of 32 cells are there already" in err
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (('"wss",', '"wws",'), "plan.toml, line 5, key 'policies': there is no policy named 'wws'"),
+        (("runs = 3", "runs = 0"), "plan.toml, line 7, key 'runs': runs=0 must be"),
+        (("runs = 3", "runs = "), "(at line 7, column 8), near the key 'runs'"),
+        (("seed = 5", "seeds = 5"), "line 8, key 'seeds': there is no key 'seeds'; did you mean"),
+        (("phases={phases}", "phases={phase}"), "line 2, key 'worlds'"),
+    ],
+)
+def test_mistakes_in_a_plan_are_said_with_file_line_and_key(capsys, plan, change, said):
+    plan.write_text(PLAN.replace(*change))
+    code, out, err = run(capsys, "sweep", str(plan), "--out", str(plan.parent / "out"))
+    assert code == 2
+    assert out == ""
+    assert said in err
+    assert err.count("\n") == 1
+    assert not (plan.parent / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("compare", "--world", WORLD, "--policy", "dtss"), "did you mean dts"),
+        (("compare", "--world", WORLD, *PAIR, "--runs", "0"), "runs=0 must be"),
+        (("compare", "--world", WORLD, *PAIR, "--seed", "-1"), "seed=-1 must be"),
+        (("compare", "--world", WORLD, *PAIR, "--workers", "0"), "workers=0 must be"),
+        (("compare", "--world", WORLD, *PAIR, "--out", "/proc/x"), "cannot write to '/proc/x'"),
+        (("compare", "--world", WORLD, "--policy", "dts", "--policy", "dts"), "is given twice"),
+        (("compare", "--world", "file:path=/no/such", *PAIR), "/no/such"),
+        (("compare", "--world", WORLD, *PAIR, "--import", "nowhere"), "cannot import 'nowhere'"),
+        (("compare", "--world", "cycle:rounds=100", *PAIR), "no Condorcet winner in round 1"),
+        (("table", "/proc"), "holds no results"),
+        (("table", "/no/such"), "is not a folder"),
+        (("sweep", "/no/such.toml", "--out", "/tmp/x"), "cannot read '/no/such.toml'"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(capsys, arguments, said):
+    code, out, err = run(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_a_sweep_needs_a_folder(capsys, plan):
+    code, _, err = run(capsys, "sweep", str(plan))
+    assert code == 2
+    assert "--out DIR" in err
+
+
+def start(plan, out):
+    """Start a sweep that takes some seconds and wait until something of it is finished."""
+    plan.write_text(
+        PLAN.replace("runs = 3", "runs = 40").replace('"wss"', '"dts"').replace("8e2", "20000")
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "driftduel.cli", "sweep", str(plan), "--out", str(out)],
+        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while not list(Path(out, "cells").glob("*.parquet")) and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert process.poll() is None, process.communicate()
+    return process
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_says_how_to_go_on(capsys, tmp_path, plan, sign):
+    out = tmp_path / "out"
+    process = start(plan, out)
+    process.send_signal(sign)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on from there" in err
+    assert "Traceback" not in err
+    code, text, _ = run(capsys, "table", str(out))
+    assert code == 0
+    assert "cells are missing" in text
+
+
+def test_killed_and_resumed_it_ends_with_the_same_tables(capsys, tmp_path, plan):
+    out, whole = tmp_path / "out", tmp_path / "whole"
+    process = start(plan, out)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert run(capsys, "sweep", str(plan), "--out", str(out))[0] == 0
+    assert run(capsys, "sweep", str(plan), "--out", str(whole))[0] == 0
+    tables = [run(capsys, "table", str(each), "--json")[1] for each in (out, whole)]
+    assert without_timings(tables[0]) == without_timings(tables[1])
+    assert not list(out.rglob("*.part"))
+
+
+def test_a_failed_cell_is_said_counted_and_makes_the_exit_code_1(capsys, tmp_path):
+    (tmp_path / "grumpy_policy.py").write_text(
+        "from driftduel.policies import POLICIES, Policy\n"
+        "@POLICIES.register('grumpy')\n"
+        "class Grumpy(Policy):\n"
+        "    'Refuses half of its games.'\n"
+        "    name = 'grumpy'\n"
+        "    def choose(self, t):\n"
+        "        if t == 1 and self.rng.random() < 0.5: raise RuntimeError('not today')\n"
+        "        return 0, 1, ()\n"
+        "    def learn(self, t, first, second, won, notes): return 0\n"
+    )
+    from driftduel.policies import POLICIES
+
+    mine = ("--policy", "grumpy", "--import", str(tmp_path / "grumpy_policy.py"))
+    try:
+        code, out, err = run(
+            capsys, "compare", "--world", WORLD, *PAIR, *mine, "--runs", "8",
+            "--engine", "threads",
+        )  # fmt: skip
+    finally:
+        POLICIES._entries.pop("grumpy", None)
+        sys.modules.pop("grumpy_policy", None)
+    assert code == 1
+    assert "not today" in err
+    assert "cells are missing" in out
+    assert "of them failed" in out
+    assert "8 of 8" in out
+
+
+def test_the_lab_without_its_extra_says_what_to_install():
+    code = (
+        "import sys; sys.modules['polars'] = None\n"
+        "from driftduel.cli import main\n"
+        f"sys.exit(main(['compare', '--world', '{WORLD}', '--policy', 'dts']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "'pip install driftduel[lab]' brings it" in done.stderr
+    assert "Traceback" not in done.stderr
