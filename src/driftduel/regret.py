@@ -72,7 +72,12 @@ def _kind(name: str) -> Kind:
     return KINDS[name]
 
 
-def chunk_losses(chunk: Chunk, benchmark: str = "condorcet", arm: int | None = None) -> Floats:
+def chunk_losses(
+    chunk: Chunk,
+    benchmark: str = "condorcet",
+    arm: int | None = None,
+    winners: NDArray[np.int64] | None = None,
+) -> Floats:
     """Return what each arm costs in each row of a chunk, an array (rows, arms).
 
     Parameters
@@ -83,17 +88,20 @@ def chunk_losses(chunk: Chunk, benchmark: str = "condorcet", arm: int | None = N
         ``condorcet``, ``arm``, ``borda`` or ``copeland``.
     arm
         The fixed arm, for the benchmark ``arm``.
+    winners
+        The Condorcet winner of every row, if they are known already.
     """
-    matrices = chunk.row_matrices()
     if benchmark == "condorcet":
-        winners = chunk.row_winners()
+        if winners is None:
+            winners = chunk.row_winners()
         without = np.flatnonzero(winners[chunk.rows] < 0)
         if without.size:
             raise DriftduelError(
                 f"round {chunk.starts[without[0]]} has no Condorcet winner, so there is no regret "
                 f"against one; Borda or Copeland regret has a meaning there."
             )
-        return matrices[np.arange(len(matrices)), winners] - 0.5
+        return chunk.row_preferences(winners) - 0.5
+    matrices = chunk.row_matrices()
     if benchmark == "arm":
         arms = matrices.shape[1]
         if arm is None or not 0 <= arm < arms:

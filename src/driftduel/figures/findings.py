@@ -110,6 +110,7 @@ class Changes:
     """Whether these are the rounds of one run only."""
     fewest: int
     most: int
+    mean: float
     """How often it changes in a run."""
 
     @property
@@ -391,6 +392,7 @@ def _changes(switches: Mapping[Game, tuple[int, ...]], example: Game) -> Changes
         example=not same and len(counts) > _MOST_COMMON_SWITCHES,
         fewest=min(often),
         most=max(often),
+        mean=sum(often) / len(often),
     )
 
 
@@ -436,13 +438,20 @@ def _restarts(
         if any(of_runs):
             found[place] = of_runs
             which = zip(frame["seed"].to_list(), frame["run"].to_list(), strict=True)
-            shown = {game: rounds for game, rounds in zip(which, of_runs, strict=True)}
-            game = example if example in shown else next(iter(shown))
-            first[place] = shown[game]
+            shown = dict(zip(which, of_runs, strict=True))
+            first[place] = shown.get(example, []) if example else of_runs[0]
     every = {place: [t for one in of_runs for t in one] for place, of_runs in found.items()}
     one_only = example is not None or any(len(each) > _MOST_RESTARTS for each in every.values())
     chosen = first if one_only else every
-    return {p: tuple(sorted(each)[:_MOST_RESTARTS]) for p, each in chosen.items()}, one_only
+    return {place: _thinned(sorted(each)) for place, each in chosen.items()}, one_only
+
+
+def _thinned(rounds: Sequence[int]) -> tuple[int, ...]:
+    """Leave out restarts, evenly, that no picture could keep apart."""
+    if len(rounds) <= _MOST_RESTARTS:
+        return tuple(rounds)
+    keep = np.linspace(0, len(rounds) - 1, _MOST_RESTARTS).round().astype(int)
+    return tuple(rounds[i] for i in keep)
 
 
 def _winners(
@@ -527,15 +536,9 @@ def _number(value: Any) -> float | None:
 
 def _trend(key: str, worlds: Sequence[WorldFindings]) -> Trend | None:
     axis = "rounds" if key == "rounds" else "switches"
-    placed = []
-    for world in worlds:
-        if axis == "rounds":
-            placed.append((float(world.rounds), world))
-        else:
-            switches = sum(world.changes.counts) / world.changes.runs
-            if world.changes.example:
-                switches = (world.changes.fewest + world.changes.most) / 2
-            placed.append((switches, world))
+    placed = [
+        (float(world.rounds) if axis == "rounds" else world.changes.mean, world) for world in worlds
+    ]
     positive = sorted(((x, world) for x, world in placed if x > 0), key=lambda each: each[0])
     x = np.array([each for each, _ in positive])
     if len(x) < 2 or (np.diff(x) <= 0).any() or x[-1] < _LEAST_SPREAD * x[0]:

@@ -141,8 +141,9 @@ def play(
     with _interruptible() as interrupted:
         for chunk in world.chunks(limit=limit):
             luck = outcomes.random(chunk.end - int(chunk.starts[0]))
-            losses = chunk_losses(chunk, benchmark)
-            winner = _note_switches(chunk, winner, switches)
+            winners = chunk.row_winners()
+            losses = chunk_losses(chunk, benchmark, winners=winners)
+            winner = _note_switches(chunk, winners, winner, switches)
             seconds += stretch(policy, chunk, luck, losses, table)
             if progress is not None:
                 progress(policy._asked, world.rounds)
@@ -180,9 +181,11 @@ def _marks(points: int | ArrayLike, rounds: int) -> NDArray[np.int64]:
     return marks
 
 
-def _note_switches(chunk: Chunk, winner: int | None, switches: list[int]) -> int:
+def _note_switches(
+    chunk: Chunk, winners: NDArray[np.int64], winner: int | None, switches: list[int]
+) -> int:
     """Append the rounds of a chunk in which the winner changes; return its last one."""
-    winners = chunk.row_winners()[chunk.rows]
+    winners = winners[chunk.rows]
     before = np.concatenate(([winners[0] if winner is None else winner], winners[:-1]))
     switches.extend(chunk.starts[winners != before].tolist())
     return int(winners[-1])

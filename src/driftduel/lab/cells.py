@@ -106,10 +106,12 @@ def run_cell(cell: Cell, stop: threading.Event | None = None, tick: Tick | None 
     try:
         world = _world(cell.world, cell.game_seed, _stamp(cell.world))
         at = marks(world.rounds, cell.points)
+        game_begun = time.perf_counter()
         game = play(
             cell.policy, world, cell.game_seed, points=at, benchmark=cell.benchmark,
             progress=progress,
         )  # fmt: skip
+        seconds_game = time.perf_counter() - game_begun
     except Stopped:
         raise
     except DriftduelError as error:
@@ -134,7 +136,8 @@ def run_cell(cell: Cell, stop: threading.Event | None = None, tick: Tick | None 
         **{f"{column}_curve": game.regret[kind] for kind, column in CURVES.items()},
         "plays": game.plays[np.isin(game.at, slice_ends(world.rounds))].ravel(),
         "seconds": game.seconds,
-        "seconds_around": time.perf_counter() - begun - game.seconds,
+        "seconds_game": seconds_game,
+        "seconds_cell": time.perf_counter() - begun,
         "finished_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "version": __version__,
         "machine": _machine(),

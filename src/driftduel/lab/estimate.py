@@ -28,9 +28,8 @@ def estimate(cells: Sequence[Cell], store: Store | None = None) -> pl.DataFrame:
     done = set() if store is None else store.done()
     played: dict[tuple[str, str], float] = {}
     if store is not None:
-        spent = pl.col("seconds") + pl.col("seconds_around")
-        frame = store.rows(("world", "policy", "seconds", "seconds_around"))
-        means = frame.group_by("world", "policy").agg(spent.median().alias("each"))
+        frame = store.rows(("world", "policy", "seconds_cell"))
+        means = frame.group_by("world", "policy").agg(pl.col("seconds_cell").median())
         played = {(world, policy): each for world, policy, each in means.iter_rows()}
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:

@@ -158,7 +158,7 @@ def run_cells(
                     store.fail(outcome.cell, failed[outcome.cell.id])
                 else:
                     rows.append(outcome.row)
-                    took = outcome.row["seconds"] + outcome.row["seconds_around"]
+                    took = outcome.row["seconds_cell"]
                     speeds.learn(outcome.cell.world, outcome.cell.policy, took)
                 watch.cell(outcome)
                 now = time.monotonic()

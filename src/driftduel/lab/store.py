@@ -50,13 +50,18 @@ SCHEMA: dict[str, Any] = {
     **{f"{column}_curve": pl.List(pl.Float64) for column in CURVES.values()},
     "plays": pl.List(pl.Int64),
     "seconds": pl.Float64,
-    "seconds_around": pl.Float64,
+    "seconds_game": pl.Float64,
+    "seconds_cell": pl.Float64,
     "finished_at": pl.String,
     "version": pl.String,
     "machine": pl.String,
 }
-"""A row of the store; lists are curves over the rounds ``at``."""
-TIMINGS = ("seconds", "seconds_around", "finished_at", "machine")
+"""A row of the store; lists are curves over the rounds ``at``.
+
+``seconds`` is the time in the policy's compiled loop, ``seconds_game`` the game's in all (the world,
+the luck, the regret; compilation too), ``seconds_cell`` the cell's.
+"""
+TIMINGS = ("seconds", "seconds_game", "seconds_cell", "finished_at", "machine")
 """Columns that differ when a cell is played again."""
 
 _PLAN = "plan.json"
@@ -111,13 +116,14 @@ class Store:
         folder = Path(folder)
         path = folder / _PLAN
         try:
-            (folder / "cells").mkdir(parents=True, exist_ok=True)
-            if not path.exists() and any(
-                each.name != "cells" and not each.name.startswith(".") for each in folder.iterdir()
-            ):
+            folder.mkdir(parents=True, exist_ok=True)
+            others = [each.name for each in folder.iterdir() if not each.name.startswith(".")]
+            # In this order: another process may be making the same store right now.
+            if others and others != ["cells"] and not path.exists():
                 raise DriftduelError(
                     f"{str(folder)!r} holds other files; name a folder that is new or empty."
                 )
+            (folder / "cells").mkdir(exist_ok=True)
         except OSError as error:
             reason = error.strerror or error
             raise DriftduelError(f"cannot write to {str(folder)!r}: {reason}.") from None
@@ -142,7 +148,12 @@ class Store:
         if fcntl is None:
             return True
         if self._lock is None:
-            self._lock = open(self.folder / ".lock", "w", encoding="utf-8")  # noqa: SIM115
+            try:
+                self._lock = open(self.folder / ".lock", "w", encoding="utf-8")  # noqa: SIM115
+            except OSError as error:
+                raise DriftduelError(
+                    f"cannot write to {str(self.folder)!r}: {error.strerror}."
+                ) from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -178,7 +189,12 @@ class Store:
         for gone in self._sound.keys() - names:
             del self._sound[gone]
         for name in sorted(names - self._sound.keys()):
-            content = (folder / name).read_bytes()
+            try:
+                content = (folder / name).read_bytes()
+            except FileNotFoundError:  # somebody else found it damaged and set it aside
+                continue
+            except OSError as error:
+                raise DriftduelError(f"cannot read {name!r}: {error.strerror}.") from None
             if hashlib.sha256(content).hexdigest() + ".parquet" == name:
                 keys = pl.read_parquet(io.BytesIO(content), columns=["key"])["key"]
                 self._sound[name] = keys.to_list()
@@ -193,6 +209,8 @@ class Store:
             name = self.damaged.pop()
             try:
                 (folder / name).rename(folder / f"{name}.damaged")
+            except FileNotFoundError:  # somebody else was faster
+                continue
             except OSError as error:
                 raise DriftduelError(
                     f"cannot set the damaged file {name} aside: {error.strerror}."
@@ -208,8 +226,8 @@ class Store:
     def rows(self, columns: Iterable[str] = SCHEMA) -> pl.DataFrame:
         """Return the finished cells of the plan, in its order, and of each only these columns."""
         self.refresh()
+        columns = list(columns)
         wanted = list(dict.fromkeys(("key", *columns)))
-        files = [self.folder / "cells" / name for name in sorted(self._sound)]
         order = pl.DataFrame(
             [
                 (cell.key, cell.world, cell.policy, cell.seed, cell.run)
@@ -218,22 +236,30 @@ class Store:
             schema=["key", "world", "policy", "seed", "run"],
             orient="row",
         )
+        # Absolute and taken literally: to polars, "~" and "[" in names have a meaning. Files
+        # without a cell of the plan may be another version's, with other columns.
+        folder, planned = self.folder.absolute() / "cells", set(order["key"])
+        sound = sorted(self._sound.items())
+        files = [folder / name for name, keys in sound if not planned.isdisjoint(keys)]
         if not files:
             return pl.DataFrame(schema={name: SCHEMA[name] for name in columns})
         found = (
-            pl.scan_parquet(files)
+            pl.scan_parquet(files, glob=False)
             .select(wanted)
             .unique("key", keep="first", maintain_order=True)
             .collect()
         )
         named = [name for name in order.columns if name != "key" and name in wanted]
         joined = order.join(found.drop(named), on="key", how="inner", maintain_order="left")
-        return joined.select(list(columns))
+        return joined.select(columns)
 
     def fail(self, cell: Cell, error: str) -> None:
         """Remember that a cell failed."""
         folder = self.folder / "failed"
-        folder.mkdir(exist_ok=True)
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as problem:
+            raise DriftduelError(f"cannot write to {str(folder)!r}: {problem.strerror}.") from None
         record = {"cell": cell.id, "game_seed": cell.game_seed, "error": error}
         with whole_file(folder / f"{cell.key}.json") as temporary:
             temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
@@ -249,7 +275,7 @@ class Store:
             if cell.key in failed and cell.key not in done:
                 try:
                     result[cell.id] = str(json.loads(failed[cell.key].read_text())["error"])
-                except (OSError, ValueError, KeyError):
+                except (OSError, ValueError, KeyError, TypeError):
                     result[cell.id] = "the note about it cannot be read"
         return result
 

@@ -31,7 +31,7 @@ def read_plan(path: str | Path) -> Plan:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise DriftduelError(f"cannot read {str(path)!r}: {error.strerror or error}.") from None
     except UnicodeDecodeError:
@@ -49,6 +49,8 @@ def read_plan(path: str | Path) -> Plan:
             raise DriftduelError(f"{path}: the key {key!r} is missing; it is a list of specs.")
     parameters = _parameters(file, record.get("parameters", {}))
     horizons = file.listed(record, "horizons", int, "numbers of rounds", default=[])
+    if "horizons" in record and not horizons:
+        file.fail("horizons", "horizons is empty; name at least one, or leave it out")
     seed = record.get("seed", 0)
     if not isinstance(seed, list):
         seed = [file.one(record, "seed", int, 0, "a whole number, or a list of them")]
@@ -64,7 +66,7 @@ def read_plan(path: str | Path) -> Plan:
             expanded.extend(every)
     for name in parameters:
         if name not in used:
-            file.fail(name, f"no spec uses {{{name}}}")
+            file.fail(name, f"no spec uses {{{name}}}", inside="parameters")
     return make_plan(
         specs["worlds"],
         specs["policies"],
@@ -111,22 +113,37 @@ class _File:
         self.path, self.lines = path, text.splitlines()
         self.origin: dict[Any, str] = {}  # specs, and how they were written before expansion
 
-    def where(self, key: str | None, value: Any = None) -> str:
-        """Name file, line and key; the line is the value's, if it can be found below the key."""
-        if key is None:
-            return self.path
-        begins = re.compile(rf"""^\s*(\[\s*)?["']?{re.escape(key)}["']?\s*[=\].]""")
-        first = next((n for n, line in enumerate(self.lines) if begins.match(line)), None)
-        if first is None:
+    def where(self, key: str, value: Any = None, inside: str | None = None) -> str:
+        """Name file, line and key; the line is the value's, if it can be found below the key.
+
+        A key inside a table is looked for below the table's name.
+        """
+        name = rf"""["']?{re.escape(key)}["']?"""
+        if inside is None:
+            line = self._line(rf"^\s*(\[\s*)?{name}\s*[=\].]")
+        else:
+            table = self._line(rf"""^\s*(\[\s*)?["']?{re.escape(inside)}["']?\s*[=\].]""")
+            line = self._line(rf"(^|[\s.{{,]){name}\s*=", table or 0)
+        if line is None:
             return f"{self.path}, key {key!r}"
-        line = first
         if value is not None:
-            below = enumerate(self.lines[first:], first)
-            line = next((n for n, text in below if str(value) in text), first)
+            word = re.escape(str(value))
+            whole = (
+                f"[\"']{word}[\"']" if isinstance(value, str) else rf"(?<![\w.+-]){word}(?![\w.])"
+            )
+            found = self._line(whole, line)
+            line = line if found is None else found
         return f"{self.path}, line {line + 1}, key {key!r}"
 
-    def fail(self, key: str, message: str, value: Any = None) -> NoReturn:
-        raise DriftduelError(f"{self.where(key, value)}: {message}.")
+    def _line(self, pattern: str, first: int = 0) -> int | None:
+        """Return the first line from `first` on that has a pattern."""
+        below = enumerate(self.lines[first:], first)
+        return next((n for n, text in below if re.search(pattern, text)), None)
+
+    def fail(
+        self, key: str, message: str, value: Any = None, inside: str | None = None
+    ) -> NoReturn:
+        raise DriftduelError(f"{self.where(key, value, inside)}: {message}.")
 
     @contextmanager
     def blame(self, key: str, value: Any) -> Iterator[None]:
@@ -142,7 +159,7 @@ class _File:
         if kind is int and isinstance(value, float) and value.is_integer():
             return int(value)  # 1e6 is how people write a million
         if not isinstance(value, kind) or isinstance(value, bool):
-            self.fail(key, f"{value!r} must be {what}")
+            self.fail(key, f"{value!r} must be {what}", value)
         return value
 
     def listed(
@@ -164,9 +181,14 @@ class _File:
 
 def _with_key(message: str, text: str) -> str:
     """Add the key that a syntax error stands behind, where there is one."""
-    place = re.search(r"at line (\d+)", message)
-    last = int(place[1]) if place else len(text.splitlines())
-    for line in reversed(text.splitlines()[:last]):
+    lines = text.splitlines()
+    place = re.search(r"at line (\d+), column (\d+)", message)
+    if place:  # what stands before that place
+        last, column = int(place[1]), int(place[2])
+        lines = [*lines[: last - 1], *(line[: column - 1] for line in lines[last - 1 : last])]
+    else:
+        message = message.replace("at end of document", f"at line {len(lines)}, the end")
+    for line in reversed(lines):
         key = re.match(r"\s*([\w-]+)\s*=", line)
         if key:
             return f"{message}, near the key {key[1]!r}"
@@ -179,7 +201,8 @@ def _parameters(file: _File, given: Any) -> dict[str, list[Any]]:
     for name, values in given.items():
         plain = isinstance(values, list) and values
         if not plain or not all(isinstance(v, int | float | str) for v in values):
-            file.fail(name, f"{values!r} must be a list of numbers or words")
+            problem = f"{values!r} must be a list of numbers or words"
+            file.fail(name, problem, inside="parameters")
     return dict(given)
 
 

@@ -48,6 +48,14 @@ class Chunk(NamedTuple):
         sigma = list(LINKS.values())[self.link]
         return sigma(self.utilities[:, :, None] - self.utilities[:, None, :])
 
+    def row_preferences(self, arms: Ints) -> Floats:
+        """Return the (R, K) preferences of one arm of each row over all others."""
+        each = np.arange(len(arms))
+        if self.link == NO_LINK:
+            return self.matrices[each, arms]
+        sigma = list(LINKS.values())[self.link]
+        return sigma(self.utilities[each, arms][:, None] - self.utilities)
+
     def row_winners(self) -> Ints:
         """Return the Condorcet winner of every row, -1 where there is none."""
         if self.link == NO_LINK:

@@ -36,6 +36,8 @@ def make_engine(
         raise DriftduelError(f"workers={workers} must be a whole number at least 1.")
     if cluster is not None and name != "dask":
         raise DriftduelError(f"a cluster needs the engine dask, not {name!r}.")
+    if cluster is not None and workers is not None:
+        raise DriftduelError(f"workers={workers} cannot be chosen: the cluster has its own.")
     if name == "threads":
         return Threads(workers)
     if name == "processes":

@@ -3,6 +3,8 @@
 import os
 import queue
 import threading
+import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
@@ -10,12 +12,14 @@ from typing import Protocol
 from driftduel.lab.cells import Outcome, Tick
 from driftduel.lab.plan import Cell
 
-__all__ = ["Engine", "Hand", "Take", "cores", "outcomes"]
+__all__ = ["Engine", "Hand", "Hands", "Take", "cores", "outcomes"]
 
-Hand = Callable[[Sequence[Cell]], Iterator[Outcome]]
-"""Plays cells one after the other and yields what came of each, as soon as it is there."""
 Take = Callable[[float], list[Cell]]
 """Hands out the next cells, about so many seconds of them but at least one; none at the end."""
+Hand = Callable[[Sequence[Cell]], Iterator[Outcome]]
+"""Plays cells one after the other and yields what came of each, as soon as it is there."""
+
+_SECONDS_TO_END = 10
 
 
 class Engine(Protocol):
@@ -24,24 +28,27 @@ class Engine(Protocol):
     name: str
     workers: int
     """How many cells are played at a time."""
-    hands: int
-    """How many hands keep the workers busy."""
-    batch_seconds: float
-    """How much work a hand takes at a time, so that handing it over costs next to nothing."""
 
-    def hand(self, stop: threading.Event, tick: Tick) -> AbstractContextManager[Hand]:
-        """Make one hand, in the thread that will use it.
+    def outcomes(self, take: Take, tick: Tick) -> Generator[Outcome]:
+        """Play what `take` hands out until there is no more; yield outcomes as they come.
+
+        Every cell that was taken has one outcome. Closing the generator ends the work soon.
 
         Parameters
         ----------
-        stop
-            Set when the work is to end early; the hand then ends soon, with what it has.
+        take
+            Hands out cells; may be called from any thread.
         tick
-            Called with rounds played, where that is known before a cell is finished.
+            To be called, from any thread, with numbers of rounds that were played.
         """
 
     def close(self) -> None:
         """Give up what the engine holds: processes, connections."""
+
+
+def outcomes(engine: Engine, take: Take, tick: Tick) -> Generator[Outcome]:
+    """Let an engine play what `take` hands out; yield outcomes as they come."""
+    return engine.outcomes(take, tick)
 
 
 def cores() -> int:
@@ -49,40 +56,69 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def outcomes(engine: Engine, take: Take, tick: Tick) -> Generator[Outcome]:
-    """Let an engine's hands play what `take` hands out; yield outcomes as they come.
+class Hands(ABC):
+    """An engine with a thread for each worker, which plays, or sees to it that a process does.
 
-    Closing the iterator, or an error in whoever reads it, stops the hands.
+    Parameters
+    ----------
+    workers
+        How many; as many as there are processors unless given.
     """
-    stop = threading.Event()
-    finished: queue.SimpleQueue[Outcome | BaseException | None] = queue.SimpleQueue()
 
-    def work() -> None:
-        try:
-            with engine.hand(stop, tick) as play:
-                while not stop.is_set() and (cells := take(engine.batch_seconds)):
-                    for outcome in play(cells):
-                        finished.put(outcome)
-        except BaseException as error:  # whatever it is, the reader must hear of it
-            finished.put(error)
-        finally:
-            finished.put(None)
+    name: str
+    batch_seconds: float
+    """How much work a hand takes at a time, so that handing it over costs next to nothing."""
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(engine.hands)]
-    for thread in threads:
-        thread.start()
-    left = len(threads)
-    try:
-        while left:
-            outcome = finished.get()
-            if outcome is None:
-                left -= 1
-            elif isinstance(outcome, BaseException):
-                if not stop.is_set():
-                    raise outcome
-            else:
-                yield outcome
-    finally:
-        stop.set()
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = workers or cores()
+
+    @abstractmethod
+    def hand(self, stop: threading.Event, tick: Tick) -> AbstractContextManager[Hand]:
+        """Make one hand, in the thread that will use it.
+
+        Parameters
+        ----------
+        stop
+            Set when the work is over, or to end early; the hand then ends soon, with what it has.
+        tick
+            To be called with rounds played.
+        """
+
+    def outcomes(self, take: Take, tick: Tick) -> Generator[Outcome]:
+        """Play what `take` hands out until there is no more; yield outcomes as they come."""
+        stop = threading.Event()
+        finished: queue.SimpleQueue[Outcome | BaseException | None] = queue.SimpleQueue()
+
+        def work() -> None:
+            try:
+                with self.hand(stop, tick) as play:
+                    while not stop.is_set() and (cells := take(self.batch_seconds)):
+                        for outcome in play(cells):
+                            finished.put(outcome)
+            except BaseException as error:  # whatever it is, the reader must hear of it
+                finished.put(error)
+            finally:
+                finished.put(None)
+
+        threads = [threading.Thread(target=work, daemon=True) for _ in range(self.workers)]
         for thread in threads:
-            thread.join(timeout=10)
+            thread.start()
+        left = len(threads)
+        try:
+            while left:
+                outcome = finished.get()
+                if outcome is None:
+                    left -= 1
+                elif isinstance(outcome, BaseException):
+                    raise outcome
+                else:
+                    yield outcome
+        finally:
+            stop.set()
+            # A policy that never answers cannot be stopped, only left behind.
+            deadline = time.monotonic() + _SECONDS_TO_END
+            for thread in threads:
+                thread.join(max(0.0, deadline - time.monotonic()))
+
+    def close(self) -> None:  # noqa: B027 - hands let go of what they have
+        """Do nothing: nothing is held."""

@@ -1,25 +1,29 @@
 """Processes of this machine: for policies in plain Python, and for those that may crash."""
 
+import os
 import pickle
 import signal
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import IO, Any
 
 from driftduel.errors import DriftduelError
 from driftduel.lab.cells import Outcome, Tick
-from driftduel.lab.engines.base import Hand, cores
+from driftduel.lab.engines.base import Hand, Hands
 from driftduel.lab.plan import Cell
 
 __all__ = ["Processes"]
 
 _TRIES = 2
+_SECONDS_TO_END = 1.0
 
 
-class Processes:
+class Processes(Hands):
     """Play in processes of their own. One that dies costs nothing but the cell it played.
 
     That cell is tried once more in a new process, and reported as failed if that dies too.
@@ -33,59 +37,55 @@ class Processes:
     """
 
     name = "processes"
-    batch_seconds = 0.25
+    batch_seconds = 0.1
 
     def __init__(self, workers: int | None = None, imports: Sequence[str] = ()) -> None:
-        self.workers = self.hands = workers or cores()
-        self.imports = tuple(imports)
+        super().__init__(workers)
+        # Whole paths: this process may change its folder before it starts another one.
+        self.imports = [str(Path(n).resolve()) if n.endswith(".py") else n for n in imports]
 
     @contextmanager
     def hand(self, stop: threading.Event, tick: Tick) -> Iterator[Hand]:
-        """Start a process, and another one whenever it dies."""
+        """Have a process play, and a new one whenever it dies."""
         child = _Child(self.imports)
-        # A game may take long; whoever waits for it must notice that it is no longer wanted.
-        finished = threading.Event()
-        watch = threading.Thread(target=_kill_when, args=(stop, finished, child), daemon=True)
-        watch.start()
 
         def play(cells: Sequence[Cell]) -> Iterator[Outcome]:
-            waiting = list(cells)
-            tries = 0
+            waiting = deque(cells)
+            deaths = 0
             while waiting and not stop.is_set():
                 try:
-                    child.send(waiting)
-                    for _ in range(len(waiting)):
-                        outcome = child.receive()
+                    if not child.running:
+                        child.start(stop)
+                    child.put(list(waiting))
+                    while waiting:
+                        outcome = child.get()
+                        waiting.popleft()
+                        deaths = 0
                         tick(0 if outcome.row is None else outcome.row["rounds"])
-                        waiting.pop(0)
-                        tries = 0
                         yield outcome
-                except (EOFError, OSError, pickle.UnpicklingError):
-                    if stop.is_set():
-                        return
-                    code = child.restart()
-                    tries += 1
-                    if tries == _TRIES:
-                        failed = waiting.pop(0)
-                        tries = 0
-                        yield Outcome(failed, None, f"its process died {_TRIES} times ({code})")
+                except _Died:
+                    how = child.end()
+                    deaths += 1
+                    if deaths == _TRIES and not stop.is_set():
+                        why = f"its process died {_TRIES} times, at last {how}"
+                        yield Outcome(waiting.popleft(), None, why)
+                        deaths = 0
 
+        # A game may be long: whoever waits for its end here cannot see that it is not wanted.
+        threading.Thread(target=_kill_at, args=(stop, child), daemon=True).start()
         try:
             yield play
         finally:
-            finished.set()
-            child.kill()
-            watch.join()
-
-    def close(self) -> None:
-        """Every hand has ended its own process."""
+            child.end()
 
 
-def _kill_when(stop: threading.Event, finished: threading.Event, child: "_Child") -> None:
-    while not finished.wait(0.1):
-        if stop.is_set():
-            child.kill()
-            return
+def _kill_at(stop: threading.Event, child: "_Child") -> None:
+    stop.wait()
+    child.kill()
+
+
+class _Died(Exception):  # noqa: N818 - not an error of ours
+    """The process is no more."""
 
 
 class _Child:
@@ -93,48 +93,89 @@ class _Child:
 
     def __init__(self, imports: Sequence[str]) -> None:
         self.imports = imports
-        self.start()
+        self.process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
-        command = [sys.executable, "-m", "driftduel.lab.engines.worker", *self.imports]
-        # A session of its own: Ctrl-C in the terminal is the parent's to handle.
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
-        )
+    @property
+    def running(self) -> bool:
+        return self.process is not None
 
-    def send(self, cells: Sequence[Cell]) -> None:
-        pipe = _open(self.process.stdin)
-        pickle.dump(list(cells), pipe)
-        pipe.flush()
+    def start(self, stop: threading.Event) -> None:
+        """Start a process that is ready to play."""
+        how = ""
+        for _ in range(_TRIES):
+            self.process = subprocess.Popen(
+                # A traceback of a crash tells more than the number of a signal.
+                [sys.executable, "-P", "-X", "faulthandler", "-m", "driftduel.lab.engines.worker",
+                 *self.imports],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                # It is to find all that was found here, wherever the script that runs here is.
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+                # Ctrl-C in the terminal is for this process to handle.
+                start_new_session=True,
+            )  # fmt: skip
+            if stop.is_set():  # too late for `_kill_at` to see this process
+                self.kill()
+            try:
+                trouble = self.get()
+            except _Died:
+                how = self.end()
+                if stop.is_set():
+                    raise
+                continue
+            if trouble is not None:
+                raise trouble
+            return
+        raise DriftduelError(f"a worker process ended before it could play anything: {how}.")
 
-    def receive(self) -> Outcome:
-        answer: Any = pickle.load(_open(self.process.stdout))
-        if isinstance(answer, DriftduelError):
-            raise answer
-        result: Outcome = answer
-        return result
+    def put(self, message: Any) -> None:
+        assert self.process is not None
+        pipe = _there(self.process.stdin)
+        try:
+            pipe.write(pickle.dumps(message))
+            pipe.flush()
+        except OSError:
+            raise _Died from None
 
-    def restart(self) -> str:
-        """Start a new process and say how the old one ended."""
-        self.kill()
-        code = self.process.returncode
-        self.start()
-        if code is not None and code < 0:
-            return f"killed by {signal.Signals(-code).name}"
-        return f"exit code {code}"
+    def get(self) -> Any:
+        assert self.process is not None
+        try:
+            return pickle.load(_there(self.process.stdout))
+        except (OSError, EOFError, pickle.UnpicklingError):
+            raise _Died from None
 
     def kill(self) -> None:
-        if self.process.poll() is None:
-            try:  # one that is just dying deserves to be asked how
-                self.process.wait(timeout=0.2)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            with suppress(OSError):  # a broken pipe cannot be flushed
-                _open(pipe).close()
+        """End the process at once; for other threads, too."""
+        if self.process is not None:
+            self.process.kill()
+
+    def end(self) -> str:
+        """Let the process end, which it does when its input does; say how it ended."""
+        process, self.process = self.process, None
+        if process is None:
+            return ""
+        with suppress(OSError):  # a broken pipe cannot be flushed
+            _there(process.stdin).close()
+        try:
+            code = process.wait(_SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            code = process.wait()
+        _there(process.stdout).close()
+        return _how(code)
 
 
-def _open(pipe: IO[bytes] | None) -> IO[bytes]:
+def _there(pipe: IO[bytes] | None) -> IO[bytes]:
     assert pipe is not None
     return pipe
+
+
+def _how(code: int) -> str:
+    """Say how a process ended."""
+    if code >= 0:
+        return f"with exit code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:  # one of those without a name
+        name = f"signal {-code}"
+    return f"killed by {name}" + (", perhaps for want of memory" if name == "SIGKILL" else "")

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from driftduel.lab.cells import Outcome, Stopped, Tick, run_cell
-from driftduel.lab.engines.base import Hand, cores
+from driftduel.lab.engines.base import Hand, Hands
 from driftduel.lab.plan import Cell
 
 __all__ = ["Threads"]
 
 
-class Threads:
+class Threads(Hands):
     """Play in threads.
 
     Parameters
@@ -22,9 +22,6 @@ class Threads:
 
     name = "threads"
     batch_seconds = 0.0
-
-    def __init__(self, workers: int | None = None) -> None:
-        self.workers = self.hands = workers or cores()
 
     @contextmanager
     def hand(self, stop: threading.Event, tick: Tick) -> Iterator[Hand]:
@@ -38,6 +35,3 @@ class Threads:
                     return
 
         yield play
-
-    def close(self) -> None:
-        """There is nothing to give up."""

@@ -4,10 +4,13 @@ import os
 import pickle
 import sys
 import threading
+import time
 import warnings
+from contextlib import suppress
+from typing import IO, Any
 
 from driftduel.errors import DriftduelError, WeakSpotWarning
-from driftduel.lab.cells import Stopped, run_cell
+from driftduel.lab.cells import run_cell
 from driftduel.lab.imports import load
 
 __all__: list[str] = []
@@ -15,40 +18,41 @@ __all__: list[str] = []
 
 def main() -> None:
     """Play until the input ends."""
-    # What a policy prints must not come between the pickles.
-    with os.fdopen(os.dup(1), "wb") as out:
-        os.dup2(2, 1)
-        warnings.simplefilter("ignore", WeakSpotWarning)  # said once, when the plan was made
-        orphaned = threading.Event()
-        threading.Thread(target=_watch_parent, args=(orphaned,), daemon=True).start()
+    # What a policy prints, or reads, must not come between the pickles.
+    cells_in, outcomes_out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    warnings.simplefilter("ignore", WeakSpotWarning)  # said once, when the plan was made
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with cells_in, suppress(BrokenPipeError), outcomes_out:
         try:
             load(sys.argv[1:])
         except DriftduelError as error:
-            _say(out, error)
+            _say(error, outcomes_out)
             return
+        _say(None, outcomes_out)
         while True:
             try:
-                cells = pickle.load(sys.stdin.buffer)
+                cells = pickle.load(cells_in)
             except EOFError:
                 return
             for cell in cells:
-                try:
-                    _say(out, run_cell(cell, orphaned))
-                except Stopped:
-                    return
+                _say(run_cell(cell), outcomes_out)
 
 
-def _say(out, answer) -> None:  # type: ignore[no-untyped-def]
-    pickle.dump(answer, out)
+def _say(answer: Any, out: IO[bytes]) -> None:
+    out.write(pickle.dumps(answer))
     out.flush()
 
 
-def _watch_parent(orphaned: threading.Event) -> None:
-    """Notice that the parent was killed; nobody would read what comes next."""
+def _end_with_parent() -> None:
+    """End when the parent was killed, whatever a policy is doing: nobody waits for it."""
     parent = os.getppid()
     while os.getppid() == parent:
-        orphaned.wait(0.5)
-    orphaned.set()
+        time.sleep(0.5)
+    os._exit(1)
 
 
 if __name__ == "__main__":
