@@ -11,7 +11,8 @@ Importing this module imports the compiler; nothing that only lists or prints ma
 import hashlib
 import inspect
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -30,7 +31,10 @@ from driftduel import _notice
 __all__ = ["hot", "jit_enabled", "kernel"]
 
 _PACKAGE = Path(__file__).parent
-_WITHOUT_KERNELS = ("cli", "figures", "lab", "report")
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from|import)[ \t]+(driftduel[\w.]*)(?:[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*))?",
+    re.MULTILINE,
+)
 
 
 def jit_enabled() -> bool:
@@ -79,9 +83,9 @@ class _SafeCache(FunctionCache):  # type: ignore[misc]
 
     def __init__(self, function: Callable[..., Any], parts: tuple[Callable[..., Any], ...]) -> None:
         super().__init__(function)
-        sources = sorted({_source_file(part) for part in (function, *parts)})
+        sources = sorted(_sources((function, *parts)))
         names = " ".join(_name(part) for part in (function, *parts))
-        stamp = "\n".join([_package_stamp(), *map(_file_stamp, sources), names])
+        stamp = "\n".join([*map(_file_stamp, sources), names])
         self._identity = hashlib.sha256(stamp.encode()).hexdigest()
         # A file for each combination: what one of them needs to be read must not hinder another.
         suffix = hashlib.sha256(names.encode()).hexdigest()[:12]
@@ -122,24 +126,56 @@ def _name(part: Callable[..., Any]) -> str:
     return f"{function.__module__}.{function.__qualname__}({names})"
 
 
-def _source_file(part: Callable[..., Any]) -> str:
-    return inspect.getfile(getattr(part, "py_func", part))
+def _sources(parts: Iterable[Callable[..., Any]]) -> set[str]:
+    """Name the files behind kernels: their own, those they close over, and what these import."""
+    found: set[str] = set()
+    for part in parts:
+        function = getattr(part, "py_func", part)
+        inside = [cell.cell_contents for cell in function.__closure__ or ()]
+        found |= _with_imports(inspect.getfile(function))
+        found |= _sources(each for each in inside if hasattr(each, "py_func"))
+    return found
+
+
+@cache
+def _with_imports(path: str) -> frozenset[str]:
+    """Name a file and all files of this package that it imports, directly or not."""
+    found: set[str] = set()
+    waiting = [path]
+    while waiting:
+        each = waiting.pop()
+        if each not in found:
+            found.add(each)
+            waiting.extend(_imported_by(each))
+    return frozenset(found)
+
+
+@cache
+def _imported_by(path: str) -> tuple[str, ...]:
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError:  # a notebook's cell
+        return ()
+    found: list[Path] = []
+    for module, names in _IMPORT.findall(text):
+        place = _PACKAGE.joinpath(*module.split(".")[1:])
+        inside = [_file_of(place / name) for name in re.findall(r"\w+", names)]
+        found.extend(file for file in inside if file is not None)
+        whole = _file_of(place)
+        # The package itself only points to others; a module taken out of a room is not the room.
+        if whole is not None and place != _PACKAGE and (None in inside or not inside):
+            found.append(whole)
+    return tuple(map(str, found))
+
+
+def _file_of(module: Path) -> Path | None:
+    files = (module.with_suffix(".py"), module / "__init__.py")
+    return next((file for file in files if file.is_file()), None)
 
 
 def _file_stamp(path: str) -> str:
     stat = os.stat(path)
     return f"{path} {stat.st_mtime_ns} {stat.st_size}"
-
-
-@cache
-def _package_stamp() -> str:
-    paths = [path for path in sorted(_PACKAGE.rglob("*.py")) if _has_kernels(path)]
-    return "\n".join(_file_stamp(str(path)) for path in paths)
-
-
-def _has_kernels(path: Path) -> bool:
-    """Tell whether a kernel, or a number that one is compiled with, may live in a file."""
-    return path.relative_to(_PACKAGE).parts[0] not in _WITHOUT_KERNELS
 
 
 @contextmanager
