@@ -7,11 +7,11 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -q -n 2
 
 # Long tests that touch no extra, and so would say the same twice.
-SAME_WITHOUT_EXTRAS := --ignore=tests/test_reproduce.py $(addprefix --ignore=tests/policies/test_, \
+SAME_WITHOUT_EXTRAS := --ignore=tests/test_reproduce.py --ignore=tests/test_site.py $(addprefix --ignore=tests/policies/test_, \
 	conformance.py rmed_and_copeland.py elimination_and_sparring.py adversarial.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-core test-nojit test-slow lint bench reproduce lock clean
+.PHONY: help demo test test-core test-nojit test-slow lint docs bench reproduce lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -38,6 +38,9 @@ lint: $(VENV)/.ready ## ruff, strict types, import contract
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: $(VENV)/.ready ## the documentation site: open site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 bench: $(VENV)/.ready ## speed as ratios within one run; writes bench.json, bench-lab.json
 	$(BIN)/python benchmarks/run.py --out bench.json
 	$(BIN)/python benchmarks/lab.py --out bench-lab.json
@@ -53,7 +56,7 @@ lock: $(VENV)/.ready ## resolve the locked versions anew
 	  --generate-hashes --no-annotate --no-header -c requirements/dev.lock -o requirements/core.lock
 
 clean: ## remove the environments and everything generated
-	rm -rf $(VENV) $(CORE) demo bench.json bench-lab.json .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(CORE) demo site bench.json bench-lab.json .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is written last, so a set-up that was interrupted is done again.

@@ -7,7 +7,7 @@ class DriftduelError(ValueError):
     """Say, in one sentence, which value is wrong and what would be right."""
 
 
-class MissingExtraError(DriftduelError):
+class MissingExtraError(DriftduelError, ImportError):
     """Say which optional part to install.
 
     Parameters

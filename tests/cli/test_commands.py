@@ -73,16 +73,6 @@ def test_measure_draws(capsys, tmp_path, ending):
         assert [path.name for path in tmp_path.iterdir()] == [target.name]
 
 
-def test_demo_shows_a_world(capsys, tmp_path):
-    pytest.importorskip("matplotlib")
-    code, out, _ = run(capsys, "demo", "--out", str(tmp_path / "demo"))
-    assert code == 0
-    assert "winner over time" in out
-    assert "of uniform random play" in out
-    for name in ("world.png", "anaconda.png"):
-        assert (tmp_path / "demo" / name).stat().st_size > 10_000
-
-
 def test_play_for_people_and_programs(capsys):
     arguments = ("play", "--policy", "anaconda:constant=0.1", "--world", "two-arm:rounds=3000")
     code, out, _ = run(capsys, *arguments)

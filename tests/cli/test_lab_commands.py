@@ -331,3 +331,31 @@ def test_the_lab_without_its_extra_says_what_to_install():
     assert done.returncode == 2
     assert "'pip install driftduel[lab]' brings it" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_demo_ends_with_a_page_and_what_to_try_next(capsys, tmp_path):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("plotly")
+    out = tmp_path / "demo"
+    code, text, _ = run(capsys, "demo", "--out", str(out), "--runs", "2")
+    assert code == 0
+    assert "has the lowest regret" in text
+    page = out / "report" / "index.html"
+    assert str(page) in text
+    assert page.stat().st_size > 1_000_000
+    assert list((out / "report" / "figures").glob("*.svg"))
+    tries = [
+        line.split("driftduel ", 1)[1] for line in text.splitlines() if "driftduel play" in line
+    ]
+    assert run(capsys, *tries[0].split())[0] == 0
+    assert run(capsys, "table", str(out), "--csv")[0] == 0
+
+
+def test_a_report_of_nothing_is_one_sentence(capsys, tmp_path):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("plotly")
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        code, out, err = run(capsys, "report", str(folder))
+        assert code == 2
+        assert out == ""
+        assert err.count("\n") == 1

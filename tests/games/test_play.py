@@ -109,6 +109,93 @@ def test_the_curve_is_log_spaced_and_ends_at_the_last_round():
     assert all((np.diff(curve) >= 0).all() for curve in game.regret.values())
 
 
+@pytest.mark.kernels
+@pytest.mark.parametrize("world", WORLDS_TO_TRY)
+@pytest.mark.parametrize("policy", [*POLICIES_TO_TRY[:1], "uniform", "wss"])
+def test_plays_are_what_a_trace_counts_at_each_mark(world, policy):
+    if not jit_enabled():
+        world = world.replace("00", "0")
+    game = play(policy, world, seed=12, points=30)
+    rows = trace(policy, world, seed=12)
+    arms = game.world.arms
+    assert game.plays.shape == (len(game.at), arms)
+    for end, counted in zip(game.at, game.plays, strict=True):
+        expected = np.zeros(arms, np.int64)
+        for first, second in zip(rows.first[:end], rows.second[:end], strict=True):
+            expected[first] += 1  # a duel of an arm with itself counts twice
+            expected[second] += 1
+        np.testing.assert_array_equal(counted, expected)
+
+
+def test_plays_of_plain_python_policies_and_across_calls(monkeypatch):
+    monkeypatch.setattr("driftduel.games.game._ROUNDS_A_CALL", 37)
+    monkeypatch.setattr("driftduel.games.game._ROUNDS_A_SLOW_CALL", 37)
+    at = [1, 36, 37, 38, 100]
+    policy = Stubborn(3, np.random.default_rng(0), (2, 2))
+    game = play(policy, "geometric-btl:arms=3,rounds=100", points=at)
+    np.testing.assert_array_equal(game.plays, [[0, 0, 2 * t] for t in at])
+    game = play("uniform", "geometric-btl:arms=3,rounds=100", points=at)
+    np.testing.assert_array_equal(game.plays.sum(axis=1), [2 * t for t in at])
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        *WORLDS_TO_TRY,
+        "geometric-btl:arms=3,rounds=500,phases=1",
+        "total-order:arms=4,rounds=1000,phases=7,lengths=random",
+        "random-walk:arms=60,rounds=2000,sd=0.05",  # many chunks
+        "total-order:arms=3,rounds=200,phases=4",  # switches where calls begin
+        "two-arm:rounds=2",
+    ],
+)
+@pytest.mark.parametrize("policy", ["uniform", "stubborn"])
+def test_switches_are_the_rounds_in_which_the_winner_changes(world, policy, monkeypatch):
+    monkeypatch.setattr("driftduel.games.game._ROUNDS_A_CALL", 50)
+    monkeypatch.setattr("driftduel.games.game._ROUNDS_A_SLOW_CALL", 50)
+    drawn = make_world(world, 9)
+    player = policy if policy == "uniform" else Stubborn(drawn.arms, np.random.default_rng(0))
+    game = play(player, drawn, seed=1)
+    starts = [first for first, _ in drawn.condorcet_winners()]
+    assert game.switches == starts[1:]
+    if "phases=4" in world:
+        assert game.switches == [51, 101, 151]
+
+
+def test_switches_with_rounds_that_have_no_winner():
+    cycle = make_world("cycle:rounds=1").preferences(1).matrix
+    order = make_world("total-order:arms=3,rounds=1,phases=1").preferences(1).matrix
+    world = Piecewise(np.array([order, cycle, order]), [1, 40, 60], 100)
+    game = play("uniform", world, benchmark="borda")
+    assert game.switches == [first for first, _ in world.condorcet_winners()][1:] == [40, 60]
+
+
+def test_points_may_be_the_rounds_themselves():
+    spec = ("anaconda:constant=0.1", "geometric-btl:arms=3,rounds=1000,phases=2")
+    at = [1, 2, 77, 500, 501, 1000]
+    game = play(*spec, seed=2, points=at)
+    every = play(*spec, seed=2, points=np.arange(1, 1001))
+    np.testing.assert_array_equal(game.at, at)
+    np.testing.assert_array_equal(every.at, np.arange(1, 1001))
+    for kind, curve in game.regret.items():
+        np.testing.assert_array_equal(curve, every.regret[kind][np.array(at) - 1])
+    np.testing.assert_array_equal(game.plays, every.plays[np.array(at) - 1])
+    assert game.total == every.total == play(*spec, seed=2).total
+
+
+def test_the_last_round_is_there_even_if_it_was_not_asked_for():
+    game = play("uniform", "two-arm:rounds=100", points=[10, 20])
+    np.testing.assert_array_equal(game.at, [10, 20, 100])
+    assert game.plays[-1].sum() == 200
+    assert all(len(curve) == 3 for curve in game.regret.values())
+
+
+@pytest.mark.parametrize("points", [[], [0, 5], [5, 101], [5, 5], [7, 5], [-3]])
+def test_rounds_that_are_not_there_or_do_not_ascend(points):
+    with pytest.raises(DriftduelError, match="points must be ascending rounds between 1 and 100"):
+        play("uniform", "two-arm:rounds=100", points=points)
+
+
 def test_worlds_without_a_winner_need_another_benchmark():
     with pytest.raises(DriftduelError, match="round 1 has no Condorcet winner"):
         play("anaconda", "cycle:rounds=100")

@@ -26,7 +26,8 @@ COMMANDS = {
     "compare": "compare policies: regret with intervals, restarts, speed",
     "sweep": "play a plan from a TOML file, on one machine or a cluster; resumable",
     "table": "print the summary of a folder of results",
-    "demo": "show a changing world, and ANACONDA in it",
+    "report": "write a page about a folder of results, and figures",
+    "demo": "eight policies in a changing world: table and report",
 }
 
 

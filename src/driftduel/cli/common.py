@@ -2,7 +2,7 @@
 
 import argparse
 
-__all__ = ["BAD_INPUT", "FAILED", "INTERRUPTED", "add_game", "add_imports"]
+__all__ = ["BAD_INPUT", "FAILED", "INTERRUPTED", "add_game", "add_imports", "load_imports"]
 
 # Exit codes.
 FAILED = 1  # something that was to be played could not be
@@ -20,6 +20,13 @@ def add_imports(parser: argparse.ArgumentParser) -> None:
         metavar="MODULE",
         help="a module or .py file that registers policies or worlds of your own",
     )
+
+
+def load_imports(arguments: argparse.Namespace) -> None:
+    """Import what --import names."""
+    from driftduel._imports import load
+
+    load(arguments.imports)
 
 
 def add_game(parser: argparse.ArgumentParser) -> None:

@@ -1,61 +1,58 @@
-"""Show a changing world, and ANACONDA in it: numbers and two figures."""
+"""Run the main job on a world that changes: eight policies, a table with intervals, a report."""
 
 import argparse
-from pathlib import Path
 
 __all__ = ["configure", "run"]
 
-_WORLD = "total-order:arms=3,rounds=200000,phases=4,p=0.9,seed=2"
-_POLICY = "anaconda:constant=0.5"
-_SEED = 0
+_WORLD = "geometric-btl:arms=10,rounds=50000,phases=4,change=winner"
+_POLICIES = (
+    "sw-dts:window=3000",
+    "dts",
+    "rucb",
+    "btwr",
+    "dex3s",
+    "mdb",
+    "anaconda:constant=0.5",
+    "uniform",
+)
+_RUNS = 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--out", default="demo", metavar="DIR", help="where the figures go (demo)")
+    parser.add_argument("--out", default="demo", metavar="DIR", help="where results go (demo)")
+    parser.add_argument("--runs", type=int, default=_RUNS, metavar="N", help="games of each (20)")
+    parser.set_defaults(engine=None, workers=None, cluster=None)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Measure and draw the demo's world; play and draw the demo's game."""
-    from driftduel.cli.measure import print_measures
-    from driftduel.cli.progress import Progress
-    from driftduel.figures import plot_trace, plot_world
-    from driftduel.games import play, trace
-    from driftduel.measures import measure
-    from driftduel.worlds import make_world
+    """Compare, print, report, and say what to do next."""
+    from pathlib import Path
 
-    folder = Path(arguments.out)
-    folder.mkdir(parents=True, exist_ok=True)
-    print("1. A world whose best option changes three times, at rounds no learner is told.\n")
-    world = make_world(_WORLD)
-    found = measure(world)
-    print_measures(_WORLD, found)
-    plot_world(world, found, folder / "world.png", title=_WORLD)
+    from driftduel.cli.lab import play_and_say, print_table
+    from driftduel.cli.report import say
+    from driftduel.lab import make_plan
+    from driftduel.lab.experiment import prepare
+    from driftduel.report import write_report
 
-    print(f"\n2. The paper's algorithm in that world: {_POLICY}\n")
-    game = play(_POLICY, world, _SEED)
-    progress = Progress("trace")
-    played = trace(_POLICY, world, _SEED, progress)
-    progress.close()
-    plot_trace(played, folder / "anaconda.png", title=f"{_POLICY}   {_WORLD}")
-    uniform = _uniform_regret(world)
-    print(f"dynamic regret   {game.total:,.0f}, {game.total / uniform:.0%} of uniform random play")
-    print(f"restarts after   {', '.join(f'{t:,}' for t in game.restarts) or 'none'}")
-    print(f"true switches    {', '.join(f'{t:,}' for t in found.condorcet_switch_rounds or [])}")
-    print(f"speed            {game.rounds_per_second:,.0f} rounds a second")
-    print(f"\nlook at: {folder / 'world.png'}, {folder / 'anaconda.png'}")
-    print("try:     .venv/bin/driftduel worlds")
     print(
-        f"         .venv/bin/driftduel play --policy {_POLICY} --world seasonal:arms=4,rounds=1e7"
+        "Ten options; which one is preferred changes three times, at rounds nobody is told.\n"
+        f"{len(_POLICIES)} policies play the same {arguments.runs} games of 50,000 duels. "
+        "The first time takes longer: each is compiled once.\n",
+        flush=True,
     )
-
-
-def _uniform_regret(world) -> float:  # type: ignore[no-untyped-def]
-    """Return the expected dynamic regret of drawing both arms uniformly."""
-    from driftduel.regret import chunk_losses
-
-    total = 0.0
-    for chunk in world.chunks():
-        lengths = [*(chunk.starts[1:] - chunk.starts[:-1]), chunk.end - chunk.starts[-1]]
-        total += float((chunk_losses(chunk)[chunk.rows].mean(axis=1) * lengths).sum())
-    return total
+    plan = make_plan([_WORLD], _POLICIES, arguments.runs)
+    found = prepare(plan, arguments.out, replan=True)
+    code = play_and_say(found, list(plan.cells()), arguments, kept=True)
+    if code:
+        raise SystemExit(code)
+    print_table(found)
+    page = write_report(found, progress=say)
+    driftduel = ".venv/bin/driftduel" if Path(".venv/bin/driftduel").exists() else "driftduel"
+    seed = found.games.filter(policy="anaconda:constant=0.5")["game_seed"][0]
+    print(f"""
+look at:  {page}   (open it in a browser: who won, by how much, how sure)
+          {page.parent / "figures"}   (the same for a paper)
+try:      {driftduel} compare --world seasonal:arms=5,rounds=1e5 --policy dts --policy rucb
+          {driftduel} play --policy anaconda:constant=0.5 --world {_WORLD} --seed {seed}
+          {driftduel} policies        {driftduel} worlds""")

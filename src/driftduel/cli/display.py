@@ -22,6 +22,7 @@ class Display:
         self._shown = self._begun
         self._lock = threading.Lock()
         self._rounds = 0
+        self._left = ""
         self._sums: dict[tuple[str, str], tuple[float, int]] = {}
         self._bar: Any = None
         self._task: Any = None
@@ -42,7 +43,6 @@ class Display:
             Progress,
             TextColumn,
             TimeElapsedColumn,
-            TimeRemainingColumn,
         )
 
         self._bar = Progress(
@@ -51,17 +51,15 @@ class Display:
             TextColumn("cells"),
             TextColumn("{task.fields[speed]}"),
             TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
+            TextColumn("{task.fields[left]}"),
             TextColumn("{task.fields[best]}"),
             console=Console(stderr=True),
             transient=True,
             refresh_per_second=4,
-            speed_estimate_period=120,
         )
         self._bar.start()
         self._task = self._bar.add_task(
-            "", total=self.total, completed=self.done, speed="", best=""
+            "", total=self.total, completed=self.done, speed="", left="", best=""
         )
 
     def rounds(self, count: int) -> None:
@@ -86,6 +84,12 @@ class Display:
         else:
             self._say_now_and_then(outcome)
 
+    def left(self, seconds: float) -> None:
+        """Show the time left."""
+        self._left = f"{seconds:,.0f} s left"
+        if self._bar is not None:
+            self._bar.update(self._task, left=self._left)
+
     def elsewhere(self, cells: int) -> None:
         """Count cells that another process has played."""
         self.done += cells
@@ -109,12 +113,8 @@ class Display:
             self._print(f"first result {after}: {outcome.cell.id}: {outcome.row['regret']:,.1f}")
         elif now - self._shown > _SECONDS_BETWEEN_LINES:
             self._shown = now
-            played = max(1, self.done - self._first)
-            left = (now - self._begun) * (self.total - self.done) / played
-            self._print(
-                f"{self.done:,} of {self.total:,} cells, {self._speed()}, {left:,.0f} s left; "
-                f"{self._best()}"
-            )
+            parts = (f"{self.done:,} of {self.total:,} cells", self._speed(), self._left)
+            self._print(f"{', '.join(part for part in parts if part)}; {self._best()}")
 
     def _speed(self) -> str:
         return f"{self._rounds / max(1e-9, time.monotonic() - self._begun):,.0f} rounds/s"

@@ -4,7 +4,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from driftduel.cli.common import INTERRUPTED, add_game
+from driftduel.cli.common import INTERRUPTED, add_game, load_imports
 
 if TYPE_CHECKING:
     from driftduel.games import Play
@@ -34,6 +34,7 @@ def run(arguments: argparse.Namespace) -> None:
     from driftduel.cli.progress import Progress
     from driftduel.games import play
 
+    load_imports(arguments)
     progress = Progress("play")
     try:
         game = play(

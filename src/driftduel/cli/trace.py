@@ -2,7 +2,7 @@
 
 import argparse
 
-from driftduel.cli.common import add_game
+from driftduel.cli.common import add_game, load_imports
 
 __all__ = ["configure", "run"]
 
@@ -27,6 +27,7 @@ def run(arguments: argparse.Namespace) -> None:
         check_trace_path(arguments.out)
     if arguments.plot:
         check_figure_path(arguments.plot)
+    load_imports(arguments)
     progress = Progress("trace")
     try:
         played = trace(arguments.policy, arguments.world, arguments.seed, progress)

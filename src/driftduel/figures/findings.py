@@ -46,7 +46,7 @@ _MOST_POINTS = 240
 # If runs switch in more different rounds than this, one of them is shown as an example.
 _MOST_COMMON_SWITCHES = 24
 _MOST_ARMS = 9
-_MOST_RESTARTS = 400
+_MOST_RESTARTS = 300
 # Beyond this, a world that drifts takes too long to be walked through.
 _MOST_ROUNDS_WALKED = 2_000_000
 _LEAST_SPREAD = 1.5
@@ -302,9 +302,7 @@ def _world_findings(
 
     world = plan.worlds[index]
     by_name = {row["policy"]: row for row in summary}
-    standings = [
-        _standing(place, by_name[plan.policies[place].spec]) for place in games
-    ]
+    standings = [_standing(place, by_name[plan.policies[place].spec]) for place in games]
     switches = {
         (seed, run): tuple(rounds)
         for frame in games.values()
@@ -524,7 +522,7 @@ def _trends(plan: "Plan", worlds: Sequence[WorldFindings]) -> list[Trend]:
 
 def _identity(identity: str) -> Spec:
     """Read all keys of a planned world, defaults included; the hash of foreign code aside."""
-    return Spec.parse(identity.split(" ")[0])
+    return Spec.parse(identity.partition(" ")[0])
 
 
 def _number(value: Any) -> float | None:
@@ -547,9 +545,7 @@ def _trend(key: str, worlds: Sequence[WorldFindings]) -> Trend | None:
     everywhere = set.intersection(*({s.policy for s in world.standings} for world in chosen))
     lines = {}
     for policy in sorted(everywhere):
-        of_policy = [
-            next(s for s in world.standings if s.policy == policy) for world in chosen
-        ]
+        of_policy = [next(s for s in world.standings if s.policy == policy) for world in chosen]
         lines[policy] = fit(
             x,
             of_policy,
@@ -572,13 +568,15 @@ def _trend(key: str, worlds: Sequence[WorldFindings]) -> Trend | None:
 def fit(
     x: Floats, standings: Sequence[Standing], regrets: Sequence[Mapping[Game, float]]
 ) -> TrendLine:
-    """Fit a straight line to log regret against log x.
+    """Fit a straight line to the log of mean regret against log x, by least squares.
 
-    The slope is fitted to every run that is there for all x, because runs share their luck, and
-    averaged; its 95 % interval is Student's t over these runs. Where a run's regret is 0, or no run
-    is everywhere, the line goes through the means and has no interval.
+    Runs share their luck across worlds, so the 95 % interval of the slope comes from leaving out
+    one run at a time, in all worlds at once (the jackknife), with Student's t. It needs two runs
+    that all worlds have.
     """
-    from driftduel.lab.statistics import t_interval
+    from scipy.special import stdtrit
+
+    from driftduel.lab.statistics import LEVEL
 
     means = np.array([standing.mean for standing in standings])
     ends = [
@@ -590,18 +588,15 @@ def fit(
     if (means <= 0).any():
         return TrendLine(means, ends[0], ends[1], None, None, None, 0.0)
     logs = np.log(x) - np.log(x).mean()
-    common = set.intersection(*(set(each) for each in regrets))
-    slopes = [
-        float(logs @ np.log([each[game] for each in regrets]) / (logs @ logs))
-        for game in sorted(common)
-        if all(each[game] > 0 for each in regrets)
-    ]
-    interval = None
-    if slopes and len(slopes) == len(common):
-        slope = float(np.mean(slopes))
-        interval = t_interval(slopes)
-    else:
-        slope = float(logs @ np.log(means) / (logs @ logs))
-    low, high = interval if interval is not None else (None, None)
+    weights = logs / (logs @ logs)
+    slope = float(weights @ np.log(means))
     level = float(np.log(means).mean() - slope * np.log(x).mean())
-    return TrendLine(means, ends[0], ends[1], slope, low, high, level)
+    common = sorted(set.intersection(*(set(each) for each in regrets)))
+    n = len(common)
+    table = np.array([[each[game] for game in common] for each in regrets])
+    without = (table.sum(axis=1, keepdims=True) - table) / max(1, n - 1)
+    if n < 2 or (without <= 0).any():
+        return TrendLine(means, ends[0], ends[1], slope, None, None, level)
+    slopes = weights @ np.log(without)
+    half = float(stdtrit(n - 1, 0.5 + LEVEL / 2)) * math.sqrt((n - 1) * float(slopes.var()))
+    return TrendLine(means, ends[0], ends[1], slope, slope - half, slope + half, level)

@@ -5,6 +5,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -293,7 +294,7 @@ def _draw_phases(panel: Any, world: WorldFindings) -> None:
     edges = [0, *changes.rounds, world.rounds + 1]
     if len(changes.rounds) > 60:
         return
-    for first, end in list(zip(edges, edges[1:], strict=False))[1::2]:
+    for first, end in list(pairwise(edges))[1::2]:
         panel.axvspan(first, end, color="#000000", alpha=0.055, lw=0)
     for t, count in zip(changes.rounds, changes.counts, strict=True):
         share = 1.0 if changes.example else count / changes.runs
@@ -315,8 +316,13 @@ def _policy_ticks(panel: Any, standings: Sequence[Standing]) -> None:
     panel.tick_params(axis="y", length=0)
 
 
-def _broken(spec: str, width: int = 24) -> str:
-    return "\n".join(wrapped(spec, width))
+def _broken(spec: str, width: int = 24, most: int = 4) -> str:
+    """Break a name into a few short lines; what is too long, a path for one, loses its middle."""
+    lines = [
+        line if len(line) <= width + 8 else f"{line[: width // 2]}...{line[-width // 2 :]}"
+        for line in wrapped(spec, width)
+    ]
+    return "\n".join(lines if len(lines) <= most else [*lines[: most - 1], "..."])
 
 
 def _round_ticks(panel: Any) -> None:
@@ -370,14 +376,14 @@ def _legend(canvas: Any, labels: Sequence[str], styles: Sequence[LineStyle]) -> 
         Line2D([], [], color=s.colour, ls=s.dashes, marker=s.marker, ms=3.6, lw=1.4) for s in styles
     ]
     canvas.legend(
-        handles, labels, loc="outside lower left", frameon=False, fontsize=_SMALL,
-        ncols=_legend_columns(labels), handlelength=3.2, columnspacing=0.8, borderpad=0.1,
-        labelspacing=0.35,
+        handles, [_broken(text, 60) for text in labels], loc="outside lower left",
+        frameon=False, fontsize=_SMALL, ncols=_legend_columns(labels), handlelength=3.2,
+        columnspacing=0.8, borderpad=0.1, labelspacing=0.35,
     )  # fmt: skip
 
 
 def _title(canvas: Any, text: str, more: str = "") -> None:
-    lines = wrapped(text, 62) if text else []
+    lines = [_broken(text, 62)] if text else []
     if more:
         lines.append(more)
     canvas.suptitle("\n".join(lines), fontsize=_SMALL - 1, color="#444444", x=0.01, ha="left")
@@ -386,3 +392,4 @@ def _title(canvas: Any, text: str, more: str = "") -> None:
 def _save(canvas: Any, paths: Paths) -> None:
     for path in [paths] if isinstance(paths, str | Path) else paths:
         save(canvas, path)
+        canvas.set_layout_engine("none")  # the first time has found the places of everything

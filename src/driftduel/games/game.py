@@ -119,6 +119,8 @@ def play(
     >>> game.finished, len(game.restarts)
     (True, 0)
     """
+    if isinstance(points, np.integer):
+        points = int(points)
     if isinstance(points, int) and points < 2:
         raise DriftduelError(f"points={points} must be a whole number at least 2.")
     for_world, for_outcomes, for_policy = streams(seed)
@@ -175,8 +177,16 @@ def _marks(points: int | ArrayLike, rounds: int) -> NDArray[np.int64]:
     """Return the rounds of the curve."""
     if isinstance(points, int):
         return log_rounds(rounds, points)
-    marks = np.asarray(points, dtype=np.int64).ravel()
-    if not len(marks) or marks[0] < 1 or marks[-1] > rounds or (np.diff(marks) <= 0).any():
+    marks = np.asarray(points).ravel()
+    whole = np.issubdtype(marks.dtype, np.integer)
+    marks = marks.astype(np.int64)
+    if (
+        not whole
+        or not len(marks)
+        or marks[0] < 1
+        or marks[-1] > rounds
+        or (np.diff(marks) <= 0).any()
+    ):
         raise DriftduelError(f"points must be ascending rounds between 1 and {rounds}.")
     return marks
 

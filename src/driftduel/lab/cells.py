@@ -5,7 +5,7 @@ import platform
 import threading
 import time
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,9 +63,23 @@ def marks(rounds: int, points: int) -> Ints:
     )
 
 
-@lru_cache(maxsize=16)  # policies of one run share a world
+class _Last(threading.local):
+    """A thread's last world: a drifting one remembers where it was, for one reader at a time."""
+
+    key: object = None
+    world: World
+
+
+_last = _Last()
+
+
 def _world(spec: str, game_seed: int, stamp: object) -> World:
-    return world_of(spec, game_seed)
+    """Draw a cell's world, or take it from the cell before: policies of one run share it."""
+    key = (spec, game_seed, stamp)
+    if _last.key != key:
+        _last.world = world_of(spec, game_seed)
+        _last.key = key
+    return _last.world
 
 
 def _stamp(spec: str) -> object:

@@ -71,7 +71,7 @@ def results(folder: str | Path) -> Results:
 
 
 def compare(
-    policies: Sequence[str],
+    policies: str | Sequence[str],
     worlds: str | Sequence[str],
     runs: int = 20,
     seed: int = 0,
@@ -125,7 +125,7 @@ def compare(
     """
     plan = make_plan(
         [worlds] if isinstance(worlds, str) else list(worlds),
-        list(policies),
+        [policies] if isinstance(policies, str) else list(policies),
         runs,
         (seed,),
         benchmark=benchmark,

@@ -13,15 +13,17 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from driftduel import __version__
+from driftduel._imports import load
 from driftduel.errors import DriftduelError
 from driftduel.games import streams
 from driftduel.games.knowledge import knowledge
-from driftduel.lab.imports import load
 from driftduel.policies import POLICIES, KernelPolicy, make_policy
 from driftduel.regret import BENCHMARKS
 from driftduel.specs import Spec, near
@@ -34,6 +36,7 @@ Blame = Callable[[str, Any], AbstractContextManager[None]]
 _SEED_BITS = 53
 _FEWEST_POINTS = 10
 _LARGEST = 2**63 - 1
+_seen: WeakKeyDictionary[ModuleType, str] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -396,10 +399,22 @@ def _foreign(factory: Any) -> str:
     for part in _parts(factory):
         if _is_ours(part):
             continue
-        module = sys.modules.get(part.__module__)
         try:
-            source = inspect.getsource(module if module and part.__module__ != "__main__" else part)
+            source = _source(part)
         except (OSError, TypeError):  # typed into an interpreter
             source = repr(part)
         result += " " + hashlib.sha256(source.encode()).hexdigest()
     return result
+
+
+def _source(part: Any) -> str:
+    """Return the source of the module that something is from, which must be what was imported."""
+    module = sys.modules.get(part.__module__)
+    if module is None or part.__module__ == "__main__":
+        return inspect.getsource(part)
+    source = inspect.getsource(module)
+    if _seen.setdefault(module, source) != source:
+        raise DriftduelError(
+            f"{module.__file__!r} has changed since it was imported; start Python anew to use it."
+        )
+    return source

@@ -3,6 +3,7 @@
 import threading
 import time
 import warnings
+from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import closing
 from typing import Any, Protocol
@@ -18,7 +19,7 @@ __all__ = ["Silent", "Speeds", "Watch", "run_cells"]
 # A file of the store holds what was finished in about this time, which is all that can be lost.
 _SECONDS_A_FILE = 1.0
 _ROWS_A_FILE = 256
-_SECONDS_BETWEEN_LOOKS = 5.0
+_SECONDS_BETWEEN_LOOKS = 2.0
 
 
 class Watch(Protocol):
@@ -32,6 +33,9 @@ class Watch(Protocol):
 
     def cell(self, outcome: Outcome) -> None:
         """Hear that a cell was finished, or failed."""
+
+    def left(self, seconds: float) -> None:
+        """Hear how long it will probably take."""
 
     def elsewhere(self, cells: int) -> None:
         """Hear that another process finished cells meanwhile."""
@@ -52,6 +56,9 @@ class Silent:
     def cell(self, outcome: Outcome) -> None:
         """Do nothing."""
 
+    def left(self, seconds: float) -> None:
+        """Do nothing."""
+
     def elsewhere(self, cells: int) -> None:
         """Do nothing."""
 
@@ -64,24 +71,31 @@ class Speeds:
     """How long the cells of a policy take in a world, from those that were played."""
 
     def __init__(self) -> None:
-        self._sums: dict[tuple[str, str], tuple[float, int]] = {}
+        self._seen: dict[tuple[str, str], tuple[float, float, int]] = {}
 
-    def learn(self, world: str, policy: str, seconds: float, cells: int = 1) -> None:
-        """Remember how long cells took."""
-        before = self._sums.get((world, policy), (0.0, 0))
-        self._sums[world, policy] = (before[0] + seconds, before[1] + cells)
+    def learn(self, cell: Cell, seconds: float) -> None:
+        """Remember how long a cell took."""
+        total, longest, cells = self._seen.get((cell.world, cell.policy), (0.0, 0.0, 0))
+        seen = (total + seconds, max(longest, seconds), cells + 1)
+        self._seen[cell.world, cell.policy] = seen
 
     def guess(self, cell: Cell) -> float | None:
-        """Return how many seconds a cell will take; None while nothing is known."""
-        seconds, cells = self._sums.get((cell.world, cell.policy), (0.0, 0))
-        return seconds / cells if cells else None
+        """Return how many seconds a cell will take; None while nothing is known.
+
+        The longest is left out where there are others: the first may have been compiled.
+        """
+        total, longest, cells = self._seen.get((cell.world, cell.policy), (0.0, 0.0, 0))
+        if cells > 1:
+            return (total - longest) / (cells - 1)
+        return total if cells else None
 
 
 class _Pile:
     """The cells still to be played."""
 
     def __init__(self, cells: Iterable[Cell], speeds: Speeds) -> None:
-        self._cells = {cell.key: cell for cell in cells}
+        # Ordered: the first of a plain dict is ever harder to find once many before it are gone.
+        self._cells = OrderedDict((cell.key, cell) for cell in cells)
         self._speeds = speeds
         self._lock = threading.Lock()
 
@@ -99,6 +113,13 @@ class _Pile:
                 if seconds <= 0:
                     break
         return batch
+
+    def seconds_left(self) -> float:
+        """Return how long the rest will take one worker; unknown cells, as long as known ones."""
+        with self._lock:
+            guesses = [self._speeds.guess(cell) for cell in self._cells.values()]
+        known = [guess for guess in guesses if guess is not None]
+        return sum(known) * len(guesses) / len(known) if known else 0.0
 
     def drop(self, keys: set[str]) -> int:
         """Forget cells that somebody else has finished; return how many."""
@@ -138,13 +159,14 @@ def run_cells(
     rows: list[dict[str, Any]] = []
     failed: dict[str, str] = {}
     written = looked = time.monotonic()
+    at_stake = 0.0  # seconds of work that are not written yet
 
     def flush() -> None:
-        nonlocal rows, written
+        nonlocal rows, written, at_stake
         if rows:
-            batch, rows = rows, []
-            store.add(batch)
-        written = time.monotonic()
+            store.add(rows)
+            rows = []  # not before: Ctrl-C may come while they are written
+        written, at_stake = time.monotonic(), 0.0
 
     try:
         with (
@@ -159,13 +181,16 @@ def run_cells(
                 else:
                     rows.append(outcome.row)
                     took = outcome.row["seconds_cell"]
-                    speeds.learn(outcome.cell.world, outcome.cell.policy, took)
+                    speeds.learn(outcome.cell, took)
+                    at_stake += took / engine.workers
                 watch.cell(outcome)
                 now = time.monotonic()
-                if now - written > _SECONDS_A_FILE or len(rows) >= _ROWS_A_FILE:
+                waited = max(now - written, at_stake)
+                if waited > _SECONDS_A_FILE or len(rows) >= _ROWS_A_FILE:
                     flush()
                 if now - looked > _SECONDS_BETWEEN_LOOKS:
                     looked = now
+                    watch.left(pile.seconds_left() / engine.workers)
                     elsewhere = pile.drop(store.done())
                     if elsewhere:
                         watch.elsewhere(elsewhere)

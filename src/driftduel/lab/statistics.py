@@ -73,35 +73,37 @@ def t_interval(values: Sequence[float] | NDArray[np.float64]) -> tuple[float, fl
 def false_restarts(restarts: Sequence[int], switches: Sequence[int]) -> int:
     """Count restarts with no true switch since the one before.
 
-    A restart after round r knows of a switch in round tau if tau <= r.
+    A restart after round r starts anew in round r + 1, and may know of switches up to that round:
+    an oracle starts anew in the very round of the switch.
 
     Examples
     --------
     >>> false_restarts([100, 900, 1500], switches=[501, 1001])
     1
     """
-    seen = np.searchsorted(np.asarray(switches, np.int64), np.asarray(restarts, np.int64), "right")
+    anew = np.asarray(restarts, np.int64) + 1
+    seen = np.searchsorted(np.asarray(switches, np.int64), anew, "right")
     return int((np.diff(seen, prepend=0) == 0).sum())
 
 
 def delays(restarts: Sequence[int], switches: Sequence[int]) -> list[int]:
-    """Return how many rounds each detected switch took to be answered by a restart.
+    """Return how many rounds of the new phase were played before each detected switch's restart.
 
-    A switch is detected if a restart comes before the next switch. A restart right after the first
-    round of a phase has delay 1.
+    A switch is detected if the policy starts anew from its round on and before the next switch. An
+    oracle's delay is 0; a restart right after the first round of a phase has delay 1.
 
     Examples
     --------
     >>> delays([100, 900, 1500], switches=[501, 1001])
     [400, 500]
     """
-    after = np.asarray(restarts, np.int64)
+    anew = np.asarray(restarts, np.int64) + 1
     tau = np.asarray(switches, np.int64)
-    first = np.searchsorted(after, tau, "left")
+    first = np.searchsorted(anew, tau, "left")
     ends = np.append(tau[1:], np.iinfo(np.int64).max)
-    found = first < len(after)
-    found[found] = after[first[found]] < ends[found]
-    return [int(delay) for delay in after[first[found]] - tau[found] + 1]
+    found = first < len(anew)
+    found[found] = anew[first[found]] < ends[found]
+    return [int(delay) for delay in anew[first[found]] - tau[found]]
 
 
 def summary(games: pl.DataFrame, plan: Plan) -> pl.DataFrame:

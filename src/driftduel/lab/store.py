@@ -58,8 +58,8 @@ SCHEMA: dict[str, Any] = {
 }
 """A row of the store; lists are curves over the rounds ``at``.
 
-``seconds`` is the time in the policy's compiled loop, ``seconds_game`` the game's in all (the world,
-the luck, the regret; compilation too), ``seconds_cell`` the cell's.
+``seconds`` is the time in the policy's compiled loop, ``seconds_game`` the game's in all (the
+world, the luck, the regret; compilation too), ``seconds_cell`` the cell's.
 """
 TIMINGS = ("seconds", "seconds_game", "seconds_cell", "finished_at", "machine")
 """Columns that differ when a cell is played again."""

@@ -6,14 +6,20 @@ A chart is a dictionary with ``traces`` and ``layout`` as plotly.js knows them, 
   dashes and symbol (where ``paint`` says so) and leaves it out while the policy is hidden;
 - a trace with ``of`` has one entry for each of these policies, left out likewise;
 - an ``x`` or ``y`` that is a word is one of the chart's ``shared`` arrays;
-- ``rows`` lists the policies that the chart has a row for, from the top.
+- a trace with ``only`` is for ``wide`` pages, for ``linear`` axes, or for both together;
+- a trace of points on one row gives its ``y`` once;
+- a trace with ``pattern`` is filled with it;
+- an annotation with ``tag`` looks as the page makes tags look;
+- ``rows`` lists the policies that the chart has a row for, from the top;
+- ``base`` names what several charts have in common: a layout, and a trace's beginnings.
 
 Colours of text, axes and grids are the page's. Text is escaped, for the library reads it as HTML.
 """
 
 import html
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,14 +28,16 @@ from numpy.typing import ArrayLike
 from driftduel.figures.findings import Changes, Findings, Standing, Trend, WorldFindings
 from driftduel.figures.lines import wrapped
 from driftduel.figures.style import arm_colour
-from driftduel.report.sentences import number
+from driftduel.report.sentences import number, plain, slope
 
 __all__ = [
+    "MOST_SHADED",
     "label",
     "numbers",
     "regret_chart",
     "restart_counts_chart",
     "restart_times_chart",
+    "shares_base",
     "shares_chart",
     "totals_chart",
     "trend_chart",
@@ -38,7 +46,8 @@ __all__ = [
 Chart = dict[str, Any]
 
 _DIGITS = 5
-_MOST_SHADED = 60
+MOST_SHADED = 60
+"""A world that changes more often is drawn without its phases."""
 _SHADE = "rgba(128,128,128,0.13)"
 _LINE = "rgba(128,128,128,0.9)"
 _PATTERNS = ("", "/", "\\", "x", "-", "|", "+", ".")
@@ -98,7 +107,7 @@ def totals_chart(world: WorldFindings) -> Chart:
         traces.append(trace)
     means = [s.mean for s in ranked]
     wide = min(means) > 0 and max(means) > 20 * min(means)
-    axis: dict[str, Any] = {"title": {"text": "regret (lower is better), with 95 % interval"}}
+    axis: dict[str, Any] = {"title": {"text": "regret, with 95 % interval"}}
     axis |= _log() if wide else {"rangemode": "tozero"}
     return {
         "traces": traces,
@@ -118,8 +127,9 @@ def regret_chart(world: WorldFindings) -> Chart:
         highest = max(highest, float(curve.mean[-1] if curve.high is None else curve.high[-1]))
         group = {"policy": s.policy, "x": "at", "legendgroup": str(s.policy), "type": "scatter"}
         if curve.low is not None and curve.high is not None:
-            hidden = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
-            hidden["showlegend"] = False
+            hidden = {
+                "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False,
+            }  # fmt: skip
             low = np.maximum(curve.low, curve.mean * 1e-3)  # a log axis has no place for 0
             traces.append({**group, **hidden, "y": numbers(low)})
             band = {"y": numbers(curve.high), "fill": "tonexty", "paint": ["fill"]}
@@ -144,7 +154,7 @@ def regret_chart(world: WorldFindings) -> Chart:
         "hovermode": "x unified",
         "legend": {"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0},
         "height": 460,
-        "margin": {"t": 26, "r": 12, "b": 60},
+        "margin": {"t": 26, "r": 24, "b": 60},
     }
     if world.fixed or world.changes.runs == 1:
         traces += _winner_names(world, layout)
@@ -201,14 +211,30 @@ def restart_counts_chart(world: WorldFindings) -> Chart | None:
     ]
     truth = world.changes.mean
     largest = max([truth, *(s.restarts for s in shown)])
-    axis: dict[str, Any] = {"title": {"text": "restarts a run"}, "rangemode": "tozero"}
+    end = 1.05 * largest
+    if largest > 8 * max(truth, 1):  # one that restarts all the time must not hide the others
+        end = 8 * max(truth, 1)
+    traces.append(
+        {
+            **{key: shared[key] for key in ("y", "of")},
+            "only": "wide",
+            "type": "scatter",
+            "mode": "text",
+            "x": [end] * len(shown),
+            "text": [_restart_text(s) for s in shown],
+            "textposition": "middle right",
+            "cliponaxis": False,
+            "hoverinfo": "skip",
+            "showlegend": False,
+        }
+    )
     return {
         "traces": traces,
         "rows": [s.policy for s in shown],
         "layout": {
             "barmode": "stack",
             "bargap": 0.35,
-            "xaxis": {**axis, "range": [0, largest * 1.05]},
+            "xaxis": {"title": {"text": "restarts a run"}, "range": [0, end]},
             "shapes": [_vertical(truth, width=2, dash="dash", colour="theme")],
             "annotations": [
                 {
@@ -216,15 +242,27 @@ def restart_counts_chart(world: WorldFindings) -> Chart | None:
                     "y": 1,
                     "yref": "paper",
                     "yanchor": "bottom",
-                    "xanchor": "left" if truth < largest / 2 else "right",
+                    "xanchor": "left" if truth < end / 2 else "right",
                     "text": f"true changes: {number(truth)}",
                     "showarrow": False,
                 }
             ],
-            "legend": {"orientation": "h", "y": 1, "yanchor": "bottom", "x": 1, "xanchor": "right"},
-            "margin": {"t": 44, "r": 16, "b": 48},
+            "legend": {
+                "orientation": "h",
+                "yref": "container",
+                "y": 1,
+                "yanchor": "top",
+                "x": 0,
+                "traceorder": "normal",
+            },
+            "margin": {"t": 60, "r": 130, "b": 48},
         },
     }
+
+
+def _restart_text(standing: Standing) -> str:
+    needless = "none" if standing.too_many == 0 else number(standing.too_many)
+    return f"{number(standing.restarts)}, {needless} needless"
 
 
 def restart_times_chart(world: WorldFindings) -> Chart | None:
@@ -239,7 +277,7 @@ def restart_times_chart(world: WorldFindings) -> Chart | None:
             "type": "scatter",
             "mode": "markers",
             "x": list(world.restarts[s.policy]),
-            "y": [label(s.name)] * len(world.restarts[s.policy]),
+            "y": [label(s.name)],
             "name": label(s.name, 99),
             "marker": {"symbol": "line-ns-open", "size": 15, "line": {"width": 1.6}},
             "hovertemplate": "restart after round %{x:,d}<extra></extra>",
@@ -258,34 +296,8 @@ def restart_times_chart(world: WorldFindings) -> Chart | None:
     }
 
 
-def shares_chart(world: WorldFindings, policy: int) -> Chart:
-    """Draw the share of plays of each arm over time, and the best arm above."""
-    of_policy = world.shares[policy]
-    traces = []
-    for i in range(of_policy.shares.shape[1]):
-        others = i >= len(of_policy.arms)
-        arm = -1 if others else of_policy.arms[i]
-        values = numbers(np.round(of_policy.shares[:, i], 4))
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": "edges",
-                "y": [*values, values[-1]],  # a step to the end of the last slice
-                "stackgroup": "arms",
-                "name": "others" if others else f"arm {arm}",
-                "line": {"width": 0.5, "shape": "hv", "color": "rgba(255,255,255,0.7)"},
-                "fillcolor": _OTHERS if others else arm_colour(arm),
-                "fillpattern": {
-                    "shape": "" if others else _PATTERNS[arm % len(_PATTERNS)],
-                    "size": 9,
-                    "solidity": 0.12,
-                    "fgcolor": "rgba(255,255,255,0.75)",
-                    "fillmode": "overlay",
-                },
-                "hovertemplate": "%{y:.0%}",
-            }
-        )
+def shares_base(world: WorldFindings) -> Chart:
+    """Return what the shares of all policies of a world have in common: the best arm above."""
     layout: dict[str, Any] = {
         "xaxis": {"title": {"text": "round"}, "range": [0, world.rounds], "hoverformat": ",d"},
         "yaxis": {
@@ -298,28 +310,20 @@ def shares_chart(world: WorldFindings, policy: int) -> Chart:
         "height": 380,
         "legend": {"traceorder": "reversed"},
         "margin": {"t": 26, "r": 12, "b": 48},
-        "shapes": [
-            _vertical(first, width=1.5, colour="theme", top=0.88)
-            for first, _ in (world.winners or ())[1:_MOST_SHADED]
-        ],
-        "annotations": _arm_names(world, policy),
+        "shapes": [],
+        "annotations": [],
     }
     phases = world.phases()
-    if phases and len(phases) <= _MOST_SHADED:
-        layout["shapes"] += [_best_arm_box(first, last, arm) for first, last, arm in phases]
-        wide = [phase for phase in phases if phase[1] - phase[0] > world.rounds / 25]
-        layout["annotations"] += [
-            {
-                "x": (first + last) / 2,
-                "y": 0.955,
-                "yref": "paper",
-                "text": "none" if arm is None else f"<b>{arm}</b>",
-                "showarrow": False,
-                "font": {"color": "#ffffff", "size": 12},
-                "bgcolor": "rgba(0,0,0,0.65)",
-                "borderpad": 1,
-            }
-            for first, last, arm in wide
+    if phases and len(phases) <= MOST_SHADED:
+        layout["shapes"] = [
+            *(_vertical(first, width=1.5, colour="theme", top=0.88) for first, *_ in phases[1:]),
+            *(_best_arm_box(first, last, arm) for first, last, arm in phases),
+        ]
+        layout["annotations"] = [
+            _tag((first + last) / 2, 0.955, "none" if arm is None else f"<b>{arm}</b>")
+            | {"yref": "paper", "yanchor": "middle"}
+            for first, last, arm in phases
+            if last - first > world.rounds / 25
         ]
         layout["annotations"].append(
             {
@@ -327,7 +331,41 @@ def shares_chart(world: WorldFindings, policy: int) -> Chart:
                 "xanchor": "left", "text": "best arm", "showarrow": False,
             }
         )  # fmt: skip
-    return {"traces": traces, "layout": layout, "shared": {"edges": [0, *world.slice_ends.tolist()]}}
+    return {
+        "trace": {
+            "type": "scatter",
+            "mode": "lines",
+            "x": "edges",
+            "stackgroup": "arms",
+            "line": {"width": 0.5, "shape": "hv", "color": "rgba(255,255,255,0.7)"},
+            "hovertemplate": "%{y:.0%}",
+        },
+        "layout": layout,
+        "shared": {"edges": [0, *world.slice_ends.tolist()]},
+    }
+
+
+def shares_chart(world: WorldFindings, policy: int, base: str) -> Chart:
+    """Draw the share of plays of each arm over time, on the world's base."""
+    of_policy = world.shares[policy]
+    traces = []
+    for i in range(of_policy.shares.shape[1]):
+        others = i >= len(of_policy.arms)
+        arm = -1 if others else of_policy.arms[i]
+        values = numbers(np.round(of_policy.shares[:, i], 3))
+        traces.append(
+            {
+                "y": [*values, values[-1]],  # a step to the end of the last slice
+                "name": "others" if others else f"arm {arm}",
+                "fillcolor": _OTHERS if others else arm_colour(arm),
+                "pattern": "" if others else _PATTERNS[arm % len(_PATTERNS)],
+            }
+        )
+    return {"base": base, "traces": traces, "annotations": _arm_names(world, policy)}
+
+
+def _tag(x: float, y: float, text: str) -> dict[str, Any]:
+    return {"tag": True, "x": round(x), "y": round(y, 3), "text": text}
 
 
 def _arm_names(world: WorldFindings, policy: int) -> list[dict[str, Any]]:
@@ -342,17 +380,8 @@ def _arm_names(world: WorldFindings, policy: int) -> list[dict[str, Any]]:
         padded = np.pad(column, 1, mode="edge")
         place = int(np.argmax(np.minimum(np.minimum(padded[:-2], padded[2:]), column)))
         if column[place] > 0.12:
-            names.append(
-                {
-                    "x": float(middles[place]),
-                    "y": round(float(tops[place, i] - column[place] / 2), 4),
-                    "text": f"{arm}",
-                    "showarrow": False,
-                    "font": {"color": "#ffffff", "size": 12},
-                    "bgcolor": "rgba(0,0,0,0.65)",
-                    "borderpad": 1,
-                }
-            )
+            middle = float(tops[place, i] - column[place] / 2)
+            names.append(_tag(float(middles[place]), middle, f"{arm}"))
     return names
 
 
@@ -381,7 +410,14 @@ def trend_chart(trend: Trend, findings: Findings) -> Chart:
             "name": label(names[policy], 99),
             "marker": {"size": 9},
             "hovertemplate": f"{_REGRET} at %{{x:,.4~r}}",
+            "showlegend": False,
         }
+        name = label(names[policy], 99)
+        if line.slope is not None:
+            name += f": slope {slope(line.slope)}"
+        key = {"x": [None], "y": [None], "mode": "lines+markers", "line": {"width": 2}}
+        traces.append({**points, **key, "name": name, "showlegend": True})
+
         if line.lows is not None and line.highs is not None:
             lows = np.maximum(line.lows, line.means * 1e-2)
             points["error_y"] = {
@@ -393,7 +429,6 @@ def trend_chart(trend: Trend, findings: Findings) -> Chart:
                 "width": 3,
             }
         if line.slope is not None:
-            points["name"] += f": slope {round(line.slope, 2) + 0.0:.2f}"
             traces.append(
                 {
                     "policy": policy,
@@ -410,7 +445,7 @@ def trend_chart(trend: Trend, findings: Findings) -> Chart:
             )
         traces.append(points)
     what = "rounds T" if trend.axis == "rounds" else "changes of the best arm S (mean of runs)"
-    ticks = [number(x) for x in trend.x]
+    ticks = [plain(x) for x in trend.x]
     edge = math.log10(trend.x[-1] / trend.x[0]) / 15
     ends = [math.log10(trend.x[0]) - edge, math.log10(trend.x[-1]) + edge]
     return {
@@ -439,7 +474,7 @@ def _ends(low: float | None, high: float | None) -> str:
 
 
 def _log() -> dict[str, Any]:
-    return {"type": "log", "dtick": "D2", "minorloglabels": "complete", "tickformat": ",~r"}
+    return {"type": "log", "dtick": "D2", "tickformat": ",~r"}
 
 
 def _vertical(
@@ -454,7 +489,7 @@ def _vertical(
 
 def _phase_shapes(changes: Changes, rounds: int) -> list[dict[str, Any]]:
     """Shade every other phase; lines where the best arm changes, thicker where it does in more."""
-    if len(changes.rounds) > _MOST_SHADED:
+    if len(changes.rounds) > MOST_SHADED:
         return []
     edges = [1, *changes.rounds, rounds + 1]
     shapes: list[dict[str, Any]] = [
@@ -462,7 +497,7 @@ def _phase_shapes(changes: Changes, rounds: int) -> list[dict[str, Any]]:
             "type": "rect", "x0": first, "x1": end, "y0": 0, "y1": 1, "yref": "paper",
             "fillcolor": _SHADE, "line": {"width": 0}, "layer": "below",
         }
-        for first, end in list(_pairs(edges))[1::2]
+        for first, end in list(pairwise(edges))[1::2]
     ]  # fmt: skip
     for t, count in zip(changes.rounds, changes.counts, strict=True):
         share = 1.0 if changes.example else count / changes.runs
@@ -474,13 +509,14 @@ def _winner_names(world: WorldFindings, layout: dict[str, Any]) -> Iterable[dict
     """Write above the chart which arm is best; as a trace, which stays in place on a log axis."""
     phases = world.phases()
     wide = [(f, last, arm) for f, last, arm in phases if last - f > world.rounds / 15]
-    if not wide or len(phases) > _MOST_SHADED:
+    if not wide or len(phases) > MOST_SHADED:
         return []
     layout["yaxis2"] = {
         "overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True,
     }  # fmt: skip
     return [
         {
+            "only": "wide linear",
             "type": "scatter",
             "mode": "text",
             "x": [(first + last) / 2 for first, last, _ in wide],
@@ -493,21 +529,3 @@ def _winner_names(world: WorldFindings, layout: dict[str, Any]) -> Iterable[dict
             "showlegend": False,
         }
     ]
-
-
-def _pairs(edges: Sequence[int]) -> Iterable[tuple[int, int]]:
-    return zip(edges, edges[1:], strict=False)
-
-
-def default_policies(findings: Findings, most: int = 8) -> list[int]:
-    """Return the policies to show at first: all, or the best and what readers will look for."""
-    ranking = findings.ranking()
-    if len(ranking) <= most + 2:
-        return ranking
-    return ranking[:most]
-
-
-def rank_of(standings: Sequence[Standing]) -> dict[int, int]:
-    """Return every policy's place by mean regret, from 1."""
-    ordered = sorted(standings, key=lambda s: s.mean)
-    return {s.policy: place for place, s in enumerate(ordered, start=1)}

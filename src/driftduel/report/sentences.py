@@ -28,6 +28,7 @@ __all__ = [
     "about_missing",
     "about_restarts",
     "about_shares",
+    "about_totals",
     "about_trace",
     "about_trend",
     "code",
@@ -51,18 +52,32 @@ def number(value: float) -> str:
 
     Examples
     --------
-    >>> [number(x) for x in (0, 0.01234, 1.5, 41.26, 412.3, 1234567.8, -0.5)]
-    ['0', '0.0123', '1.50', '41.3', '412', '1,234,568', '-0.500']
+    >>> [number(x) for x in (0, 0.01234, 1.5, 3.0, 41.26, 412.3, 1234567.8, -0.5)]
+    ['0', '0.0123', '1.50', '3', '41.3', '412', '1,234,568', '-0.500']
     """
     size = abs(value)
-    if size == 0:
-        return "0"
-    if size >= 99.95:
+    if size >= 99.95 or value == int(value):
         return f"{value:,.0f}"
     if size < 0.001:
         return f"{value:.2e}"
     digits = 2 - math.floor(math.log10(float(f"{size:.3g}")))
     return f"{value:.{max(0, digits)}f}"
+
+
+def plain(value: float, digits: int = 2) -> str:
+    """Write a number without digits that say nothing.
+
+    Examples
+    --------
+    >>> plain(0.8), plain(20000.0), plain(2.333), plain(-0.001, 2)
+    ('0.8', '20,000', '2.33', '0')
+    """
+    return f"{round(value, digits) + 0.0:,.{digits}f}".rstrip("0").rstrip(".")
+
+
+def slope(value: float) -> str:
+    """Write an exponent, which is never minus nothing."""
+    return f"{round(value, 2) + 0.0:.2f}"
 
 
 def code(name: str) -> str:
@@ -120,7 +135,7 @@ def verdict(standings: Sequence[Standing], where: str) -> str:
         alone += _interval(best)
         return f"{alone}. Nobody else played, so there is nothing to compare it with."
     second = others[0]
-    if second.mean == best.mean:
+    if second.mean == best.mean and not second.difference:
         same = [s for s in others if s.mean == best.mean]
         names = listed([code(s.name) for s in (best, *same)])
         return f"{begin}, {names} had the same lowest regret, {number(best.mean)}."
@@ -129,9 +144,11 @@ def verdict(standings: Sequence[Standing], where: str) -> str:
     if second.ratio is None:
         text += number(second.mean)
     else:
-        text += f"{_times(second.ratio)} as much"
-    text += f" ({number(second.mean)})"
-    return text + _how_sure(best, others)
+        text += f"{_times(second.ratio)} as much ({number(second.mean)})"
+    text += _how_sure(best, others)
+    if fewest != most:
+        text += " Not all played the same runs, so trust differences run by run more than means."
+    return text
 
 
 def _how_sure(best: Standing, others: Sequence[Standing]) -> str:
@@ -157,7 +174,7 @@ def _how_sure(best: Standing, others: Sequence[Standing]) -> str:
         if unclear:
             text += f" It cannot be told apart from {listed(unclear, last='or')}."
         elif rest:
-            text += f" It is, too, against {'the other' if worse == 1 else f'all {worse} others'}."
+            text += f" So it is against {'the other one' if worse == 1 else f'all {worse} others'}."
         return text
     text += ", which includes 0: these runs cannot tell the two apart"
     if unclear:
@@ -167,6 +184,25 @@ def _how_sure(best: Standing, others: Sequence[Standing]) -> str:
         others_are = "The other one is" if worse == 1 else f"The other {worse} are"
         text += f" {others_are} worse beyond chance."
     return text
+
+
+def about_totals(standings: Sequence[Standing]) -> str:
+    """Say how far apart the policies are, and how many are worse than the best beyond chance."""
+    best, *others = sorted(standings, key=lambda standing: standing.mean)
+    if not others:
+        return f"{code(best.name)} is alone, at {number(best.mean)}{_interval(best)}."
+    last = others[-1]
+    text = f"Regret goes from {number(best.mean)} ({code(best.name)}) to {number(last.mean)} "
+    text += f"({code(last.name)})"
+    if last.ratio is not None:
+        text += f", {_times(last.ratio)} as much"
+    worse = sum(bool(s.worse) for s in others)
+    if any(s.worse is not None for s in others):
+        those = f"; of the {len(others)} others, {worse or 'none'} {'is' if worse < 2 else 'are'}"
+        if worse == len(others):
+            those = f"; all {worse} others are" if worse > 1 else "; the other is"
+        text += f"{those} worse than {code(best.name)} beyond chance"
+    return text + "."
 
 
 def _interval(standing: Standing) -> str:
@@ -212,26 +248,41 @@ def overall_verdict(worlds: Sequence[WorldFindings]) -> str:
         wins.setdefault(best.name, []).append(sure)
     ordered = sorted(wins.items(), key=lambda each: -len(each[1]))
     parts = []
-    for name, sure in ordered[:3]:
-        clear = sum(sure)
-        beyond = "in none of them" if not clear else f"in {clear:,}"
-        beyond = "in all of them" if clear == len(sure) > 1 else beyond
-        only = "" if len(sure) > 1 else ("beyond chance" if clear else "not beyond chance")
-        parts.append(f"{code(name)} in {len(sure):,} ({only or beyond + ' beyond chance'})")
-    text = f"In {counted(len(worlds), 'world')}, the lowest regret had {listed(parts)}"
-    more = sum(len(sure) for _, sure in ordered[3:])
-    text += f", others in {more:,}." if more else "."
+    for name, won in ordered[:3]:
+        clear = sum(won)
+        beyond = f"in {clear:,} of them beyond chance"
+        if clear in (0, len(won)):
+            beyond = f"{'' if clear else 'never '}beyond chance"
+        parts.append(f"{code(name)} in {len(won):,} ({beyond})")
+    more = sum(len(won) for _, won in ordered[3:])
+    if more:
+        parts.append(f"others in {more:,}")
+    text = f"Lowest regret in {counted(len(worlds), 'world')}: {listed(parts)}."
     scores = ratio_means(worlds)
     if len(scores) > 1:
         policy = min(scores, key=scores.__getitem__)
         of_policy = [(s, w) for w in worlds for s in w.standings if s.policy == policy]
         worst, where = max(of_policy, key=lambda each: each[0].ratio or 0.0)
-        text += f" Over all worlds, {code(worst.name)} did best: on average (geometric) its regret "
-        text += f"was {_times(scores[policy])} that of the best in each world, at worst "
-        text += f"{_times(worst.ratio or 1.0)} (in {code(where.label)})."
-        runner = sorted(scores.items(), key=lambda each: each[1])[1]
-        name = next(s.name for w in worlds for s in w.standings if s.policy == runner[0])
-        text += f" The next is {code(name)} with {_times(runner[1])}."
+        if len(wins) > 1:
+            text += f" Over all worlds, {code(worst.name)} did best: on average (geometric) its "
+            text += f"regret was {_times(scores[policy])} that of the best in each world, at worst "
+            text += f"{_times(worst.ratio or 1.0)} (in {code(where.label)})."
+        told = [_REVEALING[key] for key in worst.told if key in _REVEALING]
+        if told:
+            text += f" It was told {listed(told)}, which a learner in the world is not."
+        rivals = {
+            s.policy: s
+            for w in worlds
+            for s in w.standings
+            if s.policy in scores and s.policy != policy
+        }
+        fair = [p for p, s in rivals.items() if not (told and set(s.told) & set(_REVEALING))]
+        if fair:
+            runner = min(fair, key=scores.__getitem__)
+            which = "The best of those that were not told" if told else "The next"
+            which += " over all worlds" if len(wins) == 1 else ""
+            text += f" {which} is {code(rivals[runner].name)} with {_times(scores[runner])}"
+            text += " the best's regret on average (geometric)." if len(wins) == 1 else "."
     return text
 
 
@@ -245,8 +296,10 @@ def about_changes(
     runs = "In every run the" if changes.runs > 1 else "The"
     if changes.most == 0:
         return f"{runs} best arm stays the same throughout."
-    often = f"{changes.most:,}" if changes.fewest == changes.most else (
-        f"{changes.fewest:,} to {changes.most:,}"
+    often = (
+        f"{changes.most:,}"
+        if changes.fewest == changes.most
+        else (f"{changes.fewest:,} to {changes.most:,}")
     )
     times = "time" if often == "1" else "times"
     if changes.example:
@@ -356,10 +409,9 @@ def about_heat(worlds: Sequence[WorldFindings]) -> str:
     )
     text += f" Furthest from the best is {code(name)} in {code(where)}: {_times(ratio)} its regret."
     steady = {name: max(each) for name, each in ratios.items() if len(each) == len(worlds)}
-    if len(steady) > 1:
+    if len(steady) > 1 and min(steady.values()) > 1:
         safest = min(steady, key=steady.__getitem__)
-        text += f" The smallest worst case has {code(safest)}, never above {_times(steady[safest])}"
-        text += " the best."
+        text += f" {code(safest)} has the smallest worst case: {_times(steady[safest])} the best."
     return text
 
 
@@ -372,13 +424,13 @@ def about_trend(trend: Trend, names: Mapping[int, str]) -> str:
     )
     if not fitted:
         return "No policy has a positive regret everywhere, so no line can be fitted."
-    between = f"between {number(trend.x[0])} and {number(trend.x[-1])} {what}"
+    between = f"between {plain(trend.x[0])} and {plain(trend.x[-1])} {what}"
 
     def describe(place: int) -> str:
         line = trend.lines[place]
-        text = f"{sign}^{line.slope:.2f}"
+        text = f"{sign}^{slope(line.slope or 0.0)}"
         if line.slope_low is not None and line.slope_high is not None:
-            text += f" (95 % interval {line.slope_low:.2f} to {line.slope_high:.2f})"
+            text += f" (95 % interval {slope(line.slope_low)} to {slope(line.slope_high)})"
         return text
 
     slowest = fitted[0][1]
@@ -412,26 +464,30 @@ def _holds_half(trend: Trend, place: int) -> bool:
 def about_restarts(standings: Sequence[Standing], changes: Changes) -> str:
     """Say who restarts how often, against how many true switches, and how fast."""
     with_any = [s for s in standings if s.restarts > 0]
-    true = f"The best arm changes {number(changes.mean)} times in a run on average."
-    if changes.mean == 1:
-        true = "The best arm changes once in a run on average."
+    true = f"The best arm changes {number(changes.mean)} times in a run"
+    true += "." if changes.fewest == changes.most else " on average."
+    if changes.mean in (0, 1):
+        true = (
+            "The best arm changes once in a run." if changes.mean else "The best arm never changes."
+        )
     if not with_any:
         return f"{true} No policy here ever restarted."
     text = true
     answering = [s for s in with_any if s.detected is not None]
     nearest = max(answering, key=lambda s: (s.detected or 0, -s.too_many), default=None)
     if nearest is not None:
-        text += f" {code(nearest.name)} answered most of these changes with a restart, "
-        text += f"{nearest.detected:.0%}"
+        text += f" {code(nearest.name)} answered "
+        text += "the largest share of them" if len(answering) > 1 else "some of them"
+        text += f" with a restart, {nearest.detected:.0%}"
         if nearest.delay is not None:
             text += f", {number(nearest.delay)} rounds after the change on average"
-        text += f"; of its {number(nearest.restarts)} restarts a run, "
-        text += f"{number(nearest.too_many) if nearest.too_many else 'none'} had no change to "
-        text += "answer."
+        text += f"; of its restarts, {number(nearest.restarts)} a run, "
+        text += f"{number(nearest.too_many)} were needless."
+        text = text.replace(", 0 were needless", ", none were needless")
     most = max(with_any, key=lambda s: s.too_many)
     if most is not nearest and most.too_many > 0:
-        text += f" {code(most.name)} restarted needlessly most often: {number(most.too_many)} of "
-        text += f"{number(most.restarts)} restarts a run."
+        text += f" {code(most.name)} had the most needless restarts: {number(most.too_many)} of "
+        text += f"{number(most.restarts)} a run."
     never = [code(s.name) for s in standings if s.restarts == 0]
     if never:
         text += f" {listed(never)} never restarted."
@@ -486,7 +542,8 @@ def _around_changes(
 ) -> tuple[list[float], list[float]]:
     """Return the best arm's shares in the whole slices right after and right before changes."""
     ends = np.asarray(slice_ends)
-    after, before = [], []
+    after: list[float] = []
+    before: list[float] = []
     for change in changes:
         following = int(np.searchsorted(ends, change - 1, "left")) + 1
         preceding = int(np.searchsorted(ends, change - 1, "right")) - 1
@@ -511,9 +568,9 @@ def about_trace(played: Trace, regret: float, run: str, why: str) -> str:
         )
         if old == new
     )  # fmt: skip
-    text = f"{run[0].upper()}{run[1:]} ({why}, regret {number(regret)}): "
+    text = f"{run[0].upper()}{run[1:]} (regret {number(regret)}, {why}): "
     text += f"{counted(replays, 'replay')}, in {inside:.0%} of the rounds; "
-    text += f"{counted(eliminated, 'elimination')} from the good set; "
+    text += f"{counted(eliminated, 'time')} an arm was eliminated; "
     if restarts:
         rounds = listed([f"{t:,}" for t in restarts])
         text += f"{counted(len(restarts), 'restart')}, after round {rounds}."
@@ -536,4 +593,6 @@ def settings_text(findings: Findings) -> str:
     policies = counted(len(plan.policies), "policy", "policies")
     text = f"{policies} in {counted(len(plan.worlds), 'world')}, "
     text += f"{counted(plan.runs * len(plan.seeds), 'run')} each"
-    return text + (f" (seeds {listed([str(s) for s in plan.seeds])})" if len(plan.seeds) > 1 else "")
+    return text + (
+        f" (seeds {listed([str(s) for s in plan.seeds])})" if len(plan.seeds) > 1 else ""
+    )

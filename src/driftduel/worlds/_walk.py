@@ -1,5 +1,6 @@
 """Gaussian walks of any length, kept as one anchor per block of rounds."""
 
+import threading
 from functools import lru_cache
 
 import numpy as np
@@ -35,6 +36,7 @@ class Walk:
     ) -> None:
         self.sd, self.seed, self.block_rounds, self.clip = sd, seed, block_rounds, clip
         self._anchors = [start]
+        self._lock = threading.Lock()  # games in several threads may share a world
         self._block = lru_cache(maxsize=2)(self._draw)
 
     def rows(self, first: int, end: int) -> Floats:
@@ -47,8 +49,9 @@ class Walk:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _draw(self, block: int) -> Floats:
-        while len(self._anchors) <= block:
-            self._anchors.append(self._follow(len(self._anchors) - 1)[-1].copy())
+        with self._lock:
+            while len(self._anchors) <= block:
+                self._anchors.append(self._follow(len(self._anchors) - 1)[-1].copy())
         return self._follow(block)
 
     def _follow(self, block: int) -> Floats:

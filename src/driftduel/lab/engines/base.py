@@ -2,6 +2,7 @@
 
 import os
 import queue
+import sys
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -12,7 +13,19 @@ from typing import Protocol
 from driftduel.lab.cells import Outcome, Tick
 from driftduel.lab.plan import Cell
 
-__all__ = ["Engine", "Hand", "Hands", "Take", "cores", "outcomes"]
+__all__ = [
+    "SECONDS_BETWEEN_SIGNALS",
+    "Engine",
+    "Hand",
+    "Hands",
+    "Take",
+    "cores",
+    "environment",
+    "outcomes",
+]
+
+SECONDS_BETWEEN_SIGNALS = 0.2
+"""How long to wait at a time: with polars, Ctrl-C does not interrupt waiting (its issue 21739)."""
 
 Take = Callable[[float], list[Cell]]
 """Hands out the next cells, about so many seconds of them but at least one; none at the end."""
@@ -54,6 +67,11 @@ def outcomes(engine: Engine, take: Take, tick: Tick) -> Generator[Outcome]:
 def cores() -> int:
     """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a process that is to find every module that is found here."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
 
 class Hands(ABC):
@@ -106,7 +124,10 @@ class Hands(ABC):
         left = len(threads)
         try:
             while left:
-                outcome = finished.get()
+                try:
+                    outcome = finished.get(timeout=SECONDS_BETWEEN_SIGNALS)
+                except queue.Empty:
+                    continue
                 if outcome is None:
                     left -= 1
                 elif isinstance(outcome, BaseException):

@@ -1,10 +1,17 @@
 """dask.distributed: the processors of many machines, or of this one."""
 
+import gc
 import hashlib
 import inspect
 import logging
+import os
 import queue
+import re
+import signal
+import socket
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -14,15 +21,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from driftduel import __version__
+from driftduel._imports import load
 from driftduel.errors import DriftduelError, MissingExtraError, WeakSpotWarning
 from driftduel.lab.cells import Outcome, Stopped, Tick, run_cell
-from driftduel.lab.engines.base import Take, cores
-from driftduel.lab.imports import load
+from driftduel.lab.engines.base import SECONDS_BETWEEN_SIGNALS, Take, cores, environment
 from driftduel.lab.plan import Cell
 
 __all__ = ["Dask", "Needed", "play_batch"]
 
 _SECONDS_TO_CONNECT = 20
+_SECONDS_TO_START = 60
 _SECONDS_BETWEEN_LOOKS = 5
 # Nannies start workers again within seconds, and queues of clusters within minutes.
 _SECONDS_WITHOUT_WORKERS = 300
@@ -43,8 +51,8 @@ class Needed(NamedTuple):
 class Dask:
     """Play on a dask cluster. A worker that dies costs time, not cells.
 
-    dask itself gives a dead worker's cells to the others, until it has lost some workers over
-    them. Which of the cells was to blame is then found out by playing each alone.
+    dask itself gives a dead worker's cells to others, until some of these died of them, too. Which
+    cell was to blame is then found out by playing each alone.
 
     Parameters
     ----------
@@ -64,29 +72,30 @@ class Dask:
         self, workers: int | None = None, imports: Sequence[str] = (), cluster: str | None = None
     ) -> None:
         try:
-            import distributed
+            import distributed  # noqa: F401 - better now than later
         except ImportError:
             raise MissingExtraError("distributed", "cluster", "the engine dask") from None
         load(imports)
         self._needed = [_needed(name) for name in imports]
         self._client: Any = None
         self._local: Any = None
-        self.workers = (workers or cores()) if cluster is None else 1
+        self.workers = workers or cores()
         try:
             if cluster is None:
-                self._local = _local_cluster(self.workers)
-            self._client = distributed.Client(
-                cluster or self._local, timeout=_SECONDS_TO_CONNECT, set_as_default=False
-            )
-            self._client.wait_for_workers(self.workers, timeout=_SECONDS_TO_CONNECT)
-            self.workers = sum(self._client.nthreads().values())
-            self._looked = self._seen = time.monotonic()
-        except (OSError, RuntimeError, ValueError) as error:
+                self._local = _Local(self.workers)
+                self._client = _connect(self._local.address)
+                self._client.wait_for_workers(1, timeout=_SECONDS_TO_START)
+            else:
+                self._client = _connect(cluster)
+                self._client.wait_for_workers(1, timeout=_SECONDS_TO_CONNECT)
+                self.workers = sum(self._client.nthreads().values())
+        except BaseException as error:
             self.close()
+            if not isinstance(error, Exception):
+                raise
             where = "a cluster on this machine" if cluster is None else f"the cluster {cluster!r}"
-            raise DriftduelError(f"cannot play on {where}: {error}.") from None
-        # A local cluster's workers find what was found here.
-        self._path = list(sys.path) if cluster is None else []
+            raise DriftduelError(f"cannot play on {where}: {_told(error)}.") from None
+        self._looked = self._seen = time.monotonic()
 
     def outcomes(self, take: Take, tick: Tick) -> Generator[Outcome]:
         """Play what `take` hands out until there is no more; yield outcomes as they come."""
@@ -100,7 +109,7 @@ class Dask:
         def submit(cells: list[Cell]) -> None:
             with _blaming_the_cluster():
                 future = self._client.submit(
-                    play_batch, cells, self._needed, self._path, __version__, pure=False
+                    play_batch, cells, self._needed, __version__, pure=False
                 )
                 submitted[future.key] = future, cells
                 future.add_done_callback(finished.put)
@@ -117,19 +126,18 @@ class Dask:
                     alone = True
                     submit([suspects.pop()])
                 try:
-                    future = finished.get(timeout=_SECONDS_BETWEEN_LOOKS)
+                    future = finished.get(timeout=SECONDS_BETWEEN_SIGNALS)
                 except queue.Empty:
                     continue
                 _, cells = submitted.pop(future.key)
                 try:
                     with _blaming_the_cluster():
                         answers: list[Outcome] = future.result()
-                except KilledWorker as error:
-                    if not alone:  # it may have been a batch that waited beside this one
+                except KilledWorker:
+                    if not alone:  # dask also suspects batches that only waited on that worker
                         suspects += cells
                         continue
-                    died = error.allowed_failures + 1
-                    answers = [Outcome(cells[0], None, f"{died} workers died while they played it")]
+                    answers = [Outcome(cells[0], None, "the worker that played it died each time")]
                 for outcome in answers:
                     tick(0 if outcome.row is None else outcome.row["rounds"])
                     yield outcome
@@ -157,27 +165,81 @@ class Dask:
                 each.close()
 
 
-def _local_cluster(workers: int) -> Any:
-    """Start workers on this machine.
-
-    Not dask's LocalCluster, whose processes import the user's script again; nor its
-    SubprocessCluster, whose scheduler lives on when this process is killed.
-    """
+def _connect(address: str) -> Any:
+    """Return a client of the scheduler at an address, and do not wait for long."""
     import distributed
-    from distributed.deploy.subprocess import SubprocessWorker
 
-    quiet = {"silence_logs": logging.CRITICAL}
-    host = {"host": "127.0.0.1", "dashboard": False}
-    kind = {**host, **quiet, "nthreads": 1}
-    worker = {"cls": SubprocessWorker, "options": {"worker_kwargs": kind}}
-    return distributed.SpecCluster(
-        scheduler={
-            "cls": distributed.Scheduler,
-            "options": {**host, "port": 0, "allowed_failures": 1},
-        },
-        workers=dict.fromkeys(range(workers), worker),
-        **quiet,
-    )
+    match = re.fullmatch(r"(?:\w+://)?(.+):(\d+)", address)
+    if match is None:
+        raise DriftduelError("an address is written tcp://host:port")
+    # dask would go on trying when it is clear at once that nobody is there.
+    with socket.create_connection((match[1].strip("[]"), int(match[2])), _SECONDS_TO_CONNECT):
+        pass
+    made: list[Any] = []
+
+    def connect() -> None:
+        try:
+            made.append(
+                distributed.Client(address, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
+            )
+        except Exception as error:
+            made.append(_told(error))
+
+    # Apart: with somebody who listens and never says a word, dask waits for ever.
+    thread = threading.Thread(target=connect, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + _SECONDS_TO_CONNECT
+    while thread.is_alive() and time.monotonic() < deadline:
+        thread.join(SECONDS_BETWEEN_SIGNALS)
+    if made and not isinstance(made[0], str):
+        return made[0]
+    gc.collect()  # half a client must end here and now; elsewhere it makes noise
+    raise DriftduelError(made[0] if made else "whoever is there is no scheduler of dask")
+
+
+class _Local:
+    """A scheduler in this process, and workers in processes of their own.
+
+    Not the workers of dask's LocalCluster, which import the user's script again; nor its
+    SubprocessCluster, whose scheduler lives on when this process is killed.
+
+    Parameters
+    ----------
+    workers
+        How many.
+    """
+
+    def __init__(self, workers: int) -> None:
+        import distributed
+
+        self._folder = tempfile.TemporaryDirectory(prefix="driftduel-", ignore_cleanup_errors=True)
+        self._cluster = distributed.LocalCluster(
+            n_workers=0,
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+            scheduler_kwargs={"allowed_failures": 0},  # a cell is tried again anyway, alone
+        )
+        self.address = self._cluster.scheduler_address
+        self._process = subprocess.Popen(
+            [
+                sys.executable, "-P", "-m", "dask", "worker", self.address, "--host", "127.0.0.1",
+                "--nworkers", str(workers), "--nthreads", "1", "--no-dashboard",
+                "--local-directory", self._folder.name,
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=2,  # what a policy prints is no result
+            env={**environment(), "DASK_LOGGING__DISTRIBUTED": "critical"},
+            start_new_session=True,  # Ctrl-C is for this process to handle
+        )  # fmt: skip
+
+    def close(self) -> None:
+        if hasattr(os, "killpg"):  # workers are children of the process that we started
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()
+        self._process.wait()
+        self._cluster.close()
+        self._folder.cleanup()
 
 
 @contextmanager
@@ -189,7 +251,15 @@ def _blaming_the_cluster() -> Iterator[None]:
     except (DriftduelError, KilledWorker):
         raise
     except Exception as error:
-        raise DriftduelError(f"the cluster failed: {type(error).__name__}: {error}.") from None
+        raise DriftduelError(f"the cluster failed: {_told(error)}.") from None
+
+
+def _told(error: Exception) -> str:
+    """Return what an error says, as a part of a sentence."""
+    reason = getattr(error, "strerror", None)
+    said = reason if isinstance(reason, str) else str(error).rstrip(".")
+    known = isinstance(error, DriftduelError | OSError)
+    return said if said and known else f"{type(error).__name__}: {said}".rstrip(": ")
 
 
 def _needed(name: str) -> Needed:
@@ -226,9 +296,7 @@ class _Unwanted(threading.Event):
 _one_at_a_time = threading.Lock()
 
 
-def play_batch(
-    cells: Sequence[Cell], needed: Sequence[Needed], path: Sequence[str], version: str
-) -> list[Outcome]:
+def play_batch(cells: Sequence[Cell], needed: Sequence[Needed], version: str) -> list[Outcome]:
     """Play cells on a worker.
 
     Parameters
@@ -237,8 +305,6 @@ def play_batch(
         What to play.
     needed
         Modules of the user's own.
-    path
-        Where to look for those that were not sent.
     version
         Of driftduel, where the plan was made.
     """
@@ -250,7 +316,6 @@ def play_batch(
         )
     warnings.simplefilter("ignore", WeakSpotWarning)  # said once, when the plan was made
     with _one_at_a_time:  # a worker may have several threads
-        sys.path += [place for place in path if place not in sys.path]
         for module in needed:
             _import(module, Path(get_worker().local_directory))
     unwanted = _Unwanted()

@@ -1,6 +1,5 @@
 """Processes of this machine: for policies in plain Python, and for those that may crash."""
 
-import os
 import pickle
 import signal
 import subprocess
@@ -14,7 +13,7 @@ from typing import IO, Any
 
 from driftduel.errors import DriftduelError
 from driftduel.lab.cells import Outcome, Tick
-from driftduel.lab.engines.base import Hand, Hands
+from driftduel.lab.engines.base import Hand, Hands, environment
 from driftduel.lab.plan import Cell
 
 __all__ = ["Processes"]
@@ -109,10 +108,8 @@ class _Child:
                  *self.imports],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                # It is to find all that was found here, wherever the script that runs here is.
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-                # Ctrl-C in the terminal is for this process to handle.
-                start_new_session=True,
+                env=environment(),
+                start_new_session=True,  # Ctrl-C is for this process to handle
             )  # fmt: skip
             if stop.is_set():  # too late for `_kill_at` to see this process
                 self.kill()

@@ -9,9 +9,9 @@ import warnings
 from contextlib import suppress
 from typing import IO, Any
 
+from driftduel._imports import load
 from driftduel.errors import DriftduelError, WeakSpotWarning
 from driftduel.lab.cells import run_cell
-from driftduel.lab.imports import load
 
 __all__: list[str] = []
 

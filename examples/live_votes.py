@@ -1,0 +1,59 @@
+"""People vote, late or never, and the server restarts in the middle."""
+
+# %%
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from driftduel import Duel, load_policy, make_policy, save_policy
+
+folder = tempfile.TemporaryDirectory()
+file = Path(folder.name) / "policy.npz"
+people = np.random.default_rng(7)  # stands in for your visitors
+
+# %% [markdown]
+# Four headlines. Nobody knows how long this will run. After a while taste changes: headline 2 was
+# the best, then it is 0. People answer when they like, and one in ten never does.
+
+# %%
+TASTE = np.array([[0.2, 0.5, 0.9, 0.4], [0.9, 0.5, 0.2, 0.4]])
+
+
+def vote(duel, day):
+    """Return what one visitor prefers."""
+    a, b = 4 * TASTE[day, [duel.first, duel.second]]
+    return duel.first if people.random() < 1 / (1 + np.exp(b - a)) else duel.second
+
+
+# %% [markdown]
+# A duel holds plain numbers, so it may wait in a database. Answers are told in any order; what will
+# never be answered is given up with `forget`.
+
+# %%
+policy = make_policy("sw-dts:window=400", arms=4, seed=1)
+open_duels, shown, lost = [], [], 0
+for t in range(4000):
+    duel = policy.ask()
+    shown.append((duel.first, duel.second))
+    open_duels.append(json.dumps(duel))
+    while len(open_duels) > 25:  # somebody answers, not in order
+        duel_text = open_duels.pop(int(people.integers(len(open_duels))))
+        first, second, asked, notes = json.loads(duel_text)
+        duel = Duel(first, second, asked, tuple(notes))
+        if people.random() < 0.1:
+            policy.forget(duel)
+            lost += 1
+        else:
+            policy.tell(duel, winner=vote(duel, day=int(t >= 2000)))
+    if t == 1999:  # the server restarts; open duels are saved too
+        save_policy(policy, file)
+        policy = load_policy(file)
+print(f"asked {policy.info().rounds}, lost {lost}, still open {len(open_duels)}")
+
+# %%
+for name, rounds in (("before", shown[1000:2000]), ("after", shown[3000:])):
+    share = np.bincount(np.ravel(rounds), minlength=4) / (2 * len(rounds))
+    print(f"{name} the change, headlines were shown in shares of {share.round(2)}")
+folder.cleanup()

@@ -1,0 +1,55 @@
+"""A policy of your own, in plain Python, against the field."""
+
+# %%
+import builtins
+from typing import Annotated
+
+from driftduel import POLICIES, Policy, compare
+from driftduel.specs import Range
+from driftduel.testing import check_policy
+
+show = getattr(builtins, "display", print)  # a notebook's own display, else plain text
+
+# %% [markdown]
+# Keep a champion and challenge it with a random arm. Who beats it five times in a row takes its
+# place; who fails is sent away, and for a while the champion plays alone. It is told nothing, and
+# nothing is proved of it.
+
+
+# %%
+@POLICIES.register("stubborn")
+class Stubborn(Policy):
+    """Let a champion rest between challenges, and fall to five losses in a row."""
+
+    name = "stubborn"
+
+    def __init__(self, arms, rng, rest: Annotated[int, Range(0), "rounds alone"] = 20):
+        super().__init__(arms, rng)
+        self.parameters = {"rest": rest}
+        self.champion, self.challenger, self.lost, self.alone = 0, 1, 0, 0
+
+    def choose(self, t):  # noqa: D102 - said by Policy
+        return self.champion, self.champion if self.alone else self.challenger, ()
+
+    def learn(self, t, first, second, won, notes):  # noqa: D102 - said by Policy
+        if first == second:
+            self.alone -= 1
+        elif won:
+            self.lost, self.alone = 0, self.parameters["rest"]
+            self.challenger = (first + 1 + int(self.rng.random() * (self.arms - 1))) % self.arms
+        else:
+            self.lost += 1
+            if self.lost == 5:
+                self.champion, self.challenger, self.lost = second, first, 0
+        return 0
+
+
+# %% [markdown]
+# It passes the checks that every policy here passes, but one: it has no `get_state`.
+
+# %%
+check_policy("stubborn", skip=["saving and loading change nothing"])
+worlds = ["geometric-btl:arms=5,rounds=10000,phases=4", "random-condorcet:arms=5,rounds=10000"]
+policies = ["stubborn", "dts", "sw-dts:window=1000", "btwr", "uniform"]
+results = compare(policies, worlds, runs=5)
+show(results.summary.sort("world", "regret_mean").select("world", "policy", "regret_mean", "told"))

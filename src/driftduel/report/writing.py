@@ -1,0 +1,139 @@
+"""From a folder of results to a page and figures."""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from driftduel._files import whole_file
+from driftduel.errors import DriftduelError
+from driftduel.figures.findings import Findings, read_findings
+from driftduel.figures.results import (
+    plot_heat,
+    plot_regret,
+    plot_restarts,
+    plot_shares,
+    plot_totals,
+    plot_trend,
+)
+from driftduel.report.page import charting_library, make_page
+from driftduel.report.picture import draw_picture
+
+if TYPE_CHECKING:
+    from driftduel.lab import Results
+
+__all__ = ["write_report"]
+
+_PAGE = "index.html"
+_FORMATS = ("png", "svg")
+Progress = Callable[[str], None]
+
+
+def write_report(
+    folder: "str | Path | Results",
+    out: str | Path | None = None,
+    *,
+    trace: str | None = None,
+    figures: bool = True,
+    progress: Progress | None = None,
+) -> Path:
+    """Write a page about a folder of results, and figures for papers; return the page's path.
+
+    The page needs no network and no other file. Of an unfinished sweep it shows what is there and
+    says what is missing.
+
+    Parameters
+    ----------
+    folder
+        What ``compare(..., out=folder)`` or ``sweep`` made, or the results themselves.
+    out
+        A folder for ``index.html`` and ``figures/``; ``report`` inside `folder` unless given.
+        Results that were kept in no folder need it: their own vanishes with them.
+    trace
+        A pattern for the name of the game (see `Plan.select`) that is drawn round by round; a
+        typical one of ANACONDA's unless given.
+    figures
+        Whether to write figures for papers, as PNG and SVG.
+    progress
+        Called with a few words before each longer step.
+
+    Examples
+    --------
+    >>> page = write_report("sweep")  # doctest: +SKIP
+    """
+    from driftduel.lab import Results, results
+
+    found = folder if isinstance(folder, Results) else results(folder)
+    where = found.store.folder
+    say = progress or (lambda _: None)
+    say("reading results")
+    if found.missing == len(found.plan):
+        failed = len(found.failures)
+        why = f"none is finished and {failed:,} failed" if failed else "none is finished yet"
+        raise DriftduelError(
+            f"{str(where)!r} is for {len(found.plan):,} games, but {why}; "
+            f"there is nothing to report."
+        )
+    charting_library()  # if it is not there, say so before long work
+    chosen = None if trace is None else found.plan.select(trace)
+    target = where / "report" if out is None else Path(out)
+    _make_folder(target)
+    findings = read_findings(found)
+    say("drawing one game round by round")
+    picture = draw_picture(findings, chosen, target if figures else None)
+    names = []
+    if figures:
+        _make_folder(target / "figures")
+        for name, draw in _drawings(findings):
+            say(f"drawing {name}")
+            files = [f"{name}.{ending}" for ending in _FORMATS]
+            draw([target / "figures" / file for file in files])
+            names += files
+        if picture.png is not None:
+            names += [f"trace.{ending}" for ending in _FORMATS]
+    say("writing the page")
+    page = make_page(found, findings, picture, where.resolve().name or str(where), names)
+    with whole_file(target / _PAGE) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+    return target / _PAGE
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or error
+        raise DriftduelError(f"cannot write to {str(path)!r}: {reason}.") from None
+
+
+Draw = Callable[[list[str | Path]], None]
+
+
+def _drawings(findings: Findings) -> Iterator[tuple[str, Draw]]:
+    """Name every figure and say how to draw it."""
+    if len(findings.worlds) > 1:
+        yield "heat", partial(plot_heat, findings)
+    for place, trend in enumerate(findings.trends, start=1):
+        number = f"-{place}" if len(findings.trends) > 1 else ""
+        yield f"{trend.axis}{number}", partial(plot_trend, trend, findings)
+    for world in findings.worlds:
+        tail = f"-{_slug(world.index, world.label)}" if len(findings.plan.worlds) > 1 else ""
+        yield f"totals{tail}", partial(plot_totals, world)
+        yield f"regret{tail}", partial(plot_regret, world)
+        if any(standing.restarts for standing in world.standings):
+            yield f"restarts{tail}", partial(plot_restarts, world)
+        if world.shares:
+            yield f"shares{tail}", partial(plot_shares, world)
+
+
+def _slug(index: int, label: str) -> str:
+    """Make a file name of a world's label.
+
+    Examples
+    --------
+    >>> _slug(3, "two-arm:rounds=1000,seed=1")
+    '4-two-arm-rounds-1000-seed-1'
+    """
+    words = re.sub(r"[^A-Za-z0-9.]+", "-", label).strip("-.")
+    return f"{index + 1}-{words[:60]}"

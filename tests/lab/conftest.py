@@ -1,0 +1,26 @@
+"""Policies of somebody's own come and go."""
+
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def forget_own():
+    """Undo what importing a module with policies and worlds of one's own does."""
+    from driftduel.policies import POLICIES
+    from driftduel.worlds import WORLDS
+
+    registries = (POLICIES, WORLDS)
+    modules, entries = set(sys.modules), [dict(each._entries) for each in registries]
+
+    def forget():
+        for name in set(sys.modules) - modules:
+            if not name.startswith(("driftduel", "numba", "polars", "scipy", "llvmlite", "numpy")):
+                del sys.modules[name]
+        for registry, before in zip(registries, entries, strict=True):
+            registry._entries.clear()
+            registry._entries.update(before)
+
+    yield forget
+    forget()

@@ -1,0 +1,304 @@
+"""The page and the figures: what is in them, how large they are, and what they are made from."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+pytest.importorskip("polars")
+pytest.importorskip("scipy")
+pytest.importorskip("matplotlib")
+pytest.importorskip("plotly")
+
+from driftduel.errors import DriftduelError, MissingExtraError
+from driftduel.figures.findings import read_findings, short_names
+from driftduel.lab import compare, results
+from driftduel.lab.statistics import t_interval
+from driftduel.report import write_report
+from driftduel.report.charts import numbers
+from tests.report.conftest import POLICIES, WORLD
+from tests.report.made import made_store
+
+
+def read(folder):
+    return (folder / "report" / "index.html").read_text(encoding="utf-8")
+
+
+def data_of(page):
+    return json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+
+
+def text_of(page):
+    """Return the page without scripts, styles, pictures and tags."""
+    page = re.sub(r"<(script|style).*?</\1>", " ", page, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", page))
+
+
+def test_the_page_answers_the_four_questions(played):
+    text = text_of(read(played))
+    best = results(played).summary.sort("regret_mean").row(0, named=True)
+    assert best["policy"] == "oracle-rucb"
+    assert f"{best['policy']} had the lowest regret, {best['regret_mean']:.0f}"[:40] in text
+    assert "The next, " in text  # by how much
+    assert "the 95 % interval of their difference, run by run, is" in text  # how sure
+    assert "oracle-rucb was told the rounds of the changes" in text
+    assert re.search(r"the best arm changes \d times, in rounds ", text)  # where it changed
+    for policy in POLICIES:
+        assert policy in text
+
+
+def test_every_chart_has_its_data(played):
+    charts = data_of(read(played))["charts"]
+    assert {name.split("-")[0] for name in charts} == {
+        "totals", "regret", "restarts", "moments", "shares",
+    }  # fmt: skip
+    lines = [trace for trace in charts["regret-0"]["traces"] if trace.get("name")]
+    found = results(played)
+    for trace in lines:
+        rows = found.summary.filter(policy=POLICIES[trace["policy"]])
+        assert trace["y"][-1] == pytest.approx(rows["regret_mean"][0], rel=1e-4)
+    assert len(lines) == len(POLICIES)
+    assert charts["regret-0"]["shared"]["at"][-1] == 2000
+
+
+def test_the_page_repeats_a_game(played):
+    page = text_of(read(played))
+    command = re.search(r"driftduel play --policy (\S+) --world (\S+) --seed (\d+)", page)
+    from driftduel.games import play
+
+    game = play(command[1], command[2], int(command[3]))
+    assert game.total in results(played).games["regret"].to_list()
+
+
+def test_figures_are_written_in_both_formats(played):
+    names = {path.name for path in (played / "report" / "figures").iterdir()}
+    assert names == {
+        f"{name}.{ending}"
+        for name in ("totals", "regret", "restarts", "shares", "trace")
+        for ending in ("png", "svg")
+    }
+    for path in (played / "report" / "figures").iterdir():
+        assert path.stat().st_size > 5000
+
+
+def test_a_report_is_the_same_every_time(played, tmp_path):
+    page = write_report(played, tmp_path / "again")
+    assert page.read_text() == read(played)
+    for path in (played / "report" / "figures").glob("*.svg"):
+        assert (tmp_path / "again" / "figures" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_nothing_comes_from_elsewhere(played):
+    page = read(played)
+    ours = page.replace(re.search(r"<script>/\*\*.*?</script>", page, re.DOTALL)[0], "")
+    assert len(ours) < 1_000_000
+    assert "http://" not in ours
+    assert "https://" not in ours
+    assert "@import" not in ours
+    assert "default-src 'none'" in ours
+    assert all(
+        link.startswith(("figures/", "data:", "#")) for link in re.findall('href="(.*?)"', ours)
+    )
+
+
+def test_several_worlds(grid, tmp_path):
+    page = write_report(grid, tmp_path / "r", figures=False).read_text()
+    text = text_of(page)
+    assert "Lowest regret in 5 worlds: rucb in 5 (beyond chance)." in text
+    assert "In 3 worlds between 1,000 and 4,000 rounds T, the regret of rucb grows slowest" in text
+    assert page.count('<section class="world"') == 5
+    heat = re.search('id="heat-table".*?</table>', page, re.DOTALL)[0]
+    assert heat.count("<b>1.00</b>") == 6
+
+
+def test_several_worlds_have_figures_each(tmp_path):
+    worlds = [f"two-arm:rounds={rounds}" for rounds in (400, 800)]
+    made_store(tmp_path / "s", ["uniform", "rucb"], worlds, restarts=lambda *_: [120])
+    write_report(tmp_path / "s")
+    names = [path.stem for path in (tmp_path / "s" / "report" / "figures").glob("*.svg")]
+    assert sorted(names) == sorted(
+        ["heat", "rounds"]
+        + [
+            f"{kind}-{world}"
+            for kind in ("totals", "regret", "restarts", "shares")
+            for world in ("1-rounds-400", "2-rounds-800")
+        ]
+    )
+
+
+def test_slopes_are_those_of_the_power_law(grid):
+    (trend,) = read_findings(results(grid)).trends
+    assert trend.axis == "rounds"
+    assert trend.x.tolist() == [1000, 2000, 4000]
+    for policy, power in enumerate((0.5, 1.0, 0.75)):
+        line = trend.lines[policy]
+        assert line.slope == pytest.approx(power, abs=0.02)
+        assert line.slope_low < line.slope < line.slope_high
+        assert line.slope_high - line.slope_low < 0.1
+
+
+def test_slopes_against_switches(tmp_path):
+    worlds = [
+        f"total-order:arms=5,rounds=900,phases={phases},seed=1,change=winner"
+        for phases in (3, 5, 9, 1)
+    ]
+    store = compare(["uniform", "rucb"], worlds, runs=2, out=tmp_path / "s")
+    (trend,) = read_findings(store).trends
+    assert trend.axis == "switches"
+    assert trend.x.tolist() == [2, 4, 8]
+    assert trend.left_out == 1
+
+
+def test_bands_are_intervals_over_runs(played):
+    found = results(played)
+    (world,) = read_findings(found).worlds
+    games = found.games.filter(policy=POLICIES[1])
+    curves = np.array(games["regret_curve"].to_list())
+    for i in (5, 50, -1):
+        low, high = t_interval(curves[:, i])
+        assert world.curves[1].low[i] == pytest.approx(low)
+        assert world.curves[1].high[i] == pytest.approx(high)
+
+
+def test_shares_add_up_and_winners_are_true(played):
+    from driftduel.worlds import make_world
+
+    (world,) = read_findings(results(played)).worlds
+    assert list(world.winners) == make_world(WORLD).condorcet_winners()
+    for shares in world.shares.values():
+        np.testing.assert_allclose(shares.shares.sum(axis=1), 1)
+
+
+def test_an_unfinished_sweep_says_what_is_missing(tmp_path):
+    worlds = [f"total-order:arms=3,rounds=400,phases={phases}" for phases in (2, 3, 4)]
+    store = made_store(
+        tmp_path / "s",
+        ["uniform", "rucb"],
+        worlds,
+        played=lambda policy, world, run: world < 2 and (policy == 0 or run == 0),
+    )
+    store.fail(next(iter(store.plan.cells())), "unused: this one is finished")
+    unplayed = next(cell for cell in store.plan.cells() if cell.world == worlds[2])
+    store.fail(unplayed, "the disk </script> was <b>full</b>")
+    page = write_report(tmp_path / "s", figures=False).read_text()
+    text = text_of(page)
+    assert "Unfinished: 14 games of 24 are missing, 1 of them because they failed." in text
+    assert f"Nothing yet was played in {worlds[2]}" in text
+    assert f"3 games of rucb in {worlds[0]}" in text
+    assert "the disk &lt;/script&gt; was &lt;b&gt;full" in page
+    assert "They share too few runs" in text
+
+
+def test_one_run_of_one_policy(tmp_path):
+    made_store(tmp_path / "s", ["uniform"], ["two-arm:rounds=50"], runs=1)
+    text = text_of(write_report(tmp_path / "s").read_text())
+    assert "Nobody else played" in text
+    assert "No policy here has replays" in text
+
+
+def test_names_cannot_break_the_page(tmp_path):
+    from driftduel.worlds import make_world, save_world
+
+    nasty = tmp_path / "<img src=x onerror='alert(1)'> {{plotly}} & \"<" / "script>`.npz"
+    nasty.parent.mkdir(parents=True)
+    save_world(make_world("two-arm:rounds=200"), nasty)
+    worlds = [f"file:path={nasty}", "two-arm:rounds=200"]
+    compare(["uniform", "rucb"], worlds, runs=2, out=tmp_path / "s")
+    page = write_report(tmp_path / "s").read_text()
+    assert "<img src=x" not in page
+    assert page.count("<script") == page.count("</script>") - page.count("<\\/script>")
+    assert len(page) < 6_000_000  # the charting library is there once
+    assert data_of(page)["charts"]
+
+
+def test_twenty_policies_in_ten_worlds_stay_small(tmp_path):
+    policies = [f"sw-rucb:window={100 * i}" for i in range(1, 20)] + ["anaconda"]
+    worlds = [
+        f"{name}:arms=20,rounds={rounds},change=winner"
+        for name in ("total-order", "utilities")
+        for rounds in (10_000, 20_000, 50_000, 100_000, 200_000)
+    ]
+    rng = np.random.default_rng(0)
+    made_store(
+        tmp_path / "s",
+        policies,
+        worlds,
+        runs=2,
+        regret=lambda policy, world, run: 1000 * rng.random() + 100,
+        restarts=lambda policy, world, run: sorted(rng.integers(1, 10_000, 1000).tolist()),
+    )
+    page = write_report(tmp_path / "s", figures=False)
+    assert page.stat().st_size < 10_000_000
+    data = data_of(page.read_text())
+    assert len(data["hidden"]) == 12
+    assert len(data["charts"]) == 10 * (4 + 20) + 2
+
+
+@pytest.mark.parametrize("what", ["nothing", "an empty folder", "another folder", "a file"])
+def test_what_is_no_store_is_refused(tmp_path, what):
+    folder = tmp_path / "s"
+    if what == "a file":
+        folder.write_text("")
+    elif what != "nothing":
+        folder.mkdir()
+    if what == "another folder":
+        (folder / "notes.txt").write_text("")
+    with pytest.raises(DriftduelError, match=r"plan\.json|Not a directory"):
+        write_report(folder)
+    assert not (tmp_path / "s" / "report").exists()
+
+
+def test_a_store_without_games_is_refused(tmp_path):
+    store = made_store(tmp_path / "s", ["rucb"], ["two-arm"], runs=3, played=lambda *_: False)
+    with pytest.raises(DriftduelError, match="is for 3 games, but none is finished yet"):
+        write_report(tmp_path / "s")
+    store.fail(next(iter(store.plan.cells())), "no")
+    with pytest.raises(DriftduelError, match="none is finished and 1 failed"):
+        write_report(tmp_path / "s")
+
+
+def test_a_place_that_cannot_be_written_is_refused(played, tmp_path):
+    (tmp_path / "f").write_text("")
+    with pytest.raises(DriftduelError, match="cannot write to"):
+        write_report(played, tmp_path / "f")
+
+
+def test_one_may_choose_the_game_that_is_drawn(played, tmp_path):
+    said = []
+    page = write_report(
+        played, tmp_path / "r", trace="*anaconda*0.2", figures=False, progress=said.append
+    )
+    assert "Run 2 (regret" in page.read_text()
+    assert [path.name for path in (tmp_path / "r").iterdir()] == ["index.html"]
+    assert said[0] == "reading results"
+    with pytest.raises(DriftduelError, match="no cell matches"):
+        write_report(played, tmp_path / "r", trace="nobody")
+    with pytest.raises(DriftduelError, match="has no replays"):
+        write_report(played, tmp_path / "r", trace="uniform")
+
+
+def test_games_too_long_to_draw(tmp_path):
+    made_store(tmp_path / "s", ["anaconda"], ["two-arm:rounds=400000"], runs=1)
+    page = write_report(tmp_path / "s", figures=False).read_text()
+    assert "more than 300,000 rounds" in page
+    with pytest.raises(DriftduelError, match="at most 300,000"):
+        write_report(tmp_path / "s", trace="anaconda", figures=False)
+
+
+def test_a_missing_library_is_said(played, tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "plotly.offline", None)
+    with pytest.raises(MissingExtraError, match="plotly"):
+        write_report(played, tmp_path / "r", figures=False)
+
+
+def test_short_names():
+    assert short_names(["a:k=1"]) == (["a:k=1"], "")
+    assert short_names(["a:k=1,m=2", "a:k=1,m=3"]) == (["m=2", "m=3"], "a:k=1")
+    assert short_names(["a:k=1,m=2", "b:k=1"]) == (["a:m=2", "b"], "k=1")
+    assert short_names(["a", "a:m=2"]) == (["a", "m=2"], "a")
+
+
+def test_numbers_are_short_and_finite():
+    assert numbers([np.nan, np.inf, 1e-9, 123456.7]) == [None, None, 1e-09, 123460]
+    assert json.dumps(numbers([1.0, 0.1 + 0.2])) == "[1, 0.3]"

@@ -1,0 +1,56 @@
+"""The examples run as they are, and show what they say they show."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "examples"
+NAMES = sorted(path.stem for path in FOLDER.glob("*.py"))
+NEEDS_LAB = {"first_comparison", "own_policy", "own_world"}
+SHOWN = {
+    "first_comparison": [
+        r"switches: 3 of which significant: 3",
+        r"(?s)policy.*oracle-dts.*sw-dts:window=2000.*glr-dts.*uniform",
+        r"the same game again: True",
+        r"still holds good: \(0, 1, 2, 3, 4\)",
+    ],
+    "own_policy": [r"(?s)geometric-btl.*stubborn.*uniform.*random-condorcet.*stubborn.*uniform"],
+    "own_world": [
+        r"winner in week 1: 0",
+        r"\[\(1, 0\), \(10001, 2\)\]",
+        r"switches: 1 ",
+        r"(?s)oracle-dts.*sw-dts:window=2000.*dts.*uniform",
+    ],
+    "live_votes": [
+        r"asked 4000, lost \d+, still open 25",
+        r"before the change.*\[\S+ \S+ 0\.[89]\d* ",
+        r"after the change.*\[0\.[89]",
+    ],
+}
+
+
+def test_every_example_is_looked_at():
+    assert sorted(SHOWN) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_example_runs(name, tmp_path):
+    if name in NEEDS_LAB:
+        pytest.importorskip("polars")
+        pytest.importorskip("scipy")
+    command = [sys.executable, "-W", "error", str(FOLDER / f"{name}.py")]
+    out = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert out.returncode == 0, out.stderr
+    for pattern in SHOWN[name]:
+        assert re.search(pattern, out.stdout), f"{pattern} in\n{out.stdout}"
+    assert list(tmp_path.iterdir()) == [], "an example leaves no files behind where it is run"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_example_can_be_read_in_one_go_and_opened_as_a_notebook(name):
+    text = (FOLDER / f"{name}.py").read_text("utf-8")
+    assert len(text.splitlines()) < 60
+    assert text.count("# %%") >= 3
