@@ -475,7 +475,8 @@ class Cluster:
             )  # fmt: skip
 
     def start(self, *arguments):
-        command = [sys.executable, "-m", "dask", *map(str, arguments), "--no-dashboard"]
+        quiet = ("--no-dashboard", "--dashboard-address", "127.0.0.1:0")
+        command = [sys.executable, "-m", "dask", *map(str, arguments), *quiet]
         with open(self.folder / "log", "ab") as log:
             self.processes.append(subprocess.Popen(command, stdout=log, stderr=log))
 
@@ -501,11 +502,22 @@ def cluster(tmp_path, request):
 SCHEDULER, WORKER = 0, 1
 
 
-def test_a_local_cluster_plays_the_same_games(by_one_thread):
+def test_a_local_cluster_plays_the_same_games_and_listens_to_nobody_else(by_one_thread):
     pytest.importorskip("distributed")
-    results = compare(PLAYERS, WORLDS, runs=RUNS, engine="dask", workers=2)
+    psutil = pytest.importorskip("psutil")
+    heard = set()
+
+    def listen():
+        here = psutil.Process()
+        for process in (here, *here.children(recursive=True)):
+            sockets = process.net_connections("inet")
+            heard.update(each.laddr.ip for each in sockets if each.status == psutil.CONN_LISTEN)
+
+    watch = AfterFirst(listen)
+    results = compare(PLAYERS, WORLDS, runs=RUNS, engine="dask", workers=2, watch=watch)
     assert not results.failures
     assert_same_games(results, by_one_thread)
+    assert heard == {"127.0.0.1"}
 
 
 @pytest.mark.parametrize("cluster", [2], indirect=True)

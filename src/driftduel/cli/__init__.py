@@ -26,6 +26,7 @@ COMMANDS = {
     "compare": "compare policies: regret with intervals, restarts, speed",
     "sweep": "play a plan from a TOML file, on one machine or a cluster; resumable",
     "table": "print the summary of a folder of results",
+    "suite": "score a policy on the benchmark suite",
     "report": "write a page about a folder of results, and figures",
     "demo": "eight policies in a changing world: table and report",
 }

@@ -29,6 +29,7 @@ class Display:
 
     def begin(self, cells: int, kept: int, rounds: int, workers: int) -> None:
         """Say what is to be done."""
+        self.close()
         self.total, self.done, self._first = cells, kept, kept
         if kept:
             self._print(f"{kept:,} of {cells:,} cells are there already.")

@@ -33,18 +33,19 @@ class Results:
         return self.store.plan
 
     @cached_property
-    def _narrow(self) -> pl.DataFrame:
+    def narrow(self) -> pl.DataFrame:
+        """One row for each game, without its curves."""
         return self.store.rows(NEEDED)
 
     @cached_property
     def summary(self) -> pl.DataFrame:
         """One row for each policy in each world: regret with interval, restarts, speed."""
-        return summary(self._narrow, self.plan)
+        return summary(self.narrow, self.plan)
 
     @cached_property
     def differences(self) -> pl.DataFrame:
         """One row for each two policies in each world: the paired difference of their regrets."""
-        return differences(self._narrow, self.plan)
+        return differences(self.narrow, self.plan)
 
     @cached_property
     def games(self) -> pl.DataFrame:
@@ -59,7 +60,7 @@ class Results:
     @property
     def missing(self) -> int:
         """How many cells of the plan are not finished."""
-        return len(self.plan) - len(self._narrow)
+        return len(self.plan) - len(self.narrow)
 
     def _repr_html_(self) -> str:
         return self.summary._repr_html_()

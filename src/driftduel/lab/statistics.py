@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 from driftduel.errors import MissingExtraError
 from driftduel.lab.plan import Plan
 
-__all__ = ["NEEDED", "delays", "differences", "false_restarts", "summary", "t_interval"]
+__all__ = [
+    "NEEDED",
+    "delays",
+    "differences",
+    "false_restarts",
+    "paired_difference",
+    "summary",
+    "t_half_width",
+    "t_interval",
+]
 
 LEVEL = 0.95
 NEEDED = (
@@ -61,13 +70,18 @@ def t_interval(values: Sequence[float] | NDArray[np.float64]) -> tuple[float, fl
     """
     if len(values) < 2:
         return None
+    mean, half = float(np.mean(values)), t_half_width(values)
+    return mean - half, mean + half
+
+
+def t_half_width(values: Sequence[float] | NDArray[np.float64]) -> float:
+    """Return half the width of `t_interval`, for at least two values."""
     try:
         from scipy.special import stdtrit
     except ImportError:
         raise MissingExtraError("scipy", "lab", "an interval") from None
-    mean, sd = float(np.mean(values)), float(np.std(values, ddof=1))
-    half = float(stdtrit(len(values) - 1, 0.5 + LEVEL / 2)) * sd / math.sqrt(len(values))
-    return mean - half, mean + half
+    sd = float(np.std(values, ddof=1))
+    return float(stdtrit(len(values) - 1, 0.5 + LEVEL / 2)) * sd / math.sqrt(len(values))
 
 
 def false_restarts(restarts: Sequence[int], switches: Sequence[int]) -> int:
@@ -137,7 +151,7 @@ def summary(games: pl.DataFrame, plan: Plan) -> pl.DataFrame:
                 if best["regret_mean"] > 0:
                     row["ratio_to_best"] = row["regret_mean"] / best["regret_mean"]
                 if row is not best:
-                    paired = _paired(groups[world.spec, row["policy"]], of_best)
+                    paired = paired_difference(groups[world.spec, row["policy"]], of_best)
                     row |= {
                         "difference_to_best": paired["difference"],
                         "difference_low": paired["low"],
@@ -176,7 +190,8 @@ def _one(frame: pl.DataFrame) -> dict[str, Any]:
     return row
 
 
-def _paired(first: pl.DataFrame, second: pl.DataFrame) -> dict[str, Any]:
+def paired_difference(first: pl.DataFrame, second: pl.DataFrame) -> dict[str, Any]:
+    """Return the mean difference of regrets over the runs that both have, with its interval."""
     both = first.join(second, on=("seed", "run"), how="inner", maintain_order="left")
     difference = both["regret"].to_numpy() - both["regret_right"].to_numpy()
     interval = t_interval(difference)
@@ -207,5 +222,5 @@ def differences(games: pl.DataFrame, plan: Plan) -> pl.DataFrame:
                 pair = [groups.get((world.spec, policy.spec)) for policy in (one, other)]
                 if pair[0] is not None and pair[1] is not None:
                     row = {"world": world.spec, "first": one.spec, "second": other.spec}
-                    rows.append({**row, **_paired(pair[0], pair[1])})
+                    rows.append({**row, **paired_difference(pair[0], pair[1])})
     return pl.DataFrame(rows, schema=schema)

@@ -31,6 +31,7 @@ from driftduel.policies.dts_plus import DtsPlus
 from driftduel.policies.exp3s import Exp3S
 from driftduel.policies.glr import GlrRestart
 from driftduel.policies.interleaved_filter import InterleavedFilter
+from driftduel.policies.king import King
 from driftduel.policies.mdb import Monitored
 from driftduel.policies.metaswift import Metaswift
 from driftduel.policies.multisbm import MultiSBM
@@ -79,6 +80,7 @@ __all__ = [
     "InterleavedFilter",
     "KernelPolicy",
     "Kernels",
+    "King",
     "Metaswift",
     "Monitored",
     "MultiSBM",

@@ -32,8 +32,14 @@ __all__ = ["Dask", "Needed", "play_batch"]
 _SECONDS_TO_CONNECT = 20
 _SECONDS_TO_START = 60
 _SECONDS_BETWEEN_LOOKS = 5
+# dask listens there even without a dashboard: for this machine only, and at no port in particular.
+_NO_DASHBOARD = "127.0.0.1:0"
 # Nannies start workers again within seconds, and queues of clusters within minutes.
 _SECONDS_WITHOUT_WORKERS = 300
+# To send a batch and to take its answers costs us some milliseconds, so a worker of many must get
+# much at a time.
+_BATCH_SECONDS = 1.0
+_SECONDS_A_BATCH = 0.01
 # One batch is being played, one waits beside it: no worker ever waits for us.
 _BATCHES_A_WORKER = 2
 
@@ -66,7 +72,6 @@ class Dask:
     """
 
     name = "dask"
-    batch_seconds = 1.0
 
     def __init__(
         self, workers: int | None = None, imports: Sequence[str] = (), cluster: str | None = None
@@ -117,7 +122,7 @@ class Dask:
         try:
             while True:
                 while len(submitted) < _BATCHES_A_WORKER * self._count_workers() and (
-                    cells := take(self.batch_seconds)
+                    cells := take(max(_BATCH_SECONDS, self.workers * _SECONDS_A_BATCH))
                 ):
                     submit(cells)
                 if not submitted:
@@ -146,17 +151,17 @@ class Dask:
                 self._client.cancel([future for future, _ in submitted.values()])
 
     def _count_workers(self) -> int:
-        """Return how many there are, as of late; wait no longer than some minutes without any."""
+        """Return how many there are, or were of late; none for some minutes are too few."""
         now = time.monotonic()
         if now - self._looked >= _SECONDS_BETWEEN_LOOKS:
             self._looked = now
             with _blaming_the_cluster():
-                self.workers = sum(self._client.nthreads().values())
-            if self.workers:
-                self._seen = now
+                there = sum(self._client.nthreads().values())
+            if there:
+                self.workers, self._seen = there, now
             elif now - self._seen > _SECONDS_WITHOUT_WORKERS:
                 raise DriftduelError("the cluster has no workers any more.")
-        return max(self.workers, 1)
+        return self.workers
 
     def close(self) -> None:
         """Leave the cluster; stop it if it was started here."""
@@ -215,30 +220,35 @@ class _Local:
         self._folder = tempfile.TemporaryDirectory(prefix="driftduel-", ignore_cleanup_errors=True)
         self._cluster = distributed.LocalCluster(
             n_workers=0,
-            dashboard_address=None,
+            dashboard_address=":0",
             silence_logs=logging.CRITICAL,
-            scheduler_kwargs={"allowed_failures": 0},  # a cell is tried again anyway, alone
+            # A cell is tried again anyway, alone.
+            scheduler_kwargs={"allowed_failures": 0, "dashboard": False},
         )
         self.address = self._cluster.scheduler_address
         self._process = subprocess.Popen(
             [
                 sys.executable, "-P", "-m", "dask", "worker", self.address, "--host", "127.0.0.1",
                 "--nworkers", str(workers), "--nthreads", "1", "--no-dashboard",
-                "--local-directory", self._folder.name,
+                "--dashboard-address", _NO_DASHBOARD, "--local-directory", self._folder.name,
             ],
             stdin=subprocess.DEVNULL,
             stdout=2,  # what a policy prints is no result
-            env={**environment(), "DASK_LOGGING__DISTRIBUTED": "critical"},
+            env={
+                **environment(),
+                "DASK_LOGGING__DISTRIBUTED": "critical",
+                "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",  # 5 % of the time
+            },
             start_new_session=True,  # Ctrl-C is for this process to handle
         )  # fmt: skip
 
     def close(self) -> None:
+        self._cluster.close()  # first: it complains about workers that are gone
         if hasattr(os, "killpg"):  # workers are children of the process that we started
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
-        self._cluster.close()
         self._folder.cleanup()
 
 

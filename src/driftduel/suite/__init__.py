@@ -1,0 +1,7 @@
+"""The benchmark suite: worlds of five families in two halves, and a policy's score on them."""
+
+from driftduel.suite.halves import HALVES, Half, read_half
+from driftduel.suite.scoring import Score, as_markdown, score, tables
+from driftduel.suite.tournament import run_suite
+
+__all__ = ["HALVES", "Half", "Score", "as_markdown", "read_half", "run_suite", "score", "tables"]
