@@ -27,6 +27,7 @@ COMMANDS = {
     "sweep": "play a plan from a TOML file, on one machine or a cluster; resumable",
     "table": "print the summary of a folder of results",
     "suite": "score a policy on the benchmark suite",
+    "study": "measure the paper's claims: page, figures, Markdown",
     "report": "write a page about a folder of results, and figures",
     "demo": "eight policies in a changing world: table and report",
 }

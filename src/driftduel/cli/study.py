@@ -1,0 +1,89 @@
+"""Measure the paper's claims: play the experiments, write a page, Markdown and figures.
+
+Stopping loses nothing: the same command goes on where it was.
+"""
+
+import argparse
+
+__all__ = ["configure", "run"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="a few minutes; the default")
+    size.add_argument("--full", action="store_true", help="about an hour on two cores")
+    size.add_argument("--tiny", action="store_true", help="seconds; shows nothing but that it runs")
+    parser.add_argument("--out", metavar="DIR", default="study", help="where it goes (study)")
+    parser.add_argument(
+        "--only", action="append", metavar="NAME", help="one experiment, such as rate; repeatable"
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show the plan and how long it would take"
+    )
+    parser.add_argument(
+        "--docs", metavar="DIR", help="also write study.md, its data and pictures here"
+    )
+    parser.add_argument("--workers", type=int, metavar="N", help="how many at a time (processors)")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Play and write, or show the budget."""
+    import sys
+    import warnings
+    from pathlib import Path
+
+    from driftduel.cli.common import INTERRUPTED
+    from driftduel.cli.display import Display
+    from driftduel.errors import WeakSpotWarning
+    from driftduel.lab.engines.base import cores
+    from driftduel.study import budget, run_study, write_docs
+    from driftduel.study.common import Size
+
+    size: Size = "full" if arguments.full else "tiny" if arguments.tiny else "quick"
+    workers = arguments.workers or cores()
+    # Weak spots of rivals are part of what the study shows.
+    warnings.simplefilter("ignore", WeakSpotWarning)
+    if arguments.dry_run:
+        _show(budget(size, arguments.out, arguments.only), workers)
+        return
+
+    def say(text: str) -> None:
+        print(f"driftduel: {text}", file=sys.stderr, flush=True)
+
+    display = Display()
+    try:
+        study = run_study(
+            size, arguments.out, display, only=arguments.only, workers=workers, progress=say
+        )
+    except KeyboardInterrupt:
+        print(
+            f"\ndriftduel: stopped. What was finished is kept in {arguments.out}; "
+            f"the same command goes on from there.",
+            file=sys.stderr,
+        )
+        raise SystemExit(INTERRUPTED) from None
+    finally:
+        display.close()
+    if arguments.docs:
+        write_docs(study, Path(arguments.out), Path(arguments.docs))
+    for section in study.sections:
+        print(f"\n{section.number}. {section.title}")
+        for claim in section.claims:
+            print(f"  {claim.verdict:<44} {claim.source}: {claim.statement}")
+    print(f"\npage:     {Path(arguments.out) / 'study.html'}")
+    if study.missing:
+        raise SystemExit(1)
+
+
+def _show(rows: list[tuple[str, int, int, int, float]], workers: int) -> None:
+    from driftduel.cli.text import table
+
+    lines = [
+        (name, f"{games:,}", f"{finished:,}", f"{rounds:,}", f"{seconds / 60:.1f} min")
+        for name, games, finished, rounds, seconds in rows
+    ]
+    head = ("experiment", "games", "finished", "rounds to play", "core time")
+    print(table(lines, head, right="1234"))
+    total = sum(row[4] for row in rows)
+    print(f"\nestimate   {total / workers / 60:.0f} min with {workers} workers")

@@ -1,0 +1,19 @@
+"""The study: the paper's claims, measured. One experiment a file; `run_study` runs them all.
+
+Needs the extras ``lab`` and ``plot``.
+"""
+
+from driftduel.study.page import Study, as_html, as_markdown, read_study
+from driftduel.study.running import EXPERIMENTS, budget, run_study, write_docs, write_study
+
+__all__ = [
+    "EXPERIMENTS",
+    "Study",
+    "as_html",
+    "as_markdown",
+    "budget",
+    "read_study",
+    "run_study",
+    "write_docs",
+    "write_study",
+]

@@ -1,0 +1,184 @@
+"""Slopes with intervals, shares with exact intervals, and the games they are made from."""
+
+import math
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from driftduel.lab.statistics import LEVEL, t_interval
+from driftduel.specs import Spec
+from driftduel.study.common import MODULE, Series
+from driftduel.worlds import WORLDS
+
+__all__ = [
+    "Mean",
+    "Slope",
+    "clopper_pearson",
+    "label",
+    "line",
+    "local_slopes",
+    "mean_of",
+    "over",
+    "ratio",
+    "setting",
+    "slope",
+]
+
+Floats = NDArray[np.float64]
+
+
+class Mean(NamedTuple):
+    """A mean over runs with its interval, None for a single run."""
+
+    value: float
+    low: float | None
+    high: float | None
+    runs: int
+
+
+class Slope(NamedTuple):
+    """An exponent with its interval."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+def mean_of(values: Sequence[float] | Floats) -> Mean:
+    """Return the mean and Student's interval."""
+    low, high = t_interval(values) or (None, None)
+    return Mean(float(np.mean(values)), low, high, len(values))
+
+
+def slope(x: Sequence[float], samples: Sequence[Sequence[float] | Floats]) -> Slope | None:
+    """Fit log(mean) against log(x) by least squares; the interval comes from the runs' scatter.
+
+    The error of each log mean is its standard error over its mean (the delta method), the degrees
+    of freedom are Satterthwaite's. Errors of different x are taken as independent.
+
+    Parameters
+    ----------
+    x
+        Where; at least two different values.
+    samples
+        The runs at each x.
+
+    Examples
+    --------
+    >>> round(slope([1, 100], [[2.0, 2.0], [20.0, 20.0]]).value, 3)
+    0.5
+    """
+    means = np.array([np.mean(each) for each in samples])
+    if len(set(x)) < 2 or not (means > 0).all():
+        return None
+    logs = np.log(np.asarray(x, float))
+    logs -= logs.mean()
+    weights = logs / (logs @ logs)
+    value = float(weights @ np.log(means))
+    if any(len(each) < 2 for each in samples):
+        return Slope(value, None, None)
+    from scipy.special import stdtrit
+
+    counts = np.array([len(each) for each in samples])
+    parts = weights**2 * np.array([np.var(each, ddof=1) for each in samples]) / counts / means**2
+    if parts.sum() == 0:
+        return Slope(value, value, value)
+    freedom = parts.sum() ** 2 / (parts**2 / (counts - 1)).sum()
+    half = float(stdtrit(freedom, 0.5 + LEVEL / 2)) * math.sqrt(parts.sum())
+    return Slope(value, value - half, value + half)
+
+
+def local_slopes(
+    x: Sequence[float], samples: Sequence[Sequence[float] | Floats]
+) -> list[Slope | None]:
+    """Return the slope between each two neighbours."""
+    return [slope(x[i : i + 2], samples[i : i + 2]) for i in range(len(x) - 1)]
+
+
+def clopper_pearson(hits: int, trials: int) -> tuple[float, float]:
+    """Return the exact 95 % interval of a share.
+
+    Examples
+    --------
+    >>> [round(end, 4) for end in clopper_pearson(0, 100)]
+    [0.0, 0.0362]
+    """
+    from scipy.special import betaincinv
+
+    alpha = (1 - LEVEL) / 2
+    low = 0.0 if hits == 0 else float(betaincinv(hits, trials - hits + 1, alpha))
+    high = 1.0 if hits == trials else float(betaincinv(hits + 1, trials - hits, 1 - alpha))
+    return low, high
+
+
+def setting(world: str, key: str) -> Any:
+    """Return the value of a world's key, its default where the spec leaves it out."""
+    import_module(MODULE)  # it may be one of the study's own
+    return dict(WORLDS.resolve(Spec.parse(world)).values)[key]
+
+
+def over(
+    games: pl.DataFrame, key: Callable[[dict[str, Any]], float], column: str = "regret"
+) -> tuple[list[float], list[Floats]]:
+    """Group games by a number; return the numbers, ascending, and each group's values."""
+    groups: dict[float, list[float]] = {}
+    for row in games.iter_rows(named=True):
+        value = row[column]
+        groups.setdefault(float(key(row)), []).append(
+            float(len(value)) if isinstance(value, list) else float(value)
+        )
+    xs = sorted(groups)
+    return xs, [np.array(groups[x]) for x in xs]
+
+
+def line(name: str, x: Sequence[float], samples: Sequence[Floats], style: int) -> Series:
+    """Return the means of samples, with their intervals, as a line of a chart."""
+    means = [mean_of(each) for each in samples]
+    return Series(
+        name,
+        list(x),
+        [m.value for m in means],
+        # A log axis has no place for an end below zero.
+        [m.value if m.low is None else max(m.low, m.value / 100) for m in means],
+        [m.value if m.high is None else m.high for m in means],
+        style=style,
+    )
+
+
+def label(policy: str) -> str:
+    """Name a policy for people.
+
+    Examples
+    --------
+    >>> label("anaconda:constant=0.5"), label("anaconda:rule=freedman"), label("mdb:switches=4")
+    ('ANACONDA, C = 0.5', 'ANACONDA, freedman rule', 'MDB')
+    """
+    spec = Spec.parse(policy)
+    values = {name: str(value) for name, value in spec.values.items()}
+    if spec.name != "anaconda":
+        return _NAMES.get(spec.name, spec.name)
+    freedman = values.get("rule") == "freedman"
+    text = "ANACONDA, " + ("freedman rule" if freedman else f"C = {values.get('constant', '1')}")
+    if values.get("estimate") == "symmetric":
+        text += ", symmetric"
+    if "replay_rate" in values:
+        text += f", replay rate {values['replay_rate']}"
+    return text
+
+
+_NAMES = {
+    "mdb": "MDB", "dex3s": "DEX3.S", "dts": "DTS", "sw-dts": "DTS, window of 5,000", "rucb": "RUCB",
+    "wss": "Winner Stays", "btwr": "BtWR", "uniform": "uniform play",
+}  # fmt: skip
+
+
+def ratio(first: Floats, second: Floats) -> Slope:
+    """Return mean(first) / mean(second) with its interval, by the delta method on the log."""
+    found = slope([1.0, math.e], [second, first])
+    if found is None:
+        return Slope(math.nan, None, None)
+    return Slope(*(None if end is None else math.exp(end) for end in found))  # type: ignore[arg-type]

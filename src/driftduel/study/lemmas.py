@@ -1,0 +1,219 @@
+"""Experiment 5, the lemmas: false restarts on stationary worlds, and what replays do."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from driftduel.lab import Plan, make_plan
+from driftduel.lab.statistics import false_restarts
+from driftduel.specs import Spec
+from driftduel.study.common import (
+    Chart,
+    Claim,
+    Panel,
+    Section,
+    Series,
+    Size,
+    Table,
+    number,
+    rounds_text,
+)
+from driftduel.study.fits import clopper_pearson
+from driftduel.study.fits import setting as of
+from driftduel.study.replays import observe, replay_charts, replay_claims, replay_tables
+
+__all__ = ["NAME", "analyse", "calibration", "observe", "plans"]
+
+NAME = "lemmas"
+Count = Callable[[pl.DataFrame], int]
+SAFE = 0.01
+"""The share of runs with a false restart that a practitioner may accept."""
+_GAP = 0.4
+# (horizons, arms, values of C log T, runs)
+_SIZES: dict[Size, tuple[tuple[int, ...], tuple[int, ...], tuple[float, ...], int]] = {
+    "tiny": ((3_000,), (2, 3), (2, 5, 8), 4),
+    "quick": ((100_000,), (2, 3, 5), (2, 3, 4, 5, 6, 7, 8), 100),
+    "full": (
+        (100_000, 1_000_000), (2, 3, 5, 10), (2, 3, 4, 4.5, 5, 5.5, 6, 6.5, 7, 8, 10), 200,
+    ),
+}  # fmt: skip
+_SWITCHING_RUNS: dict[Size, int] = {"tiny": 2, "quick": 20, "full": 50}
+
+
+def plans(size: Size) -> list[Plan]:
+    """Return, for each horizon, a plan of stationary worlds and one of switching ones."""
+    horizons, arms, levels, runs = _SIZES[size]
+    made = []
+    for rounds in horizons:
+        policies = [f"anaconda:constant={level / math.log(rounds):.4f}" for level in levels]
+        for phases, count in ((1, runs), (5, _SWITCHING_RUNS[size])):
+            worlds = [
+                f"total-order:arms={k},rounds={rounds},phases={phases},p={0.5 + _GAP}" for k in arms
+            ]
+            made.append(make_plan(worlds, policies, count, (1,)))
+    return made
+
+
+def _level(row: dict[str, Any]) -> float:
+    """Return C log T of a game."""
+    constant = float(Spec.parse(row["policy"]).values["constant"])
+    return round(constant * math.log(row["rounds"]), 2)
+
+
+def _prepared(games: pl.DataFrame) -> pl.DataFrame:
+    rows = [
+        {
+            "arms": row["arms"],
+            "rounds": row["rounds"],
+            "phases": of(row["world"], "phases"),
+            "level": _level(row),
+            "constant": float(Spec.parse(row["policy"]).values["constant"]),
+            "restarted": len(row["restarts"]) > 0,
+            "restarts": len(row["restarts"]),
+            "false": false_restarts(row["restarts"], row["switches"]),
+        }
+        for row in games.iter_rows(named=True)
+    ]
+    return pl.DataFrame(rows).sort("rounds", "arms", "level")
+
+
+def calibration(frame: pl.DataFrame) -> dict[tuple[int, int], tuple[float, float] | None]:
+    """Return for each (K, T) the smallest (C, C log T) that is safe, and so is every larger one.
+
+    Parameters
+    ----------
+    frame
+        A row a game on stationary worlds: arms, rounds, level, constant, restarted.
+    """
+    found: dict[tuple[int, int], tuple[float, float] | None] = {}
+    for (k, t), group in frame.group_by("arms", "rounds", maintain_order=True):
+        best = None
+        for (level, constant), runs in sorted(
+            group.group_by("level", "constant"), key=lambda pair: -float(pair[0][0])
+        ):
+            if float(runs["restarted"].mean()) > SAFE:  # type: ignore[arg-type]
+                break
+            best = (float(constant), float(level))
+        found[int(k), int(t)] = best
+    return found
+
+
+def analyse(games: pl.DataFrame, seen: dict[str, Any]) -> Section:
+    """Count restarts, and look at the replays that were observed."""
+    frame = _prepared(games)
+    still, moving = frame.filter(phases=1), frame.filter(pl.col("phases") > 1)
+    panels, rows = [], []
+    for (t,), at in still.group_by("rounds", maintain_order=True):
+        lines = []
+        for style, ((k,), group) in enumerate(at.group_by("arms", maintain_order=True)):
+            xs, ys, lows, highs = [], [], [], []
+            for (level, constant), runs in group.group_by("level", "constant", maintain_order=True):
+                hits, trials = int(runs["restarted"].sum()), len(runs)
+                low, high = clopper_pearson(hits, trials)
+                xs.append(float(level))
+                ys.append(hits / trials)
+                lows.append(low)
+                highs.append(high)
+                rows.append(
+                    [
+                        str(k), rounds_text(float(t)), number(float(constant)), number(level),
+                        f"{hits} of {trials}", f"{low:.1%} to {high:.1%}",
+                        number(float(runs["restarts"].mean())),  # type: ignore[arg-type]
+                    ]
+                )  # fmt: skip
+            lines.append(Series(f"K = {k}", xs, ys, lows, highs, style=style))
+        panels.append(
+            Panel(
+                f"stationary, T = {rounds_text(float(t))}", "C log T",
+                "share of runs with a restart", lines, x_log=False, y_log=False,
+                level=SAFE, level_name="1 in 100",
+            )
+        )  # fmt: skip
+    claims = [*_claims(still, moving), *replay_claims(seen)]
+    tables = [
+        _calibration_table(still),
+        *replay_tables(seen),
+        Table(
+            "False restarts on stationary worlds, run by run",
+            ["K", "T", "C", "C log T", "runs that restarted", "exact 95 % interval", "restarts"],
+            rows,
+        ),
+    ]
+    chart = Chart(
+        "lemmas-restarts", "False restarts vanish once C log T is large enough", panels,
+        "Bands are exact binomial intervals. The world never changes, so every restart is false.",
+    )  # fmt: skip
+    text = (
+        f"Stationary worlds in which the better arm of any two wins with probability "
+        f"{0.5 + _GAP}, so that every restart is false; and the same with 5 phases. An episode "
+        f"restarts only when every arm was eliminated, so a restart implies that the winner was. "
+        f"The reverse need not hold; how often it does is counted in games whose good set is "
+        f"looked at when they end. Replays come from games that are written down round by round."
+    )
+    left = "T = 1e7 and more in the calibration: the threshold changes with log T only."
+    return Section(5, "The lemmas", text, claims, tables, [chart, *replay_charts(seen)], left)
+
+
+def _calibration_table(still: pl.DataFrame) -> Table:
+    rows = []
+    for (k, t), best in calibration(still).items():
+        if best is None:
+            rows.append([str(k), rounds_text(t), "none of those played", "-", "-", "-"])
+            continue
+        runs = still.filter(arms=k, rounds=t, level=best[1])
+        hits, trials = int(runs["restarted"].sum()), len(runs)
+        low, high = clopper_pearson(hits, trials)
+        row = [str(k), rounds_text(t), number(best[0]), number(best[1]), f"{hits} of {trials}"]
+        rows.append([*row, f"{low:.1%} to {high:.1%}"])
+    return Table(
+        "Calibration: the smallest C played with at most 1 false restart in 100 runs",
+        ["K", "T", "C", "C log T", "runs that restarted", "exact 95 % interval"],
+        rows,
+        "For another horizon, divide C log T by log T. The choice is the smallest of a grid, made "
+        "by looking at the results: its interval does not account for that.",
+    )
+
+
+def _claims(still: pl.DataFrame, moving: pl.DataFrame) -> list[Claim]:
+    """Judge the two lemmas about the winner: each needs C large enough, so say from where on."""
+    found = []
+    cases: tuple[tuple[str, str, pl.DataFrame, Count, Count, str], ...] = (
+        (
+            "Lemma 4.3", "the winner is never eliminated in its own phase", still,
+            lambda runs: len(runs) - int(runs["restarted"].sum()), len,
+            "stationary runs did not restart",
+        ),
+        (
+            "Lemma 4.4", "every episode but the last contains a switch", moving,
+            lambda runs: int(runs["restarts"].sum()) - int(runs["false"].sum()),
+            lambda runs: int(runs["restarts"].sum()), "restarts had a switch since the one before",
+        ),
+    )  # fmt: skip
+    for source, statement, frame, good, of_all, words in cases:
+        counts = [
+            (float(level), good(runs), of_all(runs))
+            for (level,), runs in frame.sort("level").group_by("level", maintain_order=True)
+            if of_all(runs)
+        ]
+        first = len(counts)
+        while first and counts[first - 1][1] == counts[first - 1][2]:
+            first -= 1
+        tail = counts[first:]
+        right, trials = sum(c[1] for c in tail), sum(c[2] for c in tail)
+        up_to = rounds_text(float(frame["rounds"].max()))  # type: ignore[arg-type]
+        if not tail:
+            right, trials = (counts[-1][1], counts[-1][2]) if counts else (0, 1)
+        low, high = clopper_pearson(right, trials)
+        where = f"C log T = {number(tail[0][0])}" if tail else ""
+        found.append(
+            Claim(
+                source,
+                f"{statement}, for C large enough",
+                f"{right:,} of {trials:,} {words}, " + (f"{where} and more" if tail else "at most"),
+                f"{low:.2%} to {high:.2%}",
+                f"begins at {where}" if tail else f"not seen up to T = {up_to}",
+            )
+        )
+    return found

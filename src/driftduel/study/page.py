@@ -1,0 +1,187 @@
+"""A study as Markdown and as one page for a browser, both from the same sections."""
+
+import html
+import json
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from driftduel.study.common import Section, Table, section_from
+
+__all__ = ["Study", "as_html", "as_markdown", "read_study"]
+
+_STYLE = """
+:root{color-scheme:light;--ink:#1d1d1f;--grey:#5c5c63;--line:#dcdce0}
+body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);max-width:72rem;margin:0 auto;
+padding:1.5rem}
+h1{font-size:1.7rem;line-height:1.2}h2{margin-top:2.6rem;border-top:1px solid var(--line);
+padding-top:1.2rem}
+h3{font-size:1rem;margin:1.6rem 0 .4rem}p{max-width:46rem}.small{color:var(--grey);font-size:.88rem}
+table{border-collapse:collapse;font-size:.88rem;margin:.4rem 0 1rem}
+th,td{padding:.3rem .7rem;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}.wide{overflow-x:auto}
+figure{margin:1.2rem 0}figure img{max-width:100%;height:auto}figcaption{color:var(--grey);
+font-size:.88rem;max-width:46rem}
+.v{font-weight:600}.holds{color:#00664a}.begins{color:#005a8f}.not{color:#a34700}
+.undecided{color:#5c5c63}
+"""
+
+
+@dataclass(frozen=True)
+class Study:
+    """Everything that is shown."""
+
+    size: str
+    version: str
+    date: str
+    """Of the last game that was played."""
+    seeds: list[int]
+    games: int
+    rounds: int
+    missing: int
+    sections: list[Section]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the study as JSON can hold it."""
+        record = {name: value for name, value in vars(self).items() if name != "sections"}
+        return {**record, "sections": [section.as_dict() for section in self.sections]}
+
+
+def read_study(source: Path | Mapping[str, Any]) -> Study:
+    """Read ``study.json``, or what it holds."""
+    record = json.loads(source.read_text("utf-8")) if isinstance(source, Path) else dict(source)
+    record["sections"] = [section_from(each) for each in record["sections"]]
+    return Study(**record)
+
+
+def _facts(study: Study) -> str:
+    text = (
+        f"A run of `driftduel study --{study.size}`, finished on {study.date} with driftduel "
+        f"{study.version}, seed {', '.join(map(str, study.seeds))}: {study.games:,} games of "
+        f"{study.rounds:,} rounds in all. The same command gives the same numbers."
+    )
+    if study.missing:
+        text += f" {study.missing:,} planned games are missing."
+    return text
+
+
+_METHOD = (
+    "Intervals are 95 %: Student's t over runs for means, propagated to slopes of log regret; "
+    "exact binomial (Clopper and Pearson) for shares. None is adjusted for the number of claims. "
+    "An exponent holds if its interval ends at most 0.1 above the paper's, because the paper's "
+    "bounds carry powers of log T. A bound from above that holds may be far from tight."
+)
+_CLAIMS = ["paper", "claim", "measured", "interval", "verdict"]
+
+
+def as_markdown(study: Study, figures: str = "figures") -> str:
+    """Write the study as Markdown; `figures` is the folder of its pictures."""
+    lines = ["# Does the paper hold? Its claims, measured", "", _facts(study), "", _METHOD, ""]
+    lines += ["## All claims", "", _short(study), ""]
+    lines += _table_lines(
+        ["section", *_CLAIMS],
+        [[str(s.number), *_claim(claim)] for s in study.sections for claim in s.claims],
+    )
+    for section in study.sections:
+        lines += [f"## {section.number}. {section.title}", "", section.intro, ""]
+        for chart in section.charts:
+            lines += [f"![{chart.title}]({figures}/{chart.name}.png)", ""]
+            lines += [f"*{chart.caption}*", ""] if chart.caption else []
+        for table in section.tables:
+            lines += [f"**{table.title}**", "", *_table_lines(table.head, table.rows)]
+            lines += [table.note, ""] if table.note else []
+        if section.left_out:
+            lines += [f"Left out: {section.left_out}", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _claim(claim: Any) -> list[str]:
+    return [claim.source, claim.statement, claim.measured, claim.interval, claim.verdict]
+
+
+def _table_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    return [line(head), "|" + "---|" * len(head), *(line(row) for row in rows), ""]
+
+
+def as_html(study: Study, figures: Mapping[str, bytes]) -> str:
+    """Write the study as one page; `figures` are PNG files by the names of the charts."""
+    parts = [
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
+        "<meta name='viewport' content='width=device-width,initial-scale=1'>",
+        f"<title>driftduel study</title><style>{_STYLE}</style></head><body>",
+        "<h1>Does the paper hold? Its claims, measured</h1>",
+        f"<p>{_text(_facts(study))}</p><p class='small'>{_text(_METHOD)}</p>",
+        f"<h2>All claims</h2><p>{_short(study)}</p>",
+        _claims_table(study.sections),
+    ]
+    for section in study.sections:
+        parts.append(f"<h2 id='s{section.number}'>{section.number}. {_text(section.title)}</h2>")
+        parts.append(f"<p>{_text(section.intro)}</p>")
+        for chart in section.charts:
+            data = b64encode(figures[chart.name]).decode()
+            parts.append(
+                f"<figure><img alt='{_text(chart.title)}' src='data:image/png;base64,{data}'>"
+                f"<figcaption>{_text(chart.caption)}</figcaption></figure>"
+            )
+        parts += [_html_table(table) for table in section.tables]
+        if section.left_out:
+            parts.append(f"<p class='small'>Left out: {_text(section.left_out)}</p>")
+    return "\n".join(parts) + "</body></html>\n"
+
+
+def _text(value: str) -> str:
+    """Escape text; what stands between backticks is code."""
+    parts = html.escape(value, quote=True).split("`")
+    return "".join(f"<code>{part}</code>" if i % 2 else part for i, part in enumerate(parts))
+
+
+def _short(study: Study) -> str:
+    """Count the verdicts."""
+    said = [claim.verdict for section in study.sections for claim in section.claims]
+    kinds = {"holds": "hold", "begins": "begin somewhere", "not seen": "were not seen",
+             "undecided": "are undecided"}  # fmt: skip
+    counts = [
+        f"{sum(verdict.startswith(start) for verdict in said)} {words}"
+        for start, words in kinds.items()
+    ]
+    return f"Of {len(said)} claims, {', '.join(counts)}."
+
+
+def _claims_table(sections: Sequence[Section]) -> str:
+    rows = []
+    for section in sections:
+        for claim in section.claims:
+            kind = claim.verdict.split()[0].rstrip(":")
+            cells = "".join(f"<td>{_text(cell)}</td>" for cell in _claim(claim)[:-1])
+            rows.append(
+                f"<tr><td><a href='#s{section.number}'>{section.number}</a></td>{cells}"
+                f"<td class='v {kind}'>{_text(claim.verdict)}</td></tr>"
+            )
+    head = "".join(f"<th>{name}</th>" for name in ["", *_CLAIMS])
+    return f"<div class='wide'><table><tr>{head}</tr>{''.join(rows)}</table></div>"
+
+
+def _html_table(table: Table) -> str:
+    columns = list(zip(*table.rows, strict=True)) if table.rows else [()] * len(table.head)
+    kinds = [
+        " class='n'" if cells and all(cell[:1].isdigit() or cell[:1] in "-+" for cell in cells)
+        else ""
+        for cells in columns
+    ]  # fmt: skip
+    head = "".join(f"<th{k}>{_text(c)}</th>" for c, k in zip(table.head, kinds, strict=True))
+    rows = "".join(
+        "<tr>"
+        + "".join(f"<td{k}>{_text(c)}</td>" for c, k in zip(row, kinds, strict=True))
+        + "</tr>"
+        for row in table.rows
+    )
+    note = f"<p class='small'>{_text(table.note)}</p>" if table.note else ""
+    return (
+        f"<h3>{_text(table.title)}</h3><div class='wide'><table><tr>{head}</tr>{rows}</table></div>"
+        f"{note}"
+    )

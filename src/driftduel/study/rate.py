@@ -1,0 +1,255 @@
+"""Experiment 1, the rate: dynamic regret against T, S^CW and K."""
+
+import math
+from collections.abc import Sequence
+
+import polars as pl
+
+from driftduel.lab import Plan, make_plan
+from driftduel.measures import bounds
+from driftduel.study.common import (
+    Chart,
+    Claim,
+    Panel,
+    Section,
+    Series,
+    Size,
+    Table,
+    begins,
+    interval,
+    limit_verdict,
+    number,
+    rounds_text,
+)
+from driftduel.study.fits import Slope, label, line, local_slopes, mean_of, over, slope
+from driftduel.study.fits import setting as of
+
+__all__ = ["NAME", "analyse", "plans"]
+
+NAME = "rate"
+POLICIES = (
+    "anaconda:constant=0.25",
+    "anaconda:constant=0.5",
+    "anaconda:constant=1",
+    "anaconda:rule=freedman",
+)
+GAP = 0.4
+PHASES = 5
+STEEP = 0.6
+"""A local slope below this is called square-root like."""
+
+# Horizon: (runs, numbers of arms). Long games get fewer runs and fewer arms.
+_SIZES: dict[Size, dict[int, tuple[int, tuple[int, ...]]]] = {
+    "tiny": {3_000: (2, (2, 3)), 10_000: (2, (2, 3))},
+    "quick": {
+        100_000: (6, (2, 3, 5)), 1_000_000: (4, (2, 3, 5)), 10_000_000: (3, (2, 3)),
+    },
+    "full": {
+        100_000: (40, (2, 3, 5)), 1_000_000: (20, (2, 3, 5)), 10_000_000: (10, (2, 3, 5)),
+        100_000_000: (5, (2, 3, 5)), 1_000_000_000: (4, (2,)),
+    },
+}  # fmt: skip
+# (horizon, runs, phases beside PHASES, arms beside 2): the sweeps over S^CW and over K.
+_SWEEPS: dict[Size, tuple[int, int, tuple[int, ...], tuple[int, ...]]] = {
+    "tiny": (3_000, 2, (2,), (4,)),
+    "quick": (1_000_000, 4, (2, 9, 17), (3, 5, 8)),
+    "full": (100_000_000, 4, (2, 3, 9, 17, 33), (3, 5, 8)),
+}
+
+
+def _world(arms: int, rounds: int, phases: int = PHASES) -> str:
+    return f"total-order:arms={arms},rounds={rounds},phases={phases},p={0.5 + GAP}"
+
+
+def plans(size: Size) -> list[Plan]:
+    """Return one plan for each horizon, and one each for S^CW and K."""
+    made = [
+        make_plan([_world(k, rounds) for k in arms], POLICIES, runs, (1,))
+        for rounds, (runs, arms) in _SIZES[size].items()
+    ]
+    rounds, runs, phases, arms = _SWEEPS[size]
+    made.append(make_plan([_world(2, rounds, n) for n in (PHASES, *phases)], POLICIES, runs, (1,)))
+    made.append(make_plan([_world(k, rounds) for k in (2, *arms)], POLICIES, runs, (1,)))
+    return made
+
+
+def analyse(games: pl.DataFrame) -> Section:
+    """Fit slopes, and judge them."""
+    sweeps = sorted(games["plan"].unique())
+    by_horizon = games.filter(pl.col("plan").is_in(sweeps[:-2]))
+    by_switches, by_arms = (games.filter(plan=each) for each in sweeps[-2:])
+    arms = sorted(by_horizon["arms"].unique())
+    claims, tables, panels = [], [], []
+    for k in arms:
+        panel, table, more = _against_horizon(by_horizon.filter(arms=k), k)
+        panels.append(panel)
+        tables.append(table)
+        claims += more
+    claims.append(_bound_claim(by_horizon))
+    shapes = []
+    for frame, x, x_label, limit, source, what in (
+        (by_switches, "switches", "phases, S^CW + 1", 0.5, "Corollary 3.1", "S^CW + 1"),
+        (by_arms, "arms", "number of arms K", 1.0, "Theorem 3.1", "K"),
+    ):
+        panel, more = _against(frame, x, x_label, limit, source, what)
+        shapes.append(panel)
+        claims += more
+    text = (
+        f"Worlds of {PHASES} equal phases (S^CW = {PHASES - 1}); in each, a new random order in "
+        f"which the better arm of any two wins with probability {0.5 + GAP}. Every horizon is a "
+        f"set of games of its own, told that horizon. The upper bound is drawn without its "
+        f"constant and its log^3 T, the lower bound without its constant: only their slopes "
+        f"count. Uniform play is exact."
+    )
+    charts = [
+        Chart(
+            "rate-horizon", "Regret against the horizon, beside uniform play and the bounds",
+            panels, "Bands are 95 % intervals over runs.",
+        ),
+        Chart(
+            "rate-switches-arms", "Regret against the number of phases, and of arms", shapes,
+            f"T = {rounds_text(by_arms['rounds'][0])}; left K = 2, right {PHASES} phases.",
+        ),
+    ]  # fmt: skip
+    longest = {k: by_horizon.filter(arms=k)["rounds"].max() for k in arms}
+    left = "; ".join(f"K = {k} ends at T = {rounds_text(float(t))}" for k, t in longest.items())  # type: ignore[arg-type]
+    return Section(
+        1, "The rate", text, claims, tables, charts, f"longer horizons, for time: {left}."
+    )
+
+
+def _uniform(arms: int, rounds: float) -> float:
+    """Return the regret of uniform play: each of two arms is not the winner in (K-1)/K."""
+    return GAP * (arms - 1) / arms * rounds
+
+
+def _against_horizon(frame: pl.DataFrame, k: int) -> tuple[Panel, Table, list[Claim]]:
+    lines, rows, claims = [], [], []
+    horizons: list[float] = []
+    for style, policy in enumerate(POLICIES):
+        chosen = frame.filter(policy=policy)
+        horizons, samples = over(chosen, lambda row: row["rounds"])
+        _, restarts = over(chosen, lambda row: row["rounds"], "restarts")
+        steps = local_slopes(horizons, samples)
+        lines.append(line(label(policy), horizons, samples, style))
+        for i, t in enumerate(horizons):
+            step = steps[i - 1] if i else None
+            mean = mean_of(samples[i])
+            rows.append(
+                [
+                    label(policy), rounds_text(t), str(mean.runs), number(mean.value),
+                    interval(mean.low, mean.high), f"{mean.value / _uniform(k, t):.1%}",
+                    number(float(restarts[i].mean())), *_step(step),
+                ]
+            )  # fmt: skip
+        claims.append(_slope_claim(policy, k, horizons, steps, float(restarts[-1].mean())))
+    guides = [
+        Series("uniform play", horizons, [_uniform(k, t) for t in horizons], kind="guide"),
+        Series(
+            "K sum sqrt(tau), Theorem 3.1", horizons,
+            [_bounds(k, t)[0] for t in horizons], kind="guide", style=1,
+        ),
+        Series(
+            "sqrt(K S T), lower bound", horizons,
+            [_bounds(k, t)[1] for t in horizons], kind="guide", style=2,
+        ),
+    ]  # fmt: skip
+    panel = Panel(f"K = {k}", "horizon T", "dynamic regret", [*lines, *guides])
+    head = [
+        "policy", "T", "runs", "regret", "95 % interval", "of uniform", "restarts",
+        "slope from the T before", "its interval",
+    ]  # fmt: skip
+    note = f"The world has {PHASES - 1} switches; more restarts than that are false."
+    return panel, Table(f"K = {k}", head, rows, note), claims
+
+
+def _step(step: Slope | None) -> list[str]:
+    return ["", ""] if step is None else [f"{step.value:.2f}", interval(step.low, step.high)]
+
+
+def _slope_claim(
+    policy: str, k: int, horizons: list[float], steps: list[Slope | None], again: float
+) -> Claim:
+    known = [(t, step) for t, step in zip(horizons[:-1], steps, strict=True) if step is not None]
+    below = [step.high is not None and step.high < STEEP for _, step in known]
+    last = known[-1][1] if known else None
+    return Claim(
+        "Theorem 3.1",
+        f"regret grows like sqrt(T): local slope below {STEEP} (K = {k}, {label(policy)})",
+        "-"
+        if last is None
+        else f"slope {last.value:.2f} from T = {rounds_text(horizons[-2])} "
+        f"to {rounds_text(horizons[-1])}, {number(again)} restarts there",
+        "-" if last is None else interval(last.low, last.high),
+        begins([t for t, _ in known], below, up_to=horizons[-1]),
+    )
+
+
+def _bounds(arms: int, rounds: float, phases: int = PHASES) -> tuple[float, float]:
+    tau = [1 + int(i * rounds / phases) for i in range(1, phases)]
+    found = bounds(arms, int(rounds), tau, tau, 0.0, logs=False)
+    return found.phases, found.lower
+
+
+def _bound_claim(frame: pl.DataFrame) -> Claim:
+    """Compare with the theorem's right-hand side, constant 1, log^3 T included."""
+    worst = (0.0, 0.0, "")
+    for (policy, k, t), group in frame.group_by("policy", "arms", "rounds", maintain_order=True):
+        mean = mean_of(group["regret"].to_numpy())
+        bound = _bounds(int(k), float(t))[0]
+        ratio = (mean.high or mean.value) / bound
+        where = f"{label(str(policy))}, K = {k}, T = {rounds_text(float(t))}"
+        worst = max(worst, (ratio, float(t), where))
+    cubed = math.log(worst[1]) ** 3
+    ends = [(int(k), float(t)) for k, t in frame.select("arms", "rounds").unique().iter_rows()]
+    idle = all(_uniform(k, t) <= math.log(t) ** 3 * _bounds(k, t)[0] for k, t in ends)
+    return Claim(
+        "Theorem 3.1",
+        "regret is at most c log^3(T) K sum sqrt(tau)",
+        f"at most {number(worst[0])} times K sum sqrt(tau) ({worst[2]}), where log^3 T is "
+        f"{number(cubed)}",
+        f"c above {number(worst[0] / cubed)} is enough",
+        f"not seen up to T = {rounds_text(worst[1])}"
+        if worst[0] > cubed
+        else "undecided: uniform play stays below it too"
+        if idle
+        else "holds",
+    )
+
+
+def _against(
+    frame: pl.DataFrame, x: str, x_label: str, limit: float, source: str, what: str
+) -> tuple[Panel, list[Claim]]:
+    lines, claims = [], []
+    rounds = float(frame["rounds"][0])
+    xs: Sequence[float] = []
+    for style, policy in enumerate(POLICIES):
+        xs, samples = over(
+            frame.filter(policy=policy),
+            lambda row: of(row["world"], "phases" if x == "switches" else "arms"),
+        )
+        lines.append(line(label(policy), xs, samples, style))
+        fitted = slope(xs, samples)
+        share = mean_of(samples[-1]).value / _uniform(
+            2 if x == "switches" else int(xs[-1]), rounds
+        )  # fmt: skip
+        low, high = (None, None) if fitted is None else (fitted.low, fitted.high)
+        claims.append(
+            Claim(
+                source,
+                f"regret grows at most like ({what})^{limit:g} at T = {rounds_text(rounds)} "
+                f"({label(policy)})",
+                "-"
+                if fitted is None
+                else f"exponent {fitted.value:.2f}; {share:.0%} of uniform play at "
+                f"{what} = {xs[-1]:g}",
+                interval(low, high),
+                limit_verdict(low, high, limit, rounds, share),
+            )
+        )
+    base = lines[1].y[0]
+    guide = Series(
+        f"slope {limit:g}, the paper's", list(xs), [base * (v / xs[0]) ** limit for v in xs],
+        kind="guide", style=1 if limit < 1 else 2,
+    )  # fmt: skip
+    return Panel(f"against {what}", x_label, "dynamic regret", [*lines, guide]), claims

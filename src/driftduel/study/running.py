@@ -1,0 +1,186 @@
+"""Play the experiments through the lab, and write what came of them."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from driftduel import __version__
+from driftduel._files import whole_file
+from driftduel.errors import DriftduelError
+from driftduel.lab import Plan, Watch
+from driftduel.lab.estimate import estimate
+from driftduel.lab.experiment import play_cells, prepare
+from driftduel.lab.store import Store
+from driftduel.study import constants, lemmas, noise, rate, rivals, significant, variation
+from driftduel.study.charts import draw
+from driftduel.study.common import Size
+from driftduel.study.page import Study, as_html, as_markdown
+
+__all__ = ["EXPERIMENTS", "budget", "run_study", "write_docs", "write_study"]
+
+EXPERIMENTS: dict[str, Any] = {
+    module.NAME: module
+    for module in (rate, noise, significant, variation, lemmas, constants, rivals)
+}
+"""By name: a module with `plans` and `analyse`, and `observe` where games are watched closely."""
+
+_COLUMNS = (
+    "world", "policy", "seed", "run", "game_seed", "rounds", "arms", "regret", "restarts",
+    "switches", "finished_at",
+)  # fmt: skip
+Progress = Callable[[str], None]
+
+
+def _chosen(only: Sequence[str] | None) -> dict[str, Any]:
+    for name in only or ():
+        if name not in EXPERIMENTS:
+            raise DriftduelError(
+                f"there is no experiment {name!r}; choose from {', '.join(EXPERIMENTS)}."
+            )
+    return {name: made for name, made in EXPERIMENTS.items() if not only or name in only}
+
+
+def _planned(size: Size, out: Path, only: Sequence[str] | None) -> Iterator[tuple[str, Path, Plan]]:
+    for name, module in _chosen(only).items():
+        for i, plan in enumerate(module.plans(size)):
+            yield name, out / "lab" / size / f"{name}-{i}", plan
+
+
+def budget(
+    size: Size, out: str | Path, only: Sequence[str] | None = None
+) -> list[tuple[str, int, int, int, float]]:
+    """Return for each experiment: games, games finished, rounds and core seconds still to play.
+
+    What was never played is timed by a short trial.
+    """
+    rows: dict[str, list[float]] = {}
+    for name, folder, plan in _planned(size, Path(out), only):
+        store = Store(folder) if (folder / "plan.json").exists() else None
+        found = estimate(list(plan.cells()), store)
+        row = rows.setdefault(name, [0, 0, 0, 0.0])
+        for _, _, cells, finished, rounds, each in found.iter_rows():
+            row[0] += cells
+            row[1] += finished
+            row[2] += (cells - finished) * rounds
+            row[3] += (cells - finished) * (each or 0.0)
+    return [(name, int(a), int(b), int(c), d) for name, (a, b, c, d) in rows.items()]
+
+
+def run_study(
+    size: Size,
+    out: str | Path,
+    watch: Watch | None = None,
+    *,
+    only: Sequence[str] | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Study:
+    """Play what `out` does not have yet, analyse it, and write page, Markdown and figures.
+
+    Parameters
+    ----------
+    size
+        ``tiny`` (seconds, shows nothing), ``quick`` (minutes) or ``full``.
+    out
+        The folder. Games are kept in ``lab``; stopping and starting again loses none.
+    watch
+        Somebody who looks on.
+    only
+        Names of experiments; all unless given.
+    workers
+        Games at a time; as many as there are processors unless given.
+    progress
+        Called with a few words before each longer step.
+    """
+    out = Path(out)
+    say = progress or (lambda text: None)
+    frames: dict[str, list[pl.DataFrame]] = {}
+    missing, seeds = 0, set[int]()
+    for name, folder, plan in _planned(size, out, only):
+        say(f"experiment {name}, {folder.name}: {len(plan):,} games")
+        found = prepare(plan, folder, replan=True)
+        play_cells(found, list(plan.cells()), workers=workers, watch=watch)
+        frame = found.store.rows(_COLUMNS)
+        missing += len(plan) - len(frame)
+        seeds |= set(plan.seeds)
+        place = len(frames.setdefault(name, []))
+        frames[name].append(frame.with_columns(pl.lit(place).alias("plan")))
+    sections = []
+    for name, module in _chosen(only).items():
+        games = pl.concat(frames[name])
+        say(f"experiment {name}: analysis")
+        if hasattr(module, "observe"):
+            seen = _kept(out / "lab" / size / f"{name}-observed.json", module.observe, size, say)
+            sections.append(module.analyse(games, seen))
+        else:
+            sections.append(module.analyse(games))
+    games = pl.concat([frame for each in frames.values() for frame in each])
+    study = Study(
+        size, __version__, str(games["finished_at"].max())[:10], sorted(seeds), len(games),
+        int(games["rounds"].sum()), missing, sections,
+    )  # fmt: skip
+    write_study(study, out, say)
+    return study
+
+
+def _kept(path: Path, observe: Callable[..., Any], size: Size, say: Progress) -> Any:
+    """Observe, or read what was observed before by the same version."""
+    if path.exists():
+        record = json.loads(path.read_text("utf-8"))
+        if record["version"] == __version__ and record["size"] == size:
+            return record["seen"]
+    seen = json.loads(json.dumps(observe(size, say)))
+    with whole_file(path) as temporary:
+        record = {"version": __version__, "size": size, "seen": seen}
+        temporary.write_text(json.dumps(record), encoding="utf-8")
+    return seen
+
+
+def write_study(study: Study, out: Path, say: Progress = lambda text: None) -> None:
+    """Write ``study.json``, ``study.md``, ``study.html`` and ``figures``."""
+    folder = out / "figures"
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures = {}
+    for section in study.sections:
+        for chart in section.charts:
+            say(f"figure {chart.name}")
+            paths = [folder / f"{chart.name}.{ending}" for ending in ("png", "svg")]
+            draw(chart, paths)
+            pictures[chart.name] = paths[0].read_bytes()
+    texts = {
+        "study.json": json.dumps(study.as_dict(), indent=1) + "\n",
+        "study.md": as_markdown(study),
+        "study.html": as_html(study, pictures),
+    }
+    for name, text in texts.items():
+        with whole_file(out / name) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+
+
+def write_docs(study: Study, out: Path, docs: Path) -> None:
+    """Write ``study.json``, ``study.md`` and the pictures it shows into a folder of documentation.
+
+    Parameters
+    ----------
+    study
+        What `run_study` returned.
+    out
+        Where it wrote its figures.
+    docs
+        The folder of documentation; pictures go to ``study`` in it.
+    """
+    (docs / "study").mkdir(parents=True, exist_ok=True)
+    for section in study.sections:
+        for chart in section.charts:
+            with whole_file(docs / "study" / f"{chart.name}.png") as temporary:
+                temporary.write_bytes((out / "figures" / f"{chart.name}.png").read_bytes())
+    texts = {
+        "study.json": json.dumps(study.as_dict(), indent=1) + "\n",
+        "study.md": as_markdown(study, figures="study"),
+    }
+    for name, text in texts.items():
+        with whole_file(docs / name) as temporary:
+            temporary.write_text(text, encoding="utf-8")

@@ -1,0 +1,168 @@
+"""The suite: its worlds are what they claim, and scores are what they say."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip("polars")
+pytest.importorskip("scipy")
+
+from driftduel.cli import main
+from driftduel.errors import DriftduelError
+from driftduel.lab.plan import world_of
+from driftduel.specs import Spec
+from driftduel.suite import HALVES, Half, as_markdown, read_half, run_suite, score
+from driftduel.suite.scoring import ratio_interval
+
+TINY = Half(
+    name="tiny",
+    changing=(
+        "total-order:arms=3,rounds=3000,phases=3,p=0.9",
+        "geometric-btl:arms=3,rounds=2000,phases=2,change=winner",
+    ),
+    quiet=("total-order:arms=3,rounds=2000,phases=1,p=0.9",),
+    windows=(20, 500),
+    rivals=("anaconda", "btwr"),
+    runs=8,
+    trial_runs=4,
+    seed=3,
+)
+
+
+def test_there_is_no_third_half():
+    with pytest.raises(DriftduelError, match="no half named 'tset'; did you mean test"):
+        read_half("tset")
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_every_family_and_size_is_there(name):
+    half = read_half(name)
+    worlds = [*half.changing, *half.quiet]
+    assert len(worlds) >= 12
+    specs = [Spec.parse(world) for world in worlds]
+    assert {int(s.values.get("rounds")) for s in specs} >= {10_000, 50_000, 300_000, 1_000_000} or (
+        name == "development"
+    )
+    text = " ".join(worlds)
+    for family in ("geometric-btl", "random-condorcet", "uneven", "background", "seasonal"):
+        assert family in text
+    for family in ("random-walk", "phases=1"):
+        assert family in text
+    assert half.windows == (300, 1000, 3000, 10000, 30000, 100000)
+    assert half.runs >= 40
+
+
+def test_the_halves_share_no_world_and_no_seed():
+    one, other = (read_half(name) for name in HALVES)
+    assert not {*one.changing, *one.quiet} & {*other.changing, *other.quiet}
+    assert one.seed != other.seed
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_winners_change_where_they_should_and_nowhere_else(name):
+    half = read_half(name)
+    for world in half.changing:
+        if world_of(world, 5).rounds <= 300_000:
+            assert any(len(world_of(world, seed).condorcet_winners()) > 1 for seed in (5, 6, 7))
+    for world in half.quiet:
+        for seed in (5, 6):
+            assert len(world_of(world, seed).condorcet_winners()) == 1
+
+
+def test_the_interval_of_a_ratio_covers_as_often_as_it_says():
+    rng = np.random.default_rng(1)
+    inside = 0
+    for _ in range(2000):
+        shared = rng.normal(0, 1, 20)
+        first = 10 + shared + rng.normal(0, 1, 20)
+        second = 5 + shared + rng.normal(0, 1, 20)
+        ratio, low, high = ratio_interval(first, second)
+        assert ratio == pytest.approx(first.mean() / second.mean())
+        inside += low < 2 < high
+    assert abs(inside / 2000 - 0.95) < 0.02
+
+
+def test_a_single_run_has_a_ratio_and_no_interval():
+    assert ratio_interval(np.array([1.0]), np.array([4.0])) == (0.25, None, None)
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    return run_suite(TINY, ["king"], tmp_path_factory.mktemp("suite"), workers=2)
+
+
+def test_scores_are_ratios_of_means_over_shared_runs(played):
+    found = score("tiny", "king", *played)
+    changing, quiet = played
+    for each in found.changing:
+        games = changing.games.filter(world=each.world)
+        window = games.filter(policy=f"sw-dts:window={each.best_window}")["regret"]
+        king = games.filter(policy="king")["regret"]
+        assert len(window) == len(king) == each.runs == 8
+        assert each.score == pytest.approx(king.mean() / window.mean())
+        assert each.low < each.score < each.high
+        oracle = games.filter(policy="oracle-dts")["regret"].mean()
+        assert each.to_oracle == pytest.approx(king.mean() / oracle)
+        assert each.nearest_rival in TINY.rivals
+    logs = [math.log(each.score) for each in found.changing]
+    assert found.geometric_mean == pytest.approx(math.exp(sum(logs) / 2))
+    assert found.worst == max(each.score for each in found.changing)
+    (calm,) = found.quiet
+    games = quiet.games
+    means = {p: games.filter(policy=p)["regret"].mean() for p in ("king", "dts")}
+    assert calm.cost == pytest.approx((means["king"] - means["dts"]) / math.sqrt(3 * 2000))
+    assert calm.false_restarts >= 0
+
+
+def test_what_has_clearly_lost_is_not_played_on_and_nothing_else_is_left_out(played):
+    changing, quiet = played
+    assert quiet.missing == 0
+    runs = {
+        (row["world"], row["policy"]): row["runs"] for row in changing.summary.iter_rows(named=True)
+    }
+    for world in TINY.changing:
+        for policy in ("king", "dts", "oracle-dts"):
+            assert runs[world, policy] == 8
+        for kind in (("sw-dts:window=20", "sw-dts:window=500"), TINY.rivals):
+            counts = [runs[world, policy] for policy in kind]
+            assert max(counts) == 8
+            assert set(counts) <= {4, 8}
+    # A window of 20 rounds is hopeless, and so is not played on.
+    assert runs[TINY.changing[0], "sw-dts:window=20"] == 4
+
+
+def test_a_second_policy_costs_only_itself(played, monkeypatch):
+    counted = []
+    from driftduel.lab.engines import threads
+
+    original = threads.run_cell
+    monkeypatch.setattr(
+        threads, "run_cell", lambda cell, *rest: (counted.append(cell), original(cell, *rest))[1]
+    )
+    out = played[0].store.folder.parent
+    again = run_suite(TINY, ["king", "wss"], out, workers=1)
+    assert {cell.policy for cell in counted} == {"wss"}
+    assert score("tiny", "king", *again).quiet == score("tiny", "king", *played).quiet
+
+
+def test_tables_for_a_page(played):
+    text = as_markdown(score("tiny", "king", *played))
+    assert text.startswith("king on the tiny half: geometric mean ")
+    assert text.count("|---|") >= 2
+    for world in (*TINY.changing, *TINY.quiet):
+        assert world in text
+
+
+def test_the_command(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("driftduel.suite.read_half", lambda name: TINY)
+    arguments = ["suite", "--out", str(tmp_path), "--runs", "2", "--worlds", "1"]
+    assert main([*arguments, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["policy"] == "king"
+    assert len(found["changing"]) == len(found["quiet"]) == 1
+    assert main([*arguments, "--markdown"]) == 0
+    assert "| world |" in capsys.readouterr().out
+    assert main(arguments) == 0
+    assert "king on the tiny half" in capsys.readouterr().out
