@@ -11,7 +11,7 @@ SAME_WITHOUT_EXTRAS := --ignore=tests/test_reproduce.py --ignore=tests/test_site
 	conformance.py rmed_and_copeland.py elimination_and_sparring.py adversarial.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-core test-nojit test-slow lint docs bench reproduce lock clean
+.PHONY: help demo test test-core test-nojit test-slow lint docs bench reproduce ablation lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -47,6 +47,9 @@ bench: $(VENV)/.ready ## speed as ratios within one run; writes bench.json, benc
 
 reproduce: $(VENV)/.ready ## published numbers beside ours; takes some minutes
 	$(BIN)/python benchmarks/reproduce.py
+
+ablation: $(VENV)/.ready ## king without each of its ingredients; half an hour the first time
+	$(BIN)/python benchmarks/ablation.py
 
 lock: $(VENV)/.ready ## resolve the locked versions anew
 	$(BIN)/python -m pip install -q uv

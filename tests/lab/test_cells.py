@@ -16,7 +16,7 @@ from driftduel.lab.cells import CURVES, SLICES, Stopped, marks, run_cell, slice_
 from driftduel.lab.plan import game_seed, make_plan, world_of
 from driftduel.lab.store import SCHEMA
 from driftduel.worlds import make_world, save_world
-from tests.lab.helpers import POLICIES, WORLD
+from tests.lab.helpers import POLICIES, WORLD, own_policy
 
 
 def test_without_polars_the_lab_says_what_to_install():
@@ -146,3 +146,9 @@ def test_the_world_of_a_cell_is_the_one_that_play_draws():
     np.testing.assert_array_equal(
         world_of(cell.world, cell.game_seed).matrices, game.world.matrices
     )
+
+
+def test_a_policy_that_calls_exit_ends_its_own_game_only(tmp_path, forget_own):
+    path = own_policy(tmp_path / "quitter.py", "quitter", learn="raise SystemExit(3)")
+    cell = next(make_plan([WORLD], ["quitter"], 1, imports=[path]).cells())
+    assert run_cell(cell).error == "SystemExit: 3"

@@ -351,7 +351,7 @@ def test_closing_ends_a_long_game_in_a_thread():
     assert next(stream).cell.world == WORLD
     begun, threads = time.monotonic(), threading.active_count()
     stream.close()
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 4
     assert threading.active_count() < threads
 
 
@@ -363,7 +363,7 @@ def test_closing_ends_a_process_whatever_it_does(mortal, started, tmp_path):
     assert eventually(lambda: any((tmp_path / str(child.pid)).exists() for child in started), 20)
     begun = time.monotonic()
     stream.close()
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 4
     assert len(started) == 2
     assert all(child.returncode is not None for child in started)
 
@@ -520,6 +520,26 @@ def test_a_local_cluster_plays_the_same_games_and_listens_to_nobody_else(by_one_
     assert heard == {"127.0.0.1"}
 
 
+@pytest.mark.slow
+def test_a_local_cluster_ends_with_a_parent_that_was_killed():
+    pytest.importorskip("distributed")
+    psutil = pytest.importorskip("psutil")
+    code = (
+        "from driftduel.lab import compare\n"
+        f"compare(['uniform'], {ENDLESS!r}, runs=1, engine='dask', workers=1)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code]) as parent:
+        try:
+            family = psutil.Process(parent.pid)
+            assert eventually(lambda: len(family.children(recursive=True)) >= 2, 30)
+            time.sleep(5)
+            children = [child.pid for child in family.children(recursive=True)]
+            assert all(map(is_alive, children))
+        finally:
+            parent.kill()
+    assert eventually(lambda: not any(map(is_alive, children)), 15)
+
+
 @pytest.mark.parametrize("cluster", [2], indirect=True)
 def test_a_worker_killed_in_the_middle_costs_no_cell(cluster):
     world = "geometric-btl:arms=4,rounds=2e4,phases=3"
@@ -555,7 +575,7 @@ def test_workers_stop_when_nobody_waits(cluster):
         assert next(stream).cell.world == WORLD
         begun = time.monotonic()
         stream.close()
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 4
     with within(20):
         assert not compare(["uniform"], WORLD, runs=4, cluster=cluster.address).missing
 

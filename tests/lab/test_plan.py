@@ -1,5 +1,6 @@
 """Plans: what is checked before anything is played, and what makes two cells the same."""
 
+import importlib
 import json
 import re
 from dataclasses import replace
@@ -383,3 +384,20 @@ def test_plans_that_differ_are_not_equal():
     assert plan == make_plan([WORLD], ["uniform"], 2)
     assert plan != replace(plan, runs=3)
     assert plan != make_plan([WORLD], ["uniform"], 2, points=100)
+
+
+def test_a_world_of_ones_own_is_found_by_other_processes(tmp_path, monkeypatch, forget_own):
+    (tmp_path / "flat_world.py").write_text(
+        "import numpy as np\n"
+        "from driftduel.preferences import Preferences\n"
+        "from driftduel.worlds import WORLDS, Piecewise\n\n\n"
+        "@WORLDS.register('flat')\n"
+        "def flat(rounds: int = 50):\n"
+        "    'One matrix for ever.'\n"
+        "    return Piecewise([Preferences(np.array([[0.5, 0.8], [0.2, 0.5]]))], [1], rounds)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("flat_world")  # registered, and not named in imports
+    plan = make_plan(["flat"], ["uniform"], 2)
+    assert plan.worlds[0].home == "flat_world"
+    assert sweep(plan, engine="processes", workers=1).missing == 0

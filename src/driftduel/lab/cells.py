@@ -5,7 +5,7 @@ import platform
 import threading
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,11 +47,13 @@ class Outcome(NamedTuple):
     error: str | None = None
 
 
+@lru_cache(maxsize=16)
 def slice_ends(rounds: int) -> Ints:
     """Return the last round of each slice."""
     return np.unique(np.rint(np.linspace(0, rounds, SLICES + 1)[1:]).astype(np.int64).clip(1))
 
 
+@lru_cache(maxsize=16)
 def marks(rounds: int, points: int) -> Ints:
     """Return the rounds of a cell's curves: some evenly spaced, to see phases; some on a log scale.
 
@@ -130,7 +132,7 @@ def run_cell(cell: Cell, stop: threading.Event | None = None, tick: Tick | None 
         raise
     except DriftduelError as error:
         return Outcome(cell, None, str(error))
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a policy that calls exit() ends its game only
         return Outcome(cell, None, f"{type(error).__name__}: {error}")
     if not game.finished:
         raise Stopped

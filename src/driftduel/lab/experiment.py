@@ -205,7 +205,8 @@ def _engine_for(
     plan: Plan, engine: str | Engine | None, workers: int | None, cluster: str | None
 ) -> Engine:
     """Make the engine that was asked for, or the one that suits the plan."""
-    homes = {policy.home for policy in plan.policies if not policy.home.startswith("driftduel.")}
+    every = {policy.home for policy in plan.policies} | {world.home for world in plan.worlds}
+    homes = {home for home in every if home.partition(".")[0] != "driftduel"}
     if engine is None:
         if cluster is not None:
             engine = "dask"
@@ -215,8 +216,8 @@ def _engine_for(
         return engine
     if engine != "threads" and "__main__" in homes:
         raise DriftduelError(
-            f"engine {engine!r} plays in other processes, which cannot see a policy that is "
-            f"defined in the main script; move it to a module of its own."
+            f"engine {engine!r} plays in other processes, which cannot see a policy or a world "
+            f"that is defined in the main script; move it to a module of its own."
         )
     stems = {Path(name).stem for name in plan.imports}
     imports = (*plan.imports, *sorted(homes - stems))

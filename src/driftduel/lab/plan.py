@@ -50,6 +50,8 @@ class PlannedWorld:
     rounds: int
     fixed: bool
     """Whether it is the same in every run."""
+    home: str = "driftduel"
+    """The module that registers it."""
 
 
 @dataclass(frozen=True)
@@ -247,7 +249,9 @@ def make_plan(
             if benchmark == "condorcet":
                 _need_winners(spec, drawn[-1])
             arms, rounds = drawn[-1].arms, drawn[-1].rounds
-            planned_worlds.append(PlannedWorld(spec, identity, arms, rounds, _is_fixed(spec)))
+            home = _home(WORLDS[Spec.parse(spec).name].factory)
+            home = "driftduel" if home.startswith("driftduel.") else home
+            planned_worlds.append(PlannedWorld(spec, identity, arms, rounds, _is_fixed(spec), home))
             _no_twin("world", planned_worlds)
     for spec in policies:
         with blame("policies", spec):

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from driftduel.errors import WeakSpotWarning
 from driftduel.lab.cells import Outcome
-from driftduel.lab.engines import Engine, outcomes
+from driftduel.lab.engines import Engine
 from driftduel.lab.plan import Cell
 from driftduel.lab.store import Store
 
@@ -171,7 +171,7 @@ def run_cells(
     try:
         with (
             warnings.catch_warnings(),
-            closing(outcomes(engine, pile.take, watch.rounds)) as stream,
+            closing(engine.outcomes(pile.take, watch.rounds)) as stream,
         ):
             warnings.simplefilter("ignore", WeakSpotWarning)  # said when the plan was made
             for outcome in stream:

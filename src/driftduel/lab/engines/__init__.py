@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from driftduel.errors import DriftduelError
-from driftduel.lab.engines.base import Engine, outcomes
+from driftduel.lab.engines.base import Engine
 from driftduel.lab.engines.processes import Processes
 from driftduel.lab.engines.threads import Threads
 from driftduel.specs import near
 
-__all__ = ["ENGINES", "Engine", "Processes", "Threads", "make_engine", "outcomes"]
+__all__ = ["ENGINES", "Engine", "Processes", "Threads", "make_engine"]
 
 ENGINES = ("threads", "processes", "dask")
 

@@ -21,7 +21,6 @@ __all__ = [
     "Take",
     "cores",
     "environment",
-    "outcomes",
 ]
 
 SECONDS_BETWEEN_SIGNALS = 0.2
@@ -57,11 +56,6 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Give up what the engine holds: processes, connections."""
-
-
-def outcomes(engine: Engine, take: Take, tick: Tick) -> Generator[Outcome]:
-    """Let an engine play what `take` hands out; yield outcomes as they come."""
-    return engine.outcomes(take, tick)
 
 
 def cores() -> int:

@@ -36,8 +36,7 @@ _SECONDS_BETWEEN_LOOKS = 5
 _NO_DASHBOARD = "127.0.0.1:0"
 # Nannies start workers again within seconds, and queues of clusters within minutes.
 _SECONDS_WITHOUT_WORKERS = 300
-# To send a batch and to take its answers costs us some milliseconds, so a worker of many must get
-# much at a time.
+# A batch costs this process some milliseconds: the more workers wait for it, the larger batches.
 _BATCH_SECONDS = 1.0
 _SECONDS_A_BATCH = 0.01
 # One batch is being played, one waits beside it: no worker ever waits for us.
@@ -220,7 +219,7 @@ class _Local:
         self._folder = tempfile.TemporaryDirectory(prefix="driftduel-", ignore_cleanup_errors=True)
         self._cluster = distributed.LocalCluster(
             n_workers=0,
-            dashboard_address=":0",
+            dashboard_address=_NO_DASHBOARD,
             silence_logs=logging.CRITICAL,
             # A cell is tried again anyway, alone.
             scheduler_kwargs={"allowed_failures": 0, "dashboard": False},
@@ -237,7 +236,9 @@ class _Local:
             env={
                 **environment(),
                 "DASK_LOGGING__DISTRIBUTED": "critical",
-                "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",  # 5 % of the time
+                # That a worker watches itself takes 6 % of its time.
+                "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+                "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s",
             },
             start_new_session=True,  # Ctrl-C is for this process to handle
         )  # fmt: skip
