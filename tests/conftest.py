@@ -1,6 +1,12 @@
 """What all tests share."""
 
+import signal
+
 import pytest
+
+# Whoever starts tests in the background has them ignore Ctrl-C; some of them press it.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
