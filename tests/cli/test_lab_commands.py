@@ -321,11 +321,20 @@ def test_a_failed_cell_is_said_counted_and_makes_the_exit_code_1(capsys, tmp_pat
     assert "8 of 8" in out
 
 
-def test_the_lab_without_its_extra_says_what_to_install():
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("compare", "--world", WORLD, "--policy", "dts"),
+        ("suite", "--out", "/tmp/nowhere"),
+        ("study", "--tiny", "--out", "/tmp/nowhere"),
+        ("table", "/tmp"),
+    ],
+)
+def test_the_lab_without_its_extra_says_what_to_install(arguments):
     code = (
         "import sys; sys.modules['polars'] = None\n"
         "from driftduel.cli import main\n"
-        f"sys.exit(main(['compare', '--world', '{WORLD}', '--policy', 'dts']))"
+        f"sys.exit(main({list(arguments)!r}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2

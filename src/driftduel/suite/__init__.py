@@ -1,5 +1,6 @@
 """The benchmark suite: worlds of five families in two halves, and a policy's score on them."""
 
+import driftduel.lab  # noqa: F401 - first, because it says which extra is missing
 from driftduel.suite.halves import HALVES, Half, read_half
 from driftduel.suite.scoring import Score, as_markdown, score, tables
 from driftduel.suite.tournament import run_suite
