@@ -229,6 +229,12 @@ def test_mistakes_in_a_plan_are_said_with_file_line_and_key(capsys, plan, change
         (("compare", "--world", "file:path=/no/such", *PAIR), "/no/such"),
         (("compare", "--world", WORLD, *PAIR, "--import", "nowhere"), "cannot import 'nowhere'"),
         (("compare", "--world", "cycle:rounds=100", *PAIR), "no Condorcet winner in round 1"),
+        (("compare", "--world", WORLD, *PAIR, "--runs", "10000000000000"), "between 1 and"),
+        (("compare", "--world", WORLD, *PAIR, "--points", "99999999999"), "between 10 and"),
+        (("suite", "--runs", "0", "--out", "/tmp/nowhere"), "runs=0 must be"),
+        (("study", "--workers", "0", "--out", "/tmp/nowhere"), "workers=0 must be"),
+        (("trace", *PAIR[:2], "--world", "two-arm:rounds=1e12", "--out", "x.csv"), "every round"),
+        (("table", "/etc/hostname"), "is not a folder"),
         (("table", "/proc"), "holds no results"),
         (("table", "/no/such"), "is not a folder"),
         (("sweep", "/no/such.toml", "--out", "/tmp/x"), "cannot read '/no/such.toml'"),
@@ -358,6 +364,17 @@ def test_the_demo_ends_with_a_page_and_what_to_try_next(capsys, tmp_path):
     ]
     assert run(capsys, *tries[0].split())[0] == 0
     assert run(capsys, "table", str(out), "--csv")[0] == 0
+
+
+@pytest.mark.parametrize("command", [("demo",), ("suite",)])
+def test_nothing_takes_over_the_folder_of_a_sweep(capsys, tmp_path, plan, command):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("plotly")
+    out = tmp_path / "out"
+    run(capsys, "sweep", str(plan), "--out", str(out))
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert run(capsys, *command, "--out", str(out))[0] == 2
+    assert before == {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 
 def test_a_report_of_nothing_is_one_sentence(capsys, tmp_path):

@@ -433,12 +433,12 @@ def test_the_pile_hands_out_about_as_much_as_was_asked_for():
     pile = _Pile(cells, speeds)
     assert pile.take(10.0) == cells[:1]  # nothing is known yet, so one at a time
     for seconds in (9.0, 1.0, 1.0):  # the first was compiled
-        speeds.learn(cells[0], seconds)
+        speeds.learn(cells[0], seconds, 1.0)
     assert speeds.guess(cells[0]) == 1.0
     assert speeds.guess(cells[1]) is None
     assert pile.take(10.0) == cells[1:2]
     assert pile.take(10.0) == cells[2:3]  # then comes one that nothing is known about
-    speeds.learn(cells[1], 0.5)
+    speeds.learn(cells[1], 0.7, 0.5)
     assert pile.take(1.9) == cells[3:5]  # 0.5 + 1, and another 0.5 would be too much
     assert pile.take(0.0) == cells[5:6]
     assert pile.drop({cell.key for cell in cells[:8]}) == 2

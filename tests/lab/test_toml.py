@@ -160,7 +160,7 @@ POLICIES = 'policies = ["uniform"]\n'
         (WORLDS + 'policies = ["dts",\n"dts:alpha={a}"]\n', 3, "policies", "no [parameters]"),
         (
             WORLDS + 'policies = ["dts",\n"dts:alpha={ab}"]\n[parameters]\nabc = [1]\n',
-            3, "policies", "uses {ab}, but did you mean abc",
+            3, "policies", "uses {ab}, which is no parameter; did you mean abc",
         ),
         (SMALL + "[parameters]\nw = [1]\n", 5, "w", "no spec uses {w}"),
         (SMALL + "[parameters]\nruns = [1]\n", 5, "runs", "no spec uses {runs}"),

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
         flush=True,
     )
     plan = make_plan([_WORLD], _POLICIES, arguments.runs)
-    found = prepare(plan, arguments.out, replan=True)
+    found = prepare(plan, arguments.out, replan=_is_demo(arguments.out))
     code = play_and_say(found, list(plan.cells()), arguments, kept=True)
     if code:
         raise SystemExit(code)
@@ -56,3 +56,15 @@ look at:  {page}   (open it in a browser: who won, by how much, how sure)
 try:      {driftduel} compare --world seasonal:arms=5,rounds=1e5 --policy dts --policy rucb
           {driftduel} play --policy anaconda:constant=0.5 --world {_WORLD} --seed {seed}
           {driftduel} policies        {driftduel} worlds""")
+
+
+def _is_demo(folder: str) -> bool:
+    """Tell whether a folder holds an earlier demo, which this one may go on from."""
+    from driftduel.errors import DriftduelError
+    from driftduel.lab import Store
+
+    try:
+        worlds = Store(folder).plan.worlds
+    except DriftduelError:
+        return False
+    return [world.spec for world in worlds] == [_WORLD]

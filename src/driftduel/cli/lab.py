@@ -79,6 +79,8 @@ def play_and_say(
         else:
             rest = "with --out DIR, what is finished would be kept."
         if isinstance(error, DriftduelError):
+            if not kept or not done:
+                raise
             raise DriftduelError(f"{error} {rest[0].upper()}{rest[1:]}") from None
         print(f"\ndriftduel: stopped. {rest[0].upper()}{rest[1:]}", file=sys.stderr)
         return INTERRUPTED

@@ -35,12 +35,14 @@ def run(arguments: argparse.Namespace) -> None:
 
     from driftduel.cli.common import INTERRUPTED
     from driftduel.cli.display import Display
-    from driftduel.errors import WeakSpotWarning
+    from driftduel.errors import DriftduelError, WeakSpotWarning
     from driftduel.lab.engines.base import cores
     from driftduel.study import budget, run_study, write_docs
     from driftduel.study.common import Size
 
     size: Size = "full" if arguments.full else "tiny" if arguments.tiny else "quick"
+    if arguments.workers is not None and arguments.workers < 1:
+        raise DriftduelError(f"workers={arguments.workers} must be a whole number at least 1.")
     workers = arguments.workers or cores()
     # Weak spots of rivals are part of what the study shows.
     warnings.simplefilter("ignore", WeakSpotWarning)

@@ -39,11 +39,16 @@ def run(arguments: argparse.Namespace) -> None:
     from driftduel.cli.common import INTERRUPTED
     from driftduel.cli.display import Display
     from driftduel.cli.text import table, wrapped
+    from driftduel.errors import DriftduelError
     from driftduel.suite import as_markdown, read_half, run_suite, score, tables
 
     load_imports(arguments)
     policies = arguments.policy or ["king"]
     half = read_half(arguments.half)
+    for name in ("worlds", "runs"):
+        value = getattr(arguments, name)
+        if value is not None and value < 1:
+            raise DriftduelError(f"{name}={value} must be a whole number at least 1.")
     if arguments.worlds or arguments.runs:
         half = half.smaller(arguments.worlds or len(half.changing), arguments.runs or half.runs)
     display = Display()

@@ -77,7 +77,7 @@ def _show(plan, cells, arguments: argparse.Namespace) -> None:  # type: ignore[n
     print(f"cells are named like   {cells[0].id}")
     print(
         f"estimate               {_time(seconds / workers)} with {workers} workers "
-        f"(from {'finished cells, or ' if store else ''}a short trial of each)"
+        f"that nobody else uses (from {'finished cells, or ' if store else ''}a trial of each)"
     )
 
 

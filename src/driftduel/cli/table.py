@@ -37,4 +37,5 @@ def run(arguments: argparse.Namespace) -> None:
         print_table(found, as_json=arguments.json)
     if found.missing and (arguments.csv or arguments.latex):
         missing = f"{found.missing:,} of {len(found.plan):,} cells are missing"
-        print(f"driftduel: {missing}; 'driftduel table' without options says why.", file=sys.stderr)
+        failed = f", {len(found.failures):,} of them because they failed" if found.failures else ""
+        print(f"driftduel: {missing}{failed}.", file=sys.stderr)

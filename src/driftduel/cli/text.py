@@ -26,4 +26,6 @@ def table(rows: Iterable[Sequence[str]], head: Sequence[str] = (), right: str = 
 def wrapped(text: str, indent: str = "") -> str:
     """Wrap a paragraph to the terminal's width."""
     width = min(shutil.get_terminal_size((100, 24)).columns, 100)
-    return textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent)
+    return textwrap.fill(
+        text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )

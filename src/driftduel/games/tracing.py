@@ -26,6 +26,7 @@ COLUMNS = (
 """Columns of a trace file. What a policy does not have is left empty."""
 
 Ints = NDArray[np.int64]
+_MOST_ROUNDS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,11 @@ def trace(
     for_world, for_outcomes, for_policy = streams(seed)
     if not isinstance(world, World):
         world = make_world(world, int(for_world.generate_state(1)[0]))
+    if world.rounds > _MOST_ROUNDS:
+        raise DriftduelError(
+            f"a trace keeps every round, at most {_MOST_ROUNDS:,} of them; this world has "
+            f"{world.rounds:,}."
+        )
     learner = make_policy(policy, world.arms, for_policy, **knowledge(policy, world))
     outcomes = np.random.default_rng(for_outcomes)
     numbers = np.full((6, world.rounds), -1, dtype=np.int64)

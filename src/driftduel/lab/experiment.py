@@ -193,6 +193,8 @@ def play_cells(
     watch: Watch | None = None,
 ) -> None:
     """Play cells of a plan unless they are finished; see `compare` for the parameters."""
+    if workers is not None and workers > 1:  # more workers than cells have nothing to do
+        workers = min(workers, max(1, len(cells)))
     played_by = _engine_for(found.plan, engine, workers, cluster)
     try:
         run_cells(found.store, list(cells), played_by, watch)

@@ -35,6 +35,8 @@ Blame = Callable[[str, Any], AbstractContextManager[None]]
 # Seeds of games fit into a double, so that no reader of JSON rounds them.
 _SEED_BITS = 53
 _FEWEST_POINTS = 10
+_MOST_POINTS = 100_000
+_MOST_RUNS = 1_000_000
 _LARGEST = 2**63 - 1
 _seen: WeakKeyDictionary[ModuleType, str] = WeakKeyDictionary()
 
@@ -223,9 +225,9 @@ def make_plan(
             if not len(given):
                 raise DriftduelError(f"{key} is empty; name at least one.")
     with blame("runs", None):
-        runs = _whole("runs", runs, 1)
+        runs = _whole("runs", runs, 1, _MOST_RUNS)
     with blame("points", None):
-        points = _whole("points", points, _FEWEST_POINTS)
+        points = _whole("points", points, _FEWEST_POINTS, _MOST_POINTS)
     whole = []
     for seed in seeds:
         with blame("seed", seed):
@@ -283,12 +285,14 @@ def world_of(world: str, seed: int) -> World:
     return make_world(world, int(streams(seed)[0].generate_state(1)[0]))
 
 
-def _whole(key: str, value: Any, least: int) -> int:
+def _whole(key: str, value: Any, least: int, most: int | None = None) -> int:
     """Return a whole number, also one of numpy's, as one that JSON and Parquet can hold."""
     try:
         number = operator.index(value)
     except TypeError:
         number = -1
+    if most is not None and number > most:
+        raise DriftduelError(f"{key}={value} must be a whole number between {least} and {most:,}.")
     if number < least:
         raise DriftduelError(f"{key}={value} must be a whole number at least {least}.")
     if number > _LARGEST:

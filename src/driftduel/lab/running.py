@@ -71,23 +71,21 @@ class Speeds:
     """How long the cells of a policy take in a world, from those that were played."""
 
     def __init__(self) -> None:
-        self._seen: dict[tuple[str, str], tuple[float, float, int]] = {}
+        self._seen: dict[tuple[str, str], tuple[float, int]] = {}
 
-    def learn(self, cell: Cell, seconds: float) -> None:
-        """Remember how long a cell took."""
-        total, longest, cells = self._seen.get((cell.world, cell.policy), (0.0, 0.0, 0))
-        seen = (total + seconds, max(longest, seconds), cells + 1)
-        self._seen[cell.world, cell.policy] = seen
+    def learn(self, cell: Cell, seconds: float, in_loop: float) -> None:
+        """Remember how long a cell took, and how long of that its loop ran.
+
+        Of the first only the loop counts: all else may have been compilation.
+        """
+        total, cells = self._seen.get((cell.world, cell.policy), (0.0, 0))
+        took = seconds if cells else in_loop
+        self._seen[cell.world, cell.policy] = (total + took, cells + 1)
 
     def guess(self, cell: Cell) -> float | None:
-        """Return how many seconds a cell will take; None while nothing is known.
-
-        The longest is left out where there are others: the first may have been compiled.
-        """
-        total, longest, cells = self._seen.get((cell.world, cell.policy), (0.0, 0.0, 0))
-        if cells > 1:
-            return (total - longest) / (cells - 1)
-        return total if cells else None
+        """Return how many seconds a cell will take; None while nothing is known."""
+        total, cells = self._seen.get((cell.world, cell.policy), (0.0, 0))
+        return total / cells if cells else None
 
 
 class _Pile:
@@ -181,7 +179,7 @@ def run_cells(
                 else:
                     rows.append(outcome.row)
                     took = outcome.row["seconds_cell"]
-                    speeds.learn(outcome.cell, took)
+                    speeds.learn(outcome.cell, took, outcome.row["seconds"])
                     at_stake += took / engine.workers
                 watch.cell(outcome)
                 now = time.monotonic()

@@ -89,7 +89,7 @@ class Store:
             if record.pop("format") != _FORMAT:
                 raise ValueError
             self.plan = Plan.from_dict(record)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             what = "holds no results" if self.folder.is_dir() else "is not a folder"
             raise DriftduelError(
                 f"{str(self.folder)!r} {what} (there is no {_PLAN}); "

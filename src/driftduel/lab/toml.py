@@ -93,7 +93,7 @@ def expand(
     for name in names:
         if name not in parameters:
             known = near(name, parameters) if parameters else "there are no [parameters]"
-            raise DriftduelError(f"{spec!r} uses {{{name}}}, but {known}.")
+            raise DriftduelError(f"{spec!r} uses {{{name}}}, which is no parameter; {known}.")
     if used is not None:
         used.update(names)
     result = []

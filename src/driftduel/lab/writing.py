@@ -44,6 +44,7 @@ def _world(results: Results, world: PlannedWorld) -> dict[str, Any]:
         "rounds": world.rounds,
         "same_world_in_every_run": world.fixed,
         "measures": _measures(results, world),
+        "measures_of_run": 0,
         "policies": [_policy(row) for row in rows.drop("world").iter_rows(named=True)],
         "differences": [
             {**row, "ci95": _interval(row.pop("low"), row.pop("high"))}

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
+from driftduel.errors import DriftduelError
 from driftduel.lab import Plan, Results, Watch, make_plan
 from driftduel.lab.experiment import play_cells, prepare
 from driftduel.lab.statistics import paired_difference
@@ -43,6 +44,8 @@ def run_suite(
     watch
         Somebody who looks on.
     """
+    if (Path(out) / "plan.json").exists():
+        raise DriftduelError(f"{str(out)!r} holds results of a sweep; choose another folder.")
     windows = [f"sw-dts:window={window}" for window in half.windows]
     rivals = [spec for spec in half.rivals if spec not in policies]
     changing = _prepare(
