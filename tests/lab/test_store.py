@@ -290,7 +290,7 @@ def test_not_a_store(tmp_path):
     with pytest.raises(DriftduelError, match="is not a folder"):
         results(tmp_path / "gone")
     (tmp_path / "file").write_text("")
-    with pytest.raises(DriftduelError, match="cannot read"):
+    with pytest.raises(DriftduelError, match="is not a folder"):
         results(tmp_path / "file")
 
 
