@@ -7,6 +7,7 @@ the specs), benchmark, points and imports.
 
 import argparse
 
+from driftduel.cli.common import INTERRUPTED
 from driftduel.cli.lab import add_engine, play_and_say, print_table
 
 __all__ = ["configure", "run"]
@@ -41,7 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise DriftduelError("say where the results go: --out DIR.")
     found = prepare(plan, arguments.out, replan=arguments.replan)
     code = play_and_say(found, cells, arguments, kept=True)
-    if code != 130 and found.store.done():
+    if code != INTERRUPTED and found.store.done():
         print_table(found)
         print(f"\nresults: {arguments.out}   again: driftduel table {arguments.out}")
     if code:

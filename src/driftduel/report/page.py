@@ -1,31 +1,28 @@
 """The page: findings as HTML, with everything it needs inside."""
 
-import html
 import json
 import math
 import re
 import shlex
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from driftduel import __version__
-from driftduel.errors import MissingExtraError
 from driftduel.figures.findings import Findings, Standing, Trend, WorldFindings, ratio_means
 from driftduel.figures.lines import line_style
 from driftduel.report import charts, sentences
+from driftduel.report import markup as h
 from driftduel.report.sentences import counted, game_name, listed, number, slope
 
 if TYPE_CHECKING:
     from driftduel.lab import Results
 
-__all__ = ["Picture", "charting_library", "make_page"]
+__all__ = ["Picture", "make_page"]
 
 _MOST_AT_FIRST = 8
 _MOST_SEEDS = 40
-_SHORT = 30
 _MOST_FAILURES = 50
 # From the best to the worst; cividis, which reads the same without colours.
 _HEAT = ((254, 232, 56), (188, 174, 108), (124, 123, 120), (67, 78, 108), (0, 34, 78))
@@ -34,24 +31,6 @@ _TOLD = {
     "at": "when it changes",
     "switches": "how often it changes",
     "variation": "how much it changes",
-}
-_DASH_ARRAYS = {
-    "solid": "",
-    "dash": "7 4",
-    "dot": "2 3",
-    "dashdot": "7 3 2 3",
-    "longdash": "12 4",
-    "longdashdot": "11 3 2 3",
-}
-_SYMBOLS = {
-    "circle": "M17 3a4 4 0 1 0 .01 0z",
-    "square": "M13.5 3.5h7v7h-7z",
-    "triangle-up": "M17 2l4.6 9h-9.2z",
-    "diamond": "M17 1.8l4.6 5.2-4.6 5.2-4.6-5.2z",
-    "triangle-down": "M17 12l4.6-9h-9.2z",
-    "cross": "M15.5 2h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5v-3h3.5z",
-    "x": "M13 5l2-2 2 2 2-2 2 2-2 2 2 2-2 2-2-2-2 2-2-2 2-2z",
-    "star": "M17 1.5l1.6 3.7 4 .3-3 2.7.9 3.9-3.5-2-3.5 2 .9-3.9-3-2.7 4-.3z",
 }
 
 
@@ -91,21 +70,21 @@ def make_page(
         _about_section(found, findings, figures),
     ]
     parts = {
-        "title": _escape(f"driftduel report: {folder}"),
-        "css": _resource("page.css"),
-        "heading": f"<code>{_breakable(heading)}</code>" if one else _escape(heading),
-        "setting": _escape(_setting(findings, folder)),
+        "title": h.escape(f"driftduel report: {folder}"),
+        "css": h.resource("page.css"),
+        "heading": f"<code>{h.breakable(heading)}</code>" if one else h.escape(heading),
+        "setting": h.escape(_setting(findings, folder)),
         "notices": _notices(found, findings),
         "verdict": _verdict(findings),
         "glossary": _glossary(findings),
         "controls": page.controls(),
         "main": "\n".join(main),
-        "data": _json(page.data()),
-        "plotly": charting_library(),
-        "js": _resource("page.js"),
+        "data": h.as_json(page.data()),
+        "plotly": h.charting_library(),
+        "js": h.resource("page.js"),
     }
     # One pass, so that nothing in the results can pass for a hole in the template.
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _resource("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], h.resource("page.html"))
 
 
 class _Page:
@@ -141,7 +120,8 @@ class _Page:
         parts = []
         if len(worlds) > 1:
             options = "".join(
-                f'<option value="{world.index}">{_escape(world.label)}</option>' for world in worlds
+                f'<option value="{world.index}">{h.escape(world.label)}</option>'
+                for world in worlds
             )
             parts.append(
                 f'<label class="label" for="world">World</label>'
@@ -149,11 +129,11 @@ class _Page:
             )
             if self.findings.common:
                 parts.append(
-                    f'<p class="hint">All: <code>{_escape(self.findings.common)}</code></p>'
+                    f'<p class="hint">All: <code>{h.escape(self.findings.common)}</code></p>'
                 )
         ticks = "\n".join(
             f'<label class="policy"><input type="checkbox" checked data-policy="{place}">'
-            f"{_swatch(place)}<code>{_breakable(self.names[place])}</code></label>"
+            f"{h.swatch(place)}<code>{h.breakable(self.names[place])}</code></label>"
             for place in self.ranking
         )
         buttons = [("All", self.ranking), ("None", [])]
@@ -187,14 +167,14 @@ class _Page:
             '<button type="button">all worlds</button></th>'
         )
         heads += [
-            f'<th scope="col" title="{_escape(world.spec)}"><button type="button">'
-            f"{_breakable(world.label)}</button></th>"
+            f'<th scope="col" title="{h.escape(world.spec)}"><button type="button">'
+            f"{h.breakable(world.label)}</button></th>"
             for world in worlds
         ]
         tall = " tall" if len(worlds) > 5 else ""
         rows = []
         for place in self.ranking:
-            cells = [f"<td>{_named(place, self.names[place])}</td>"]
+            cells = [f"<td>{h.named(place, self.names[place])}</td>"]
             score = scores.get(place)
             cells.append(_heat_cell(score, "", "geometric mean over all worlds"))
             for world in worlds:
@@ -203,7 +183,7 @@ class _Page:
             rows.append(f"<tr>{''.join(cells)}</tr>")
         return (
             f"<h2>All worlds: how far from the best</h2>"
-            f"{_paragraph(sentences.about_heat(worlds))}"
+            f"{h.paragraph(sentences.about_heat(worlds))}"
             f'<p class="hint">Regret divided by the lowest in the same world: 1 is the best, '
             f"darker is worse; \u2248 cannot be told apart from the best. Point at a number for "
             f"its interval; click a heading to sort.</p>"
@@ -227,7 +207,7 @@ class _Page:
         for place, trend in enumerate(trends):
             name = f"trend-{axis}-{place}"
             chart = charts.trend_chart(trend, self.findings)
-            chart["says"] = _marked(sentences.about_trend(trend, dict(enumerate(self.names))))
+            chart["says"] = h.marked(sentences.about_trend(trend, dict(enumerate(self.names))))
             self.charts[name] = chart
             options.append((name, trend.common or "all"))
             hide = " hidden" if place else ""
@@ -237,7 +217,7 @@ class _Page:
             )
         return (
             f'<section id="scaling-{axis}"><h2>{heading}</h2>'
-            f"{_picker(f'trend-{axis}', 'Worlds', options)}"
+            f"{h.picker(f'trend-{axis}', 'Worlds', options)}"
             f'<p id="trend-{axis}-says">{self.charts[options[0][0]]["says"]}</p>'
             f'<div class="chart" id="trend-{axis}" data-chart="{options[0][0]}"></div>'
             f'<p class="hint">Both axes are logarithmic, so a power of T or S is a straight line; '
@@ -258,11 +238,11 @@ class _Page:
                 interval = f"{slope(line.slope_low)} to {slope(line.slope_high)}"
             width = None if line.slope_low is None else (line.slope_high or 0.0) - line.slope_low
             rows.append(
-                f"<tr><td>{_named(place, self.names[place])}</td>"
-                f"{_cell(line.slope, '-' if line.slope is None else slope(line.slope))}"
-                f"{_cell(width, interval)}</tr>"
+                f"<tr><td>{h.named(place, self.names[place])}</td>"
+                f"{h.cell(line.slope, '-' if line.slope is None else slope(line.slope))}"
+                f"{h.cell(width, interval)}</tr>"
             )
-        return _table(f"slopes-{trend.axis}", "Fitted slopes", columns, rows)
+        return h.table(f"slopes-{trend.axis}", "Fitted slopes", columns, rows)
 
     # One world.
 
@@ -274,9 +254,10 @@ class _Page:
         if several:
             told = sentences.told_remark(world.standings)
             parts.append(
-                f"<h2>One world: <code>{_breakable(world.label)}</code></h2>"
-                f'<div class="verdict">{_paragraph(sentences.verdict(world.standings, world.spec))}'
-                f"{_paragraph(told)}{_paragraph(changes)}</div>"
+                f"<h2>One world: <code>{h.breakable(world.label)}</code></h2>"
+                f'<div class="verdict">'
+                f"{h.paragraph(sentences.verdict(world.standings, world.spec))}"
+                f"{h.paragraph(told)}{h.paragraph(changes)}</div>"
             )
         parts += [
             self._standings(world, "h3" if several else "h2"),
@@ -309,7 +290,7 @@ class _Page:
             columns = [c for c in columns if c[0] not in ("needless", "delay")]
         kept = [name for name, _, _ in columns]
         rows = [_standing_row(s, kept, rank == 0) for rank, s in enumerate(world.ranked())]
-        table = _table(
+        table = h.table(
             f"standings-{world.index}",
             "Click a heading to sort.",
             columns,
@@ -317,7 +298,7 @@ class _Page:
             sorted_by="regret",
         )
         return (
-            f"<{level}>Who did best</{level}>{_paragraph(sentences.about_totals(world.standings))}"
+            f"<{level}>Who did best</{level}>{h.paragraph(sentences.about_totals(world.standings))}"
             f'<div class="chart" id="{name}" data-chart="{name}"></div>{table}'
         )
 
@@ -336,7 +317,7 @@ class _Page:
             some = not world.changes.same and not world.changes.example
             hint += ", thicker where it does in more runs." if some else "."
         return (
-            f"<{level}>Regret over time</{level}>{_paragraph(f'{says} {changes}')}"
+            f"<{level}>Regret over time</{level}>{h.paragraph(f'{says} {changes}')}"
             f'<div class="buttons" role="group" aria-label="Axes"><span>Axes</span>'
             f'<button type="button" data-scale="linear" data-of="{name}" aria-pressed="true">'
             f"linear</button>"
@@ -348,7 +329,7 @@ class _Page:
         )
 
     def _restarts(self, world: WorldFindings, level: str) -> str:
-        says = _paragraph(sentences.about_restarts(world.standings, world.changes))
+        says = h.paragraph(sentences.about_restarts(world.standings, world.changes))
         parts = [f"<{level}>Restarts against true changes</{level}>{says}"]
         counts, times = charts.restart_counts_chart(world), charts.restart_times_chart(world)
         for kind, chart in (("restarts", counts), ("moments", times)):
@@ -369,7 +350,7 @@ class _Page:
         heading = f"<{level}>Which arms were played when</{level}>"
         ranked = [s for s in world.ranked() if s.policy in world.shares]
         if not ranked:
-            return f"{heading}<p>No game of {_escape(run)} is finished in this world.</p>"
+            return f"{heading}<p>No game of {h.escape(run)} is finished in this world.</p>"
         options = []
         box = f"shares-{world.index}"
         self.bases[box] = charts.shares_base(world)
@@ -380,16 +361,16 @@ class _Page:
             says = sentences.about_shares(
                 standing.name, of_policy, world.slice_ends.tolist(), world, run
             )
-            chart["says"] = _marked(says)
+            chart["says"] = h.marked(says)
             self.charts[name] = chart
             options.append((name, standing.name))
         hint = "Each column of time is filled by the arms played in it; numbers are arms."
         if world.winners:
             hint += " Above it is the arm that was best; at the upright lines it changes."
         if not world.fixed and world.changes.runs > 1:
-            hint += f" The world is drawn anew in every run, so this is one run: {_escape(run)}."
+            hint += f" The world is drawn anew in every run, so this is one run: {h.escape(run)}."
         return (
-            f"{heading}{_picker(box, 'Policy', options)}"
+            f"{heading}{h.picker(box, 'Policy', options)}"
             f'<p id="{box}-says" aria-live="polite">{self.charts[options[0][0]]["says"]}</p>'
             f'<div class="chart" id="{box}" data-chart="{options[0][0]}"></div>'
             f'<p class="hint">{hint}</p>'
@@ -399,13 +380,13 @@ class _Page:
 def _verdict(findings: Findings) -> str:
     plan = findings.plan
     if len(plan.worlds) > 1:
-        return _paragraph(sentences.overall_verdict(findings.worlds))
+        return h.paragraph(sentences.overall_verdict(findings.worlds))
     (world,) = findings.worlds
     run = game_name(world.example, len(plan.seeds))
     return (
-        _paragraph(sentences.verdict(world.standings, world.spec))
-        + _paragraph(sentences.told_remark(world.standings))
-        + _paragraph(sentences.about_changes(world.changes, world.winners, world.fixed, run))
+        h.paragraph(sentences.verdict(world.standings, world.spec))
+        + h.paragraph(sentences.told_remark(world.standings))
+        + h.paragraph(sentences.about_changes(world.changes, world.winners, world.fixed, run))
     )
 
 
@@ -450,15 +431,15 @@ def _notices(found: "Results", findings: Findings) -> str:
         len(plan), found.missing, len(failures), len(found.store.damaged)
     )
     if text:
-        parts.append(f"<p>{_escape(text)}</p>")
+        parts.append(f"<p>{h.escape(text)}</p>")
         unplayed = [w.spec for w in plan.worlds if w.spec not in {x.spec for x in findings.worlds}]
         if unplayed:
             names = listed([f"`{spec}`" for spec in unplayed])
-            parts.append(_paragraph(f"Nothing yet was played in {names}."))
+            parts.append(h.paragraph(f"Nothing yet was played in {names}."))
         parts.append(_missing_table(findings))
     if failures:
         items = "".join(
-            f"<li><code>{_escape(name)}</code>: {_escape(why)}</li>"
+            f"<li><code>{h.escape(name)}</code>: {h.escape(why)}</li>"
             for name, why in list(failures.items())[:_MOST_FAILURES]
         )
         more = len(failures) - _MOST_FAILURES
@@ -482,8 +463,8 @@ def _missing_table(findings: Findings) -> str:
     ]
     lacking = [each for each in lacking if each[2]]
     items = "".join(
-        f"<li>{counted(count, 'game')} of <code>{_escape(policy)}</code> in "
-        f"<code>{_escape(world)}</code></li>"
+        f"<li>{counted(count, 'game')} of <code>{h.escape(policy)}</code> in "
+        f"<code>{h.escape(world)}</code></li>"
         for policy, world, count in lacking[:_MOST_FAILURES]
     )
     more = len(lacking) - _MOST_FAILURES
@@ -495,24 +476,24 @@ def _standing_row(s: Standing, columns: Sequence[str], best: bool) -> str:
     difference = "-" if s.difference is None else number(s.difference)
     told = ", ".join(_TOLD.get(key, key) for key in s.told) or "nothing"
     cells = {
-        "policy": f"<td>{_named(s.policy, s.name)}</td>",
-        "told": f'<td class="words">{_escape(told)}</td>',
-        "runs": _cell(s.runs, str(s.runs) if s.runs == s.planned else f"{s.runs} of {s.planned}"),
-        "regret": _cell(s.mean, number(s.mean), _between(s.low, s.high)),
-        "ratio to best": _cell(s.ratio, "-" if s.ratio is None else f"{s.ratio:.2f}"),
-        "more than best": _cell(
+        "policy": f"<td>{h.named(s.policy, s.name)}</td>",
+        "told": f'<td class="words">{h.escape(told)}</td>',
+        "runs": h.cell(s.runs, str(s.runs) if s.runs == s.planned else f"{s.runs} of {s.planned}"),
+        "regret": h.cell(s.mean, number(s.mean), _between(s.low, s.high)),
+        "ratio to best": h.cell(s.ratio, "-" if s.ratio is None else f"{s.ratio:.2f}"),
+        "more than best": h.cell(
             0.0 if best else s.difference,
             "the best" if best else difference,
             _between(s.difference_low, s.difference_high),
         ),
-        "restarts": _cell(s.restarts, number(s.restarts)),
-        "needless": _cell(s.too_many, number(s.too_many)),
-        "delay": _cell(
+        "restarts": h.cell(s.restarts, number(s.restarts)),
+        "needless": h.cell(s.too_many, number(s.too_many)),
+        "delay": h.cell(
             s.delay,
             "-" if s.delay is None else number(s.delay),
             "" if s.detected is None else f"{s.detected:.0%} answered",
         ),
-        "rounds/s": _cell(s.speed, "-" if s.speed is None else _rough(s.speed)),
+        "rounds/s": h.cell(s.speed, "-" if s.speed is None else _rough(s.speed)),
     }
     kind = ' class="best"' if best else ""
     return f"<tr{kind}>{''.join(cells[name] for name in columns)}</tr>"
@@ -552,7 +533,7 @@ def _ratio_cell(standing: Standing | None, where: str) -> str:
 
 def _heat_cell(ratio: float | None, mark: str, title: str) -> str:
     if ratio is None:
-        return f'<td data-value="" title="{_escape(title)}">-</td>'
+        return f'<td data-value="" title="{h.escape(title)}">-</td>'
     place = min(1.0, math.log(max(ratio, 1.0)) / math.log(_HOTTEST)) * (len(_HEAT) - 1)
     low = min(int(place), len(_HEAT) - 2)
     red, green, blue = (
@@ -565,7 +546,7 @@ def _heat_cell(ratio: float | None, mark: str, title: str) -> str:
     )
     shown = f"<b>{shown}</b>" if ratio == 1 else shown
     return (
-        f'<td data-value="{ratio:.6g}" title="{_escape(title)}" '
+        f'<td data-value="{ratio:.6g}" title="{h.escape(title)}" '
         f'style="background:#{red:02x}{green:02x}{blue:02x};color:{text}">{shown}{mark}</td>'
     )
 
@@ -583,12 +564,12 @@ def _differences(world: WorldFindings, found: "Results", level: str) -> str:
             continue
         sure = row["low"] is not None and (row["low"] > 0 or row["high"] < 0)
         rows.append(
-            f"<tr><td><code>{_escape(row['first'])}</code></td>"
-            f'<td class="words"><code>{_escape(row["second"])}</code></td>'
-            f"{_cell(row['difference'], number(row['difference']))}"
-            f"{_cell(row['low'], _between(row['low'], row['high']) or '-')}"
+            f"<tr><td><code>{h.escape(row['first'])}</code></td>"
+            f'<td class="words"><code>{h.escape(row["second"])}</code></td>'
+            f"{h.cell(row['difference'], number(row['difference']))}"
+            f"{h.cell(row['low'], _between(row['low'], row['high']) or '-')}"
             f'<td class="words">{"yes" if sure else "no" if row["low"] is not None else "-"}</td>'
-            f"{_cell(row['runs'], str(row['runs']))}</tr>"
+            f"{h.cell(row['runs'], str(row['runs']))}</tr>"
         )
     columns = [
         ("first", "", True),
@@ -598,7 +579,7 @@ def _differences(world: WorldFindings, found: "Results", level: str) -> str:
         ("beyond chance", "whether the interval excludes 0", True),
         ("runs", "that both have played", False),
     ]
-    table = _table(f"differences-{world.index}", "", columns, rows)
+    table = h.table(f"differences-{world.index}", "", columns, rows)
     return (
         f"<details><summary>Every two policies compared ({counted(len(rows), 'pair')})</summary>"
         f"{table}</details>"
@@ -610,7 +591,7 @@ def _trace_section(picture: Picture) -> str:
     if picture.png is not None:
         source = b64encode(picture.png).decode()
         image = (
-            f'<figure class="scroll" tabindex="0"><img alt="{_escape(_plain(picture.sentence))}" '
+            f'<figure class="scroll" tabindex="0"><img alt="{h.escape(h.plain(picture.sentence))}" '
             f'src="data:image/png;base64,{source}"></figure>'
             f'<p class="hint">Above, every replay as a bar over the rounds it ran, at the height '
             f"of its planned length; in the middle, which arms were active; below, the best arm."
@@ -618,7 +599,7 @@ def _trace_section(picture: Picture) -> str:
         )
     return (
         f'<section id="trace"><h2>One game of ANACONDA, round by round</h2>'
-        f"{_paragraph(picture.heading)}{_paragraph(picture.sentence)}{image}</section>"
+        f"{h.paragraph(picture.heading)}{h.paragraph(picture.sentence)}{image}</section>"
     )
 
 
@@ -649,13 +630,13 @@ def _about_section(found: "Results", findings: Findings, figures: Sequence[str])
         "policies": listed([policy.spec for policy in plan.policies], 60),
         "worlds": listed([each.spec for each in plan.worlds], 60),
     }
-    items = "".join(f"<dt>{name}</dt><dd>{_escape(text)}</dd>" for name, text in entries.items())
+    items = "".join(f"<dt>{name}</dt><dd>{h.escape(text)}</dd>" for name, text in entries.items())
     command = _command(best.name, world.spec, world.game_seed, plan.benchmark)
     run = game_name(world.example, len(plan.seeds))
     return (
         f'<section id="about"><h2>How this was made</h2><dl>{items}</dl>'
-        f"<p>One game again, here {_escape(run)} of <code>{_escape(best.name)}</code>:</p>"
-        f"<pre><code>{_escape(command)}</code></pre>{_seed_list(findings)}{_figure_list(figures)}"
+        f"<p>One game again, here {h.escape(run)} of <code>{h.escape(best.name)}</code>:</p>"
+        f"<pre><code>{h.escape(command)}</code></pre>{_seed_list(findings)}{_figure_list(figures)}"
         f"</section>"
     )
 
@@ -687,9 +668,9 @@ def _figure_list(figures: Sequence[str]) -> str:
         return ""
     names = sorted({name.rpartition(".")[0] for name in figures})
     links = "".join(
-        f"<li>{_escape(name)}: "
+        f"<li>{h.escape(name)}: "
         + ", ".join(
-            f'<a href="figures/{_escape(file)}">{_escape(file.rpartition(".")[2])}</a>'
+            f'<a href="figures/{h.escape(file)}">{h.escape(file.rpartition(".")[2])}</a>'
             for file in figures
             if file.rpartition(".")[0] == name
         )
@@ -700,107 +681,3 @@ def _figure_list(figures: Sequence[str]) -> str:
         f"<details><summary>{counted(len(names), 'figure')} for papers, in the folder figures "
         f"beside this page</summary><ul>{links}</ul></details>"
     )
-
-
-def _picker(box: str, text: str, options: Sequence[tuple[str, str]]) -> str:
-    """Let the reader choose what a chart shows; nothing to choose, no picker."""
-    if len(options) < 2:
-        return ""
-    items = "".join(f'<option value="{value}">{_escape(name)}</option>' for value, name in options)
-    return (
-        f'<div class="buttons"><label for="{box}-pick">{text}</label>'
-        f'<select class="pick" id="{box}-pick" data-picks="{box}">{items}</select></div>'
-    )
-
-
-def _table(
-    name: str,
-    caption: str,
-    columns: Iterable[tuple[str, str, bool]],
-    rows: Iterable[str],
-    sorted_by: str = "",
-) -> str:
-    """Write a table whose headings sort; columns are (heading, explanation, words or numbers)."""
-    heads = ""
-    for text, title, words in columns:
-        kind = ' class="words"' if words else ""
-        order = ' aria-sort="ascending"' if text == sorted_by else ""
-        more = f' title="{_escape(title)}"' if title else ""
-        heads += f'<th scope="col"{kind}{order}{more}><button type="button">{_escape(text)}'
-        heads += "</button></th>"
-    head = f"<caption>{_escape(caption)}</caption>" if caption else ""
-    return (
-        f'<div class="scroll" tabindex="0"><table class="sortable" id="{name}">{head}'
-        f"<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-    )
-
-
-def _cell(value: float | None, text: str, small: str = "") -> str:
-    sort = "" if value is None else f"{value:.8g}"
-    more = f"<small>{_escape(small)}</small>" if small else ""
-    return f'<td data-value="{sort}">{_escape(text)}{more}</td>'
-
-
-def _swatch(policy: int) -> str:
-    """Draw how a policy's line looks."""
-    style = line_style(policy)
-    return (
-        f'<svg class="swatch" viewBox="0 0 34 14" aria-hidden="true" '
-        f'style="--light:{style.colour};--dark:{style.colour_on_dark}">'
-        f'<line x1="0" y1="7" x2="34" y2="7" stroke-dasharray="{_DASH_ARRAYS[style.dash]}"/>'
-        f'<path d="{_SYMBOLS[style.symbol]}"/></svg>'
-    )
-
-
-def _named(policy: int, name: str) -> str:
-    return f'<span class="policy">{_swatch(policy)}<code>{_breakable(name)}</code></span>'
-
-
-def _breakable(name: str) -> str:
-    """Let a spec be broken where people would break it."""
-    return _with_breaks(_escape(name))
-
-
-def _with_breaks(escaped: str) -> str:
-    return escaped.replace(",", ",<wbr>").replace(":", ":<wbr>")
-
-
-def _paragraph(text: str) -> str:
-    return f"<p>{_marked(text)}</p>" if text else ""
-
-
-def _marked(text: str) -> str:
-    """Escape a sentence, and make code of what is between backticks; short code is kept whole."""
-
-    def code(match: re.Match[str]) -> str:
-        whole = ' class="whole"' if len(match[1]) <= _SHORT else ""
-        return f"<code{whole}>{_with_breaks(match[1])}</code>"
-
-    return re.sub(r"`([^`]*)`", code, _escape(text))
-
-
-def _plain(text: str) -> str:
-    return text.replace("`", "")
-
-
-def _escape(text: str) -> str:
-    return html.escape(text, quote=True)
-
-
-def _json(data: Mapping[str, Any]) -> str:
-    """Write JSON that can stand inside a script element."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _resource(name: str) -> str:
-    return files("driftduel.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def charting_library() -> str:
-    """Return the source of plotly.js, or say how to get it."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise MissingExtraError("plotly", "report", "a report") from None
-    return str(get_plotlyjs())

@@ -17,7 +17,8 @@ from driftduel.figures.results import (
     plot_totals,
     plot_trend,
 )
-from driftduel.report.page import charting_library, make_page
+from driftduel.report.markup import charting_library
+from driftduel.report.page import make_page
 from driftduel.report.picture import draw_picture
 
 if TYPE_CHECKING:
