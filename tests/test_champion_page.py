@@ -24,6 +24,7 @@ def _load_script():
 
 
 ablation = _load_script()
+TEST_TABLE = "<!-- table: test -->\n"
 RECORD = json.loads(ablation.RECORD.read_text("utf-8"))
 SOURCE = ablation.KING.read_text("utf-8")
 
@@ -86,9 +87,34 @@ def test_the_page_promises_what_the_policy_guarantees():
         assert summed <= 2 * math.log(1 + n / 100)
 
 
-def test_the_page_has_a_place_for_the_test_table():
-    assert PAGE.count("<!-- table: test -->\n") == 1
-    assert PAGE.count(ablation.END) == 2
+def test_the_table_of_the_test_half_is_that_of_the_suite():
+    """`driftduel suite --half test --json` wrote the file; the page has what it prints."""
+    suite = pytest.importorskip("driftduel.suite", exc_type=ImportError)
+    (record,) = json.loads((ROOT / "docs" / "champion.json").read_text("utf-8"))
+    found = suite.read_score(record)
+    assert PAGE.count(TEST_TABLE) == 1
+    shown = PAGE.partition(TEST_TABLE)[2].partition(ablation.END)[0]
+    assert shown.strip() == suite.as_markdown(found)
+    half = suite.read_half("test")
+    assert [each.world for each in found.changing] == list(half.changing)
+    assert [each.world for each in found.quiet] == list(half.quiet)
+    assert all(each.runs >= half.runs for each in (*found.changing, *found.quiet))
+    # What the text makes of it.
+    assert f"## The test: {found.geometric_mean:.2f}\n" in PAGE
+    level = [each.world for each in found.changing if each.high >= 1]
+    assert [world.partition(":")[0] for world in level] == ["seasonal"]
+    assert min(each.rival_ratio for each in found.changing) >= 2.5
+    assert len(half.rivals) == 9
+    assert len(half.changing) == 13
+
+
+def test_the_goals_of_the_champion_are_met():
+    """A score of 0.8 or less, no world above 1.2, no more than 0.3 sqrt(K T) where all is quiet."""
+    (record,) = json.loads((ROOT / "docs" / "champion.json").read_text("utf-8"))
+    assert record["geometric_mean"] <= 0.8
+    assert record["worst"] <= 1.2
+    assert record["worst_cost"] <= 0.3
+    assert all(each["rival_low"] > 1 for each in record["changing"])
 
 
 def test_the_weak_spots_are_named_with_their_numbers():

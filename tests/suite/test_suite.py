@@ -113,6 +113,7 @@ def test_scores_are_ratios_of_means_over_shared_runs(played):
     games = quiet.games
     means = {p: games.filter(policy=p)["regret"].mean() for p in ("king", "dts")}
     assert calm.cost == pytest.approx((means["king"] - means["dts"]) / math.sqrt(3 * 2000))
+    assert calm.to_oracle == pytest.approx(means["king"] / means["dts"])
     assert calm.false_restarts >= 0
 
 

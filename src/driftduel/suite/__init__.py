@@ -2,7 +2,17 @@
 
 import driftduel.lab  # noqa: F401 - first, because it says which extra is missing
 from driftduel.suite.halves import HALVES, Half, read_half
-from driftduel.suite.scoring import Score, as_markdown, score, tables
+from driftduel.suite.scoring import Score, as_markdown, read_score, score, tables
 from driftduel.suite.tournament import run_suite
 
-__all__ = ["HALVES", "Half", "Score", "as_markdown", "read_half", "run_suite", "score", "tables"]
+__all__ = [
+    "HALVES",
+    "Half",
+    "Score",
+    "as_markdown",
+    "read_half",
+    "read_score",
+    "run_suite",
+    "score",
+    "tables",
+]

@@ -12,7 +12,7 @@ from driftduel.lab import Results
 from driftduel.lab.statistics import false_restarts, t_half_width, t_interval
 from driftduel.suite.tournament import BASELINE, FLOOR
 
-__all__ = ["Score", "as_markdown", "score", "tables"]
+__all__ = ["Score", "as_markdown", "read_score", "score", "tables"]
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +49,8 @@ class Quiet:
     """Its regret minus that of plain DTS, in units of sqrt(K T)."""
     low: float | None
     high: float | None
+    to_oracle: float
+    """Its regret divided by that of plain DTS: with no switch, that is the oracle."""
     false_restarts: float
 
 
@@ -69,6 +71,13 @@ class Score:
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
         return asdict(self)
+
+
+def read_score(record: dict[str, Any]) -> Score:
+    """Read what `Score.as_dict` gave."""
+    changing = tuple(Changing(**each) for each in record["changing"])
+    quiet = tuple(Quiet(**each) for each in record["quiet"])
+    return Score(**{**record, "changing": changing, "quiet": quiet})
 
 
 def ratio_interval(first: Floats, second: Floats) -> tuple[float, float | None, float | None]:
@@ -178,6 +187,7 @@ def _quiet(results: Results, policy: str, world: Any) -> Quiet:
         cost=float(costs.mean()),
         low=None if interval is None else interval[0],
         high=None if interval is None else interval[1],
+        to_oracle=float(own.mean() / plain.mean()),
         false_restarts=sum(wrong) / len(wrong),
     )
 
@@ -186,7 +196,14 @@ _CHANGING = (
     "world", "runs", "best window", "score", "95 % interval", "to the oracle", "restarts",
     "switches", "nearest rival", "its regret / ours",
 )  # fmt: skip
-_QUIET = ("world", "runs", "above DTS, sqrt(K T)", "95 % interval", "false restarts")
+_QUIET = (
+    "world",
+    "runs",
+    "above DTS, sqrt(K T)",
+    "95 % interval",
+    "to the oracle",
+    "false restarts",
+)
 
 
 def _rows(found: Score) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
@@ -202,7 +219,7 @@ def _rows(found: Score) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
     quiet: list[tuple[str, ...]] = [
         (
             each.world, f"{each.runs}", f"{each.cost:+.2f}", _interval(each.low, each.high),
-            f"{each.false_restarts:.2f}",
+            f"{each.to_oracle:.2f}", f"{each.false_restarts:.2f}",
         )
         for each in found.quiet
     ]  # fmt: skip
