@@ -313,6 +313,20 @@ def told() -> str:
     return "\n".join(lines)
 
 
+def calibrated() -> str:
+    """Write the constants of ``anaconda:rule=calibrated``, by horizon and number of arms."""
+    from driftduel.policies.calibration import calibrated_constant, calibration
+
+    rows = calibration()["rows"]
+    arms = sorted({row["arms"] for row in rows})
+    lines = ["| T | " + " | ".join(f"K = {k}" for k in arms) + " |"]
+    lines.append("|---|" + "---:|" * len(arms))
+    for rounds in sorted({row["rounds"] for row in rows}):
+        cells = [f"{calibrated_constant(k, rounds):.2f}" for k in arms]
+        lines.append(f"| {rounds:,} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 # ---- the algorithm ----
 
 
@@ -364,6 +378,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "policies": policies,
     "measured": measured,
     "told": told,
+    "calibrated": calibrated,
     "literal": literal,
     "engine": engine,
     "examples": examples_part,

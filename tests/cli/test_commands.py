@@ -94,7 +94,7 @@ def test_play_for_people_and_programs(capsys):
         ("anaconda:constant=0", "constant=0 must be a number above 0"),
         ("anaconda:horizon=1", "horizon=1 must be a whole number at least 2"),
         ("anacodna", "did you mean anaconda"),
-        ("anaconda:rule=paepr", "one of paper, freedman"),
+        ("anaconda:rule=paepr", "one of paper, freedman, calibrated"),
     ],
 )
 def test_bad_policies_get_one_sentence_and_exit_code_2(capsys, policy, said):

@@ -182,7 +182,7 @@ def test_answers_from_before_a_restart_are_of_no_use():
         (3, {"constant": -1.0}, "constant=-1.0 must be"),
         (3, {"constant": float("nan")}, "constant=nan must be"),
         (3, {"replay_rate": 0.0}, "replay_rate=0.0 must be"),
-        (3, {"rule": "x"}, "rule=x must be one of paper, freedman"),
+        (3, {"rule": "x"}, "rule=x must be one of paper, freedman, calibrated"),
         (3, {"estimate": "x"}, "estimate=x must be one of paper, symmetric"),
     ],
 )

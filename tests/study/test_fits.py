@@ -44,9 +44,30 @@ def test_clopper_pearson_agrees_with_tables(hits, trials, low, high):
 
 
 def test_ratio():
-    found = fits.ratio(np.array([2.0, 2.2, 1.8]), np.array([1.0, 1.1, 0.9]))
+    found = fits.ratio(np.array([2.1, 2.2, 1.7]), np.array([1.0, 1.1, 0.9]))
     assert found.value == pytest.approx(2.0)
     assert found.low < 2 < found.high
+    same_luck = fits.ratio(np.array([2.0, 2.2, 1.8]), np.array([1.0, 1.1, 0.9]))
+    assert same_luck == pytest.approx((2.0, 2.0, 2.0))
+
+
+@pytest.mark.parametrize("runs", [(20, 20, 20), (20, 15, 10)])
+@pytest.mark.parametrize("shared", [0.0, 0.1])
+def test_shared_luck_does_not_widen_a_slope_and_never_fools_it(runs, shared):
+    rng = np.random.default_rng(1)
+    x, covered, widths = [1e5, 1e6, 1e7], 0, []
+    for _ in range(300):
+        luck = shared * rng.standard_normal(20)
+        samples = [
+            each**0.5 * (1 + luck[:n] + 0.05 * rng.standard_normal(n))
+            for each, n in zip(x, runs, strict=True)
+        ]
+        found = fits.slope(x, samples)
+        covered += found.low <= 0.5 <= found.high
+        widths.append(found.high - found.low)
+    assert covered >= 0.9 * 300
+    if runs == (20, 20, 20):
+        assert np.mean(widths) < 0.03
 
 
 def test_labels_tell_variants_apart():
@@ -54,3 +75,18 @@ def test_labels_tell_variants_apart():
 
     for specs in (rate.POLICIES, constants.POLICIES, (rivals.OURS, *rivals._FAST)):
         assert len({fits.label(spec) for spec in specs}) == len(specs)
+
+
+def test_an_exponent_is_fitted_below_the_ceiling_only():
+    x = [1.0, 2.0, 4.0, 8.0, 16.0]
+    runs = [np.array([1.0, 1.01, 0.99]) * min(each**0.5, 2.1) for each in x]
+    claim = fits.exponent_claim("Theorem", "claim", x, runs, [4.05] * 5, 0.5, 1e6)
+    assert "exponent 0.50 from 1 to 4; 3 of 5 places" in claim.measured
+    assert claim.verdict == "holds"
+    for uniform, least, verdict in (
+        (3.0, 3, "not seen up to T = 1e6: too near uniform play"),
+        (3.0, 2, "holds"),
+        (100.0, 3, "holds"),
+    ):
+        found = fits.exponent_claim("T", "c", x, runs, [uniform] * 5, 0.5, 1e6, least)
+        assert found.verdict == verdict

@@ -3,6 +3,8 @@
 import json
 import re
 import sys
+from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,18 @@ pytest.importorskip("scipy")
 pytest.importorskip("matplotlib")
 
 from driftduel.cli import study as command
+from driftduel.errors import DriftduelError
 from driftduel.lab.running import Silent
-from driftduel.study import EXPERIMENTS, as_markdown, read_study, run_study, write_docs
+from driftduel.policies.calibration import FILE
+from driftduel.study import (
+    EXPERIMENTS,
+    as_markdown,
+    read_study,
+    run_study,
+    write_calibration,
+    write_docs,
+)
+from driftduel.study.short import in_short
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 DOCS = Path(__file__).parents[2] / "docs"
@@ -60,6 +72,20 @@ def test_the_markdown_is_made_from_the_json_alone(whole):
     assert (whole / "study.md").read_text("utf-8") == as_markdown(read_study(whole / "study.json"))
 
 
+def test_the_page_begins_with_a_sentence_a_section(whole):
+    study = read_study(whole / "study.json")
+    said = dict(in_short(study.sections))
+    assert list(said) == [section.title for section in study.sections]
+    for text in said.values():
+        assert text in (whole / "study.md").read_text("utf-8")
+    noise = next(section for section in study.sections if section.title == "Background noise")
+    (ours, *_) = noise.claims
+    assert ours.measured.split()[0] in said["Background noise"]
+    constants = next(s for s in study.sections if s.title == "What a constant costs")
+    last = constants.charts[0].panels[0].series[-1]
+    assert f"C = {last.x[last.y.index(min(last.y))]:g} loses least" in said[constants.title]
+
+
 class Stops(Silent):
     """Pull the plug after some cells."""
 
@@ -93,8 +119,6 @@ def test_documentation_is_made_of_the_same_numbers(whole, tmp_path):
 
 
 def test_an_unknown_experiment_is_refused(tmp_path):
-    from driftduel.errors import DriftduelError
-
     with pytest.raises(DriftduelError, match="no experiment 'rates'"):
         run_study("tiny", tmp_path, only=["rates"])
 
@@ -122,7 +146,20 @@ def test_every_experiment_has_a_name():
     assert "driftduel.study" in sys.modules
 
 
-@pytest.mark.skipif(not (DOCS / "study.json").exists(), reason="no full run is kept yet")
+def test_the_calibration_that_ships_is_that_of_the_docs(tmp_path):
+    write_calibration(read_study(DOCS / "study.json"), tmp_path / FILE)
+    shipped = files("driftduel.policies") / FILE
+    assert (tmp_path / FILE).read_text("utf-8") == shipped.read_text("utf-8")
+
+
+def test_a_calibration_needs_its_experiment(tmp_path):
+    study = read_study(DOCS / "study.json")
+    without = replace(study, sections=[s for s in study.sections if s.number != 5])
+    with pytest.raises(DriftduelError, match="needs the experiment lemmas"):
+        write_calibration(without, tmp_path / FILE)
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_page_of_the_docs_is_what_the_writer_makes():
     record = json.loads((DOCS / "study.json").read_text("utf-8"))
     assert record["size"] == "full"

@@ -24,6 +24,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--docs", metavar="DIR", help="also write study.md, its data and pictures here"
     )
+    parser.add_argument(
+        "--calibration", metavar="FILE", help="also write the C that were safe, as JSON"
+    )
     parser.add_argument("--workers", type=int, metavar="N", help="how many at a time (processors)")
 
 
@@ -37,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     from driftduel.cli.display import Display
     from driftduel.errors import DriftduelError, WeakSpotWarning
     from driftduel.lab.engines.base import cores
-    from driftduel.study import budget, run_study, write_docs
+    from driftduel.study import budget, run_study, write_calibration, write_docs
     from driftduel.study.common import Size
 
     size: Size = "full" if arguments.full else "tiny" if arguments.tiny else "quick"
@@ -69,6 +72,8 @@ def run(arguments: argparse.Namespace) -> None:
         display.close()
     if arguments.docs:
         write_docs(study, Path(arguments.out), Path(arguments.docs))
+    if arguments.calibration:
+        write_calibration(study, Path(arguments.calibration))
     for section in study.sections:
         print(f"\n{section.number}. {section.title}")
         for claim in section.claims:

@@ -7,6 +7,7 @@ import numpy as np
 from driftduel.errors import DriftduelError
 from driftduel.policies import _anaconda_kernels as engine
 from driftduel.policies.base import Info, KernelPolicy, Kernels
+from driftduel.policies.calibration import calibrated_constant
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Choice, Range, Spec
 
@@ -61,7 +62,9 @@ class Anaconda(KernelPolicy):
         with its own constants and the sum V of |A_t|^2 that the window really had,
         (e-1) (sqrt(V L) + K^2 L) with L = 4 log T + 2 log K, and no C. It keeps the guarantee (V
         is at most K^2 n; as V is random, a full proof unites over its powers of two, a factor of
-        sqrt 2 and a log log more) and asks for more than C = 1 does.
+        sqrt 2 and a log log more) and asks for more than C = 1 does. ``calibrated``: the paper's
+        with the smallest C that was measured to restart falsely in at most 1 game of 100, by K
+        and T (`driftduel.policies.calibration`); no proof covers a C so small.
     estimate
         ``paper``: a duel informs the ordered pair it drew. ``symmetric``: it informs both orders
         with half the weight; unbiased all the same, with half the variance, so every bound of
@@ -97,7 +100,9 @@ class Anaconda(KernelPolicy):
         rng: np.random.Generator,
         horizon: Annotated[int | None, Range(2), "rounds T; none: doubling"] = None,
         constant: Annotated[float, Range(0, open=True), "C of the elimination rule"] = 1.0,
-        rule: Annotated[str, Choice(("paper", "freedman")), "elimination rule"] = "paper",
+        rule: Annotated[
+            str, Choice(("paper", "freedman", "calibrated")), "elimination rule"
+        ] = "paper",
         estimate: Annotated[
             str, Choice(("paper", "symmetric")), "whom a duel informs: its order, or both"
         ] = "paper",
@@ -119,6 +124,8 @@ class Anaconda(KernelPolicy):
         ints[engine.SYMMETRIC] = estimate == "symmetric"
         ints[engine.DRAWN] = _DRAWS
         ints[engine.LEARN_FROM] = engine.NEVER  # so that round 1 begins the first episode
+        if rule == "calibrated":
+            constant = calibrated_constant(arms, horizon)
         floats[engine.CONSTANT], floats[engine.RATE] = constant, replay_rate
         engine.set_horizon(self.state, 1, horizon or _FIRST_EPOCH)
 

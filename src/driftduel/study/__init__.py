@@ -5,7 +5,14 @@ Needs the extras ``lab`` and ``plot``.
 
 import driftduel.lab  # noqa: F401 - first, because it says which extra is missing
 from driftduel.study.page import Study, as_html, as_markdown, read_study
-from driftduel.study.running import EXPERIMENTS, budget, run_study, write_docs, write_study
+from driftduel.study.running import (
+    EXPERIMENTS,
+    budget,
+    run_study,
+    write_calibration,
+    write_docs,
+    write_study,
+)
 
 __all__ = [
     "EXPERIMENTS",
@@ -15,6 +22,7 @@ __all__ = [
     "budget",
     "read_study",
     "run_study",
+    "write_calibration",
     "write_docs",
     "write_study",
 ]

@@ -1,5 +1,6 @@
 """Draw the charts of a study; each can be read without the text around it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from driftduel.study.common import Chart, Panel, Series
 __all__ = ["draw"]
 
 _GREY = "#555555"
+_FEW = 7
 _SPAN_COLOURS = ("#009E73", "#0072B2", "#BBBBBB")
 
 
@@ -31,7 +33,7 @@ def draw(chart: Chart, paths: list[Path]) -> None:
         canvas.suptitle(chart.title, fontsize=10.5, x=0.01, ha="left", fontweight="bold")
         canvas.legend(
             list(labels.values()), list(labels), loc="outside lower left", frameon=False,
-            ncols=max(2, columns), fontsize=8.5, handlelength=3.2,
+            ncols=max(2, columns), fontsize=8.5, handlelength=3.2, borderaxespad=0.8,
         )  # fmt: skip
         for path in paths:
             save(canvas, path)
@@ -92,27 +94,34 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
         heights = [y for series in panel.series for y in series.y if y > 0]
         if heights:  # by the means: the interval of two runs may span decades
             axes.set_ylim(min(heights) / 1.6, max(heights) * 1.6)
-    _ticks(axes.xaxis, panel.x_log)
+    places = sorted({x for series in panel.series if series.kind == "line" for x in series.x})
+    _ticks(axes.xaxis, panel.x_log, places if len(places) <= _FEW else [])
     _ticks(axes.yaxis, panel.y_log)
 
 
-def _ticks(axis: Any, log: bool) -> None:
-    """Write 5k and 1M instead of powers, and nothing at the ticks between."""
-    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+def _ticks(axis: Any, log: bool, places: Sequence[float] = ()) -> None:
+    """Write 5k and 1M instead of powers, and nothing at the ticks between.
 
-    if log:
+    Where something was measured at a few places only, these are the ticks.
+    """
+    from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
+
+    if log and places:
+        axis.set_major_locator(FixedLocator(list(places)))
+        axis.set_minor_locator(NullLocator())
+    elif log:
         low, high = sorted(axis.get_view_interval())
         decades = high / low if low > 0 else 10
         subs = (1.0,) if decades > 300 else (1.0, 2.0, 5.0) if decades > 3 else tuple(range(1, 10))
         axis.set_major_locator(LogLocator(subs=subs, numticks=12))
         axis.set_minor_formatter(NullFormatter())
     else:
-        axis.set_major_locator(MaxNLocator(5))
+        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     axis.set_major_formatter(lambda value, _: _short(value))
 
 
 def _short(value: float) -> str:
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
-            return f"{value / size:.4g}{letter}"
+            return f"{value / size:.3g}{letter}"
     return f"{value:.3g}"

@@ -9,7 +9,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 __all__ = [
+    "CEILING",
+    "FLAT",
     "MODULE",
+    "NEAR_UNIFORM",
     "TOLERANCE",
     "Chart",
     "Claim",
@@ -19,6 +22,7 @@ __all__ = [
     "Size",
     "Table",
     "begins",
+    "flat_verdict",
     "interval",
     "limit_verdict",
     "number",
@@ -31,9 +35,12 @@ MODULE = "driftduel.study.worlds"
 """What plans import: worlds that nobody else needs, and so nobody else sees."""
 TOLERANCE = 0.1
 """How far a measured exponent may lie above the paper's: its bounds hide powers of log T."""
-
+FLAT = 1.2
+"""Regret that grows by less than this factor, interval and all, is called flat."""
 NEAR_UNIFORM = 0.8
-"""Above this share of uniform play's regret, little has been learned."""
+"""Above this share of uniform play's regret, little has been learned: 1 / 0.8 is above `FLAT`."""
+CEILING = 0.5
+"""Above this share an exponent says little, because regret cannot exceed uniform play's by much."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +123,8 @@ class Section:
     charts: list[Chart]
     left_out: str = ""
     """What was not played, and why."""
+    data: dict[str, Any] = field(default_factory=dict)
+    """Numbers that programs read."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the section as JSON can hold it."""
@@ -177,9 +186,7 @@ def interval(low: float | None, high: float | None) -> str:
     return "-" if low is None or high is None else f"{number(low)} to {number(high)}"
 
 
-def limit_verdict(
-    low: float | None, high: float | None, limit: float, up_to: float, share: float = 0.0
-) -> str:
+def limit_verdict(low: float | None, high: float | None, limit: float, up_to: float) -> str:
     """Judge an exponent that the paper bounds from above.
 
     Parameters
@@ -190,11 +197,7 @@ def limit_verdict(
         The paper's exponent; `TOLERANCE` is added for the logarithms.
     up_to
         The longest horizon that was played.
-    share
-        Regret as a share of uniform play's: where that is all there is, an exponent says nothing.
     """
-    if share > NEAR_UNIFORM:
-        return f"not seen up to T = {rounds_text(up_to)}: still near uniform play"
     if low is None or high is None:
         return "undecided: too few runs for an interval"
     if high <= limit + TOLERANCE:
@@ -204,6 +207,34 @@ def limit_verdict(
     return f"undecided: the interval contains {number(limit + TOLERANCE)}"
 
 
+def flat_verdict(
+    low: float | None, high: float | None, up_to: float, share: float, *, both: bool = False
+) -> str:
+    """Judge a ratio of regrets that the paper's bound would leave at 1.
+
+    Parameters
+    ----------
+    low, high
+        Its interval; None if there is none.
+    up_to
+        The longest horizon that was played.
+    share
+        Regret as a share of uniform play's, see `NEAR_UNIFORM`.
+    both
+        Whether falling regret counts against it as well.
+    """
+    if low is None or high is None:
+        return "undecided: too few runs for an interval"
+    if share > NEAR_UNIFORM:
+        return f"not seen up to T = {rounds_text(up_to)}: {share:.0%} of uniform play"
+    least = 1 / FLAT if both else 0.0
+    if low > least and high < FLAT:
+        return "holds"
+    if low > FLAT or high < least:
+        return f"not seen up to T = {rounds_text(up_to)}"
+    return f"undecided: the interval contains {number(FLAT if high > FLAT else least)}"
+
+
 def begins(horizons: list[float], fulfilled: list[bool], up_to: float | None = None) -> str:
     """Say from which horizon on something is seen at all that follow.
 
@@ -211,14 +242,19 @@ def begins(horizons: list[float], fulfilled: list[bool], up_to: float | None = N
     --------
     >>> begins([1e5, 1e6, 1e7], [False, True, True])
     'begins at T = 1e6'
-    >>> begins([1e5, 1e6], [True, False])
+    >>> begins([1e5, 1e6], [False, False])
     'not seen up to T = 1e6'
+    >>> begins([1e5, 1e6], [True, False])
+    'undecided: seen at T = 1e5, not at T = 1e6'
     """
     if not horizons:
         return "undecided: nothing was played"
     first = len(fulfilled)
     while first and fulfilled[first - 1]:
         first -= 1
+    if first == len(fulfilled) and any(fulfilled):
+        seen = horizons[max(i for i, each in enumerate(fulfilled) if each)]
+        return f"undecided: seen at T = {rounds_text(seen)}, not at T = {rounds_text(horizons[-1])}"
     if first == len(fulfilled):
         return f"not seen up to T = {rounds_text(up_to or horizons[-1])}"
     return "holds" if first == 0 else f"begins at T = {rounds_text(horizons[first])}"

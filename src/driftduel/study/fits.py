@@ -9,15 +9,26 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from driftduel.lab.statistics import LEVEL, t_interval
+from driftduel.lab.statistics import LEVEL, t_half_width, t_interval
+from driftduel.policies import POLICIES
 from driftduel.specs import Spec
-from driftduel.study.common import MODULE, Series
+from driftduel.study.common import (
+    CEILING,
+    MODULE,
+    Claim,
+    Series,
+    interval,
+    limit_verdict,
+    number,
+    rounds_text,
+)
 from driftduel.worlds import WORLDS
 
 __all__ = [
     "Mean",
     "Slope",
     "clopper_pearson",
+    "exponent_claim",
     "label",
     "line",
     "local_slopes",
@@ -26,6 +37,7 @@ __all__ = [
     "ratio",
     "setting",
     "slope",
+    "unsaturated",
 ]
 
 Floats = NDArray[np.float64]
@@ -57,15 +69,17 @@ def mean_of(values: Sequence[float] | Floats) -> Mean:
 def slope(x: Sequence[float], samples: Sequence[Sequence[float] | Floats]) -> Slope | None:
     """Fit log(mean) against log(x) by least squares; the interval comes from the runs' scatter.
 
-    The error of each log mean is its standard error over its mean (the delta method), the degrees
-    of freedom are Satterthwaite's. Errors of different x are taken as independent.
+    By the delta method a run moves the slope by the weighted sum of its regrets, each over the
+    mean at its x. Where every x has the same number of runs, these sums are what Student's interval
+    is made of: run r has the same luck at every x, so its regrets belong together. Otherwise errors
+    of different x are taken as independent, with Satterthwaite's degrees of freedom.
 
     Parameters
     ----------
     x
         Where; at least two different values.
     samples
-        The runs at each x.
+        The runs at each x, in the same order.
 
     Examples
     --------
@@ -81,6 +95,10 @@ def slope(x: Sequence[float], samples: Sequence[Sequence[float] | Floats]) -> Sl
     value = float(weights @ np.log(means))
     if any(len(each) < 2 for each in samples):
         return Slope(value, None, None)
+    if len({len(each) for each in samples}) == 1:
+        shifts = sum(w * np.asarray(s) / m for w, s, m in zip(weights, samples, means, strict=True))
+        half = t_half_width(np.asarray(shifts))
+        return Slope(value, value - half, value + half)
     from scipy.special import stdtrit
 
     counts = np.array([len(each) for each in samples])
@@ -97,6 +115,58 @@ def local_slopes(
 ) -> list[Slope | None]:
     """Return the slope between each two neighbours."""
     return [slope(x[i : i + 2], samples[i : i + 2]) for i in range(len(x) - 1)]
+
+
+def unsaturated(
+    x: Sequence[float], samples: Sequence[Floats], uniform: Sequence[float]
+) -> tuple[list[float], list[Floats]]:
+    """Leave out where regret exceeds `CEILING` of uniform play's, which flattens every slope."""
+    kept = [
+        (place, sample)
+        for place, sample, most in zip(x, samples, uniform, strict=True)
+        if float(sample.mean()) <= CEILING * most
+    ]
+    return [place for place, _ in kept], [sample for _, sample in kept]
+
+
+def exponent_claim(
+    source: str,
+    statement: str,
+    x: Sequence[float],
+    samples: Sequence[Floats],
+    uniform: Sequence[float],
+    limit: float,
+    up_to: float,
+    least: int = 3,
+) -> Claim:
+    """Judge an exponent that the paper bounds from above, on the places that are `unsaturated`.
+
+    Parameters
+    ----------
+    source, statement
+        The claim.
+    x, samples
+        The runs at each x.
+    uniform
+        The regret of uniform play at each x.
+    limit
+        The paper's exponent.
+    up_to
+        The longest horizon that was played.
+    least
+        How many places it takes.
+    """
+    places, runs = unsaturated(x, samples, uniform)
+    share = max(float(each.mean()) / most for each, most in zip(samples, uniform, strict=True))
+    left = f"{len(places)} of {len(x)} places are below half of uniform play"
+    fitted = slope(places, runs) if len(places) >= least else None
+    if fitted is None:
+        verdict = f"not seen up to T = {rounds_text(up_to)}: too near uniform play"
+        return Claim(source, statement, left, "-", verdict)
+    measured = f"exponent {fitted.value:.2f} from {number(places[0])} to {number(places[-1])}; "
+    measured += f"{share:.0%} of uniform play at most" if len(places) == len(x) else left
+    verdict = limit_verdict(fitted.low, fitted.high, limit, up_to)
+    return Claim(source, statement, measured, interval(fitted.low, fitted.high), verdict)
 
 
 def clopper_pearson(hits: int, trials: int) -> tuple[float, float]:
@@ -159,6 +229,8 @@ def label(policy: str) -> str:
     """
     spec = Spec.parse(policy)
     values = {name: str(value) for name, value in spec.values.items()}
+    if spec.name == "sw-dts":
+        return f"DTS, window of {POLICIES.resolve(spec).values['window']:,}"
     if spec.name != "anaconda":
         return _NAMES.get(spec.name, spec.name)
     freedman = values.get("rule") == "freedman"
@@ -171,7 +243,7 @@ def label(policy: str) -> str:
 
 
 _NAMES = {
-    "mdb": "MDB", "dex3s": "DEX3.S", "dts": "DTS", "sw-dts": "DTS, window of 5,000", "rucb": "RUCB",
+    "mdb": "MDB", "dex3s": "DEX3.S", "dts": "DTS", "rucb": "RUCB", "king": "king",
     "wss": "Winner Stays", "btwr": "BtWR", "uniform": "uniform play",
 }  # fmt: skip
 

@@ -1,7 +1,6 @@
 """Experiment 5, the lemmas: false restarts on stationary worlds, and what replays do."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import polars as pl
@@ -27,28 +26,30 @@ from driftduel.study.replays import observe, replay_charts, replay_claims, repla
 __all__ = ["NAME", "analyse", "calibration", "observe", "plans"]
 
 NAME = "lemmas"
-Count = Callable[[pl.DataFrame], int]
 SAFE = 0.01
 """The share of runs with a false restart that a practitioner may accept."""
 _GAP = 0.4
-# (horizons, arms, values of C log T, runs)
-_SIZES: dict[Size, tuple[tuple[int, ...], tuple[int, ...], tuple[float, ...], int]] = {
-    "tiny": ((3_000,), (2, 3), (2, 5, 8), 4),
-    "quick": ((100_000,), (2, 3, 5), (2, 3, 4, 5, 6, 7, 8), 100),
-    "full": (
-        (100_000, 1_000_000), (2, 3, 5, 10), (2, 3, 4, 4.5, 5, 5.5, 6, 6.5, 7, 8, 10), 200,
-    ),
+_PHASES = 5
+_GRID = (2, 3, 4, 4.5, 5, 5.5, 6, 6.5, 7, 8, 10)
+_COARSE = (4, 5, 5.5, 6, 7, 8)
+# Horizon: (arms, values of C log T, runs on stationary worlds). Long games get fewer of each.
+_SIZES: dict[Size, dict[int, tuple[tuple[int, ...], tuple[float, ...], int]]] = {
+    "tiny": {3_000: ((2, 3), (2, 5, 8), 4)},
+    "quick": {100_000: ((2, 3, 5), (2, 3, 4, 5, 6, 7, 8), 100)},
+    "full": {
+        10_000: ((2, 3, 5, 10), _GRID, 200), 100_000: ((2, 3, 5, 10), _GRID, 200),
+        1_000_000: ((2, 3, 5, 10), _GRID, 200), 10_000_000: ((2, 5), _COARSE, 100),
+    },
 }  # fmt: skip
 _SWITCHING_RUNS: dict[Size, int] = {"tiny": 2, "quick": 20, "full": 50}
 
 
 def plans(size: Size) -> list[Plan]:
     """Return, for each horizon, a plan of stationary worlds and one of switching ones."""
-    horizons, arms, levels, runs = _SIZES[size]
     made = []
-    for rounds in horizons:
+    for rounds, (arms, levels, runs) in _SIZES[size].items():
         policies = [f"anaconda:constant={level / math.log(rounds):.4f}" for level in levels]
-        for phases, count in ((1, runs), (5, _SWITCHING_RUNS[size])):
+        for phases, count in ((1, runs), (_PHASES, _SWITCHING_RUNS[size])):
             worlds = [
                 f"total-order:arms={k},rounds={rounds},phases={phases},p={0.5 + _GAP}" for k in arms
             ]
@@ -105,9 +106,10 @@ def analyse(games: pl.DataFrame, seen: dict[str, Any]) -> Section:
     frame = _prepared(games)
     still, moving = frame.filter(phases=1), frame.filter(pl.col("phases") > 1)
     panels, rows = [], []
+    arms = sorted(still["arms"].unique())
     for (t,), at in still.group_by("rounds", maintain_order=True):
         lines = []
-        for style, ((k,), group) in enumerate(at.group_by("arms", maintain_order=True)):
+        for (k,), group in at.group_by("arms", maintain_order=True):
             xs, ys, lows, highs = [], [], [], []
             for (level, constant), runs in group.group_by("level", "constant", maintain_order=True):
                 hits, trials = int(runs["restarted"].sum()), len(runs)
@@ -123,7 +125,7 @@ def analyse(games: pl.DataFrame, seen: dict[str, Any]) -> Section:
                         number(float(runs["restarts"].mean())),  # type: ignore[arg-type]
                     ]
                 )  # fmt: skip
-            lines.append(Series(f"K = {k}", xs, ys, lows, highs, style=style))
+            lines.append(Series(f"K = {k}", xs, ys, lows, highs, style=arms.index(k)))
         panels.append(
             Panel(
                 f"stationary, T = {rounds_text(float(t))}", "C log T",
@@ -147,73 +149,76 @@ def analyse(games: pl.DataFrame, seen: dict[str, Any]) -> Section:
     )  # fmt: skip
     text = (
         f"Stationary worlds in which the better arm of any two wins with probability "
-        f"{0.5 + _GAP}, so that every restart is false; and the same with 5 phases. An episode "
-        f"restarts only when every arm was eliminated, so a restart implies that the winner was. "
-        f"The reverse need not hold; how often it does is counted in games whose good set is "
-        f"looked at when they end. Replays come from games that are written down round by round."
+        f"{0.5 + _GAP}, so that every restart is false; and the same with {_PHASES} phases. An "
+        f"episode restarts only when every arm was eliminated, so a restart implies that the "
+        f"winner was. The reverse need not hold; the winner is looked for in the good set of other "
+        f"games when they end. Replays come from games that are written down round by round."
     )
-    left = "T = 1e7 and more in the calibration: the threshold changes with log T only."
-    return Section(5, "The lemmas", text, claims, tables, [chart, *replay_charts(seen)], left)
+    longest = rounds_text(float(still["rounds"].max()))  # type: ignore[arg-type]
+    left = f"calibration beyond T = {longest}, and all arms and constants there: for time."
+    charts = [chart, *replay_charts(seen)]
+    data = {"calibration": _calibrated(still)}
+    return Section(5, "The lemmas", text, claims, tables, charts, left, data)
+
+
+def _calibrated(still: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return the calibration as numbers; a (K, T) in which nothing was safe is left out."""
+    rows = []
+    for (k, t), best in calibration(still).items():
+        if best is not None:
+            runs = still.filter(arms=k, rounds=t, level=best[1])
+            counts = {"restarted": int(runs["restarted"].sum()), "runs": len(runs)}
+            rows.append({"arms": k, "rounds": t, "constant": best[0], "level": best[1], **counts})
+    return rows
 
 
 def _calibration_table(still: pl.DataFrame) -> Table:
     rows = []
-    for (k, t), best in calibration(still).items():
-        if best is None:
-            rows.append([str(k), rounds_text(t), "none of those played", "-", "-", "-"])
-            continue
-        runs = still.filter(arms=k, rounds=t, level=best[1])
-        hits, trials = int(runs["restarted"].sum()), len(runs)
+    for each in _calibrated(still):
+        hits, trials = each["restarted"], each["runs"]
         low, high = clopper_pearson(hits, trials)
-        row = [str(k), rounds_text(t), number(best[0]), number(best[1]), f"{hits} of {trials}"]
-        rows.append([*row, f"{low:.1%} to {high:.1%}"])
+        row = [str(each["arms"]), rounds_text(each["rounds"]), number(each["constant"])]
+        row += [number(each["level"]), f"{hits} of {trials}", f"{low:.1%} to {high:.1%}"]
+        rows.append(row)
     return Table(
         "Calibration: the smallest C played with at most 1 false restart in 100 runs",
         ["K", "T", "C", "C log T", "runs that restarted", "exact 95 % interval"],
         rows,
-        "For another horizon, divide C log T by log T. The choice is the smallest of a grid, made "
-        "by looking at the results: its interval does not account for that.",
+        "`anaconda:rule=calibrated` takes its C from here: for a horizon in between, the next "
+        "larger C log T divided by log T. The choice is the smallest of a grid, made by looking at "
+        "the results: its interval does not account for that.",
     )
 
 
 def _claims(still: pl.DataFrame, moving: pl.DataFrame) -> list[Claim]:
-    """Judge the two lemmas about the winner: each needs C large enough, so say from where on."""
+    """Judge that episodes end only with a switch: each needs C large enough, so say from where on.
+
+    The unit is a run: restarts of one run are not independent.
+    """
     found = []
-    cases: tuple[tuple[str, str, pl.DataFrame, Count, Count, str], ...] = (
-        (
-            "Lemma 4.3", "the winner is never eliminated in its own phase", still,
-            lambda runs: len(runs) - int(runs["restarted"].sum()), len,
-            "stationary runs did not restart",
-        ),
-        (
-            "Lemma 4.4", "every episode but the last contains a switch", moving,
-            lambda runs: int(runs["restarts"].sum()) - int(runs["false"].sum()),
-            lambda runs: int(runs["restarts"].sum()), "restarts had a switch since the one before",
-        ),
-    )  # fmt: skip
-    for source, statement, frame, good, of_all, words in cases:
+    for frame, words, statement in (
+        (still, "runs without a switch did not restart", "in a world without one none ends"),
+        (moving, "runs had no restart without a switch", f"with {_PHASES - 1} switches"),
+    ):
         counts = [
-            (float(level), good(runs), of_all(runs))
+            (float(level), len(runs) - int((runs["false"] > 0).sum()), len(runs))
             for (level,), runs in frame.sort("level").group_by("level", maintain_order=True)
-            if of_all(runs)
         ]
         first = len(counts)
         while first and counts[first - 1][1] == counts[first - 1][2]:
             first -= 1
-        tail = counts[first:]
-        right, trials = sum(c[1] for c in tail), sum(c[2] for c in tail)
-        up_to = rounds_text(float(frame["rounds"].max()))  # type: ignore[arg-type]
-        if not tail:
-            right, trials = (counts[-1][1], counts[-1][2]) if counts else (0, 1)
+        level, right, trials = counts[min(first, len(counts) - 1)]
         low, high = clopper_pearson(right, trials)
-        where = f"C log T = {number(tail[0][0])}" if tail else ""
+        up_to = rounds_text(float(frame["rounds"].max()))  # type: ignore[arg-type]
         found.append(
             Claim(
-                source,
-                f"{statement}, for C large enough",
-                f"{right:,} of {trials:,} {words}, " + (f"{where} and more" if tail else "at most"),
-                f"{low:.2%} to {high:.2%}",
-                f"begins at {where}" if tail else f"not seen up to T = {up_to}",
+                "Lemma 4.4",
+                f"every episode but the last contains a switch, for C large enough: {statement}",
+                f"{right:,} of {trials:,} {words}, C log T = {number(level)}",
+                f"{low:.2%} to {high:.2%}, the level chosen by looking",
+                f"begins at C log T = {number(level)}"
+                if first < len(counts)
+                else f"not seen up to T = {up_to}",
             )
         )
     return found

@@ -19,7 +19,7 @@ from driftduel.study.charts import draw
 from driftduel.study.common import Size
 from driftduel.study.page import Study, as_html, as_markdown
 
-__all__ = ["EXPERIMENTS", "budget", "run_study", "write_docs", "write_study"]
+__all__ = ["EXPERIMENTS", "budget", "run_study", "write_calibration", "write_docs", "write_study"]
 
 EXPERIMENTS: dict[str, Any] = {
     module.NAME: module
@@ -158,6 +158,25 @@ def write_study(study: Study, out: Path, say: Progress = lambda text: None) -> N
     for name, text in texts.items():
         with whole_file(out / name) as temporary:
             temporary.write_text(text, encoding="utf-8")
+
+
+def write_calibration(study: Study, path: Path) -> None:
+    """Write the calibration of C as ``anaconda:rule=calibrated`` reads it.
+
+    Parameters
+    ----------
+    study
+        One with the experiment ``lemmas``.
+    path
+        The file; `driftduel.policies` ships one of a full run.
+    """
+    rows = [row for section in study.sections for row in section.data.get("calibration", [])]
+    if not rows:
+        raise DriftduelError("A calibration needs the experiment lemmas, with a C that was safe.")
+    made = f"driftduel study --{study.size}, driftduel {study.version}, {study.date}"
+    with whole_file(path) as temporary:
+        text = json.dumps({"made": made, "rows": rows}, indent=1) + "\n"
+        temporary.write_text(text, encoding="utf-8")
 
 
 def write_docs(study: Study, out: Path, docs: Path) -> None:

@@ -5,6 +5,7 @@ import polars as pl
 from driftduel.lab import Plan, make_plan
 from driftduel.measures import measure
 from driftduel.study.common import (
+    FLAT,
     MODULE,
     Chart,
     Claim,
@@ -13,12 +14,13 @@ from driftduel.study.common import (
     Series,
     Size,
     Table,
+    flat_verdict,
     interval,
-    limit_verdict,
     number,
     rounds_text,
 )
-from driftduel.study.fits import label, line, mean_of, over, slope
+from driftduel.study.fits import exponent_claim, label, line, mean_of, over, ratio
+from driftduel.study.fits import setting as of
 from driftduel.worlds import make_world
 
 __all__ = ["NAME", "analyse", "plans"]
@@ -89,22 +91,30 @@ def analyse(games: pl.DataFrame) -> Section:
                 continue
             # In T, the last step counts: the first horizons are too short to learn anything.
             near = slice(-2, None) if name == "T" else slice(None)
-            fitted = slope(xs[near], samples[near])
-            low, high = (None, None) if fitted is None else (fitted.low, fitted.high)
-            shares = [a.mean() / b.mean() for a, b in zip(samples, uniform, strict=True)]
-            share = float(max(shares[near]))
+            most = [float(each.mean()) for each in uniform]
             longest = float(frame["rounds"].max())  # type: ignore[arg-type]
+            if limit:
+                claims.append(
+                    exponent_claim(
+                        source,
+                        f"regret grows at most like ({name})^{limit:.2g} at fixed {fixed} "
+                        f"({label(policy)})",
+                        xs[near], samples[near], most[near], limit, longest,
+                        least=2 if name == "T" else 3,
+                    )
+                )  # fmt: skip
+                continue
+            share = max(float(a.mean()) / b for a, b in zip(samples, most, strict=True))
+            grown = ratio(samples[-1], samples[0])
             claims.append(
                 Claim(
                     source,
-                    f"regret grows at most like ({name})^{limit:.2g} at fixed {fixed} "
-                    f"({label(policy)})"
-                    if limit
-                    else f"regret does not grow with {name} at fixed {fixed} ({label(policy)})",
-                    f"exponent {0.0 if fitted is None else fitted.value:.3f} from "
-                    f"{number(xs[near][0])} to {number(xs[-1])}; {share:.0%} of uniform play",
-                    interval(low, high),
-                    limit_verdict(low, high, limit, longest, share),
+                    f"regret does not grow, by a factor of {FLAT}, with {name} at fixed {fixed} "
+                    f"({label(policy)})",
+                    f"{number(grown.value)} times the regret at {number(xs[-1])} as at "
+                    f"{number(xs[0])}; {share:.0%} of uniform play",
+                    interval(grown.low, grown.high),
+                    flat_verdict(grown.low, grown.high, longest, share),
                 )
             )
         if limit:
@@ -113,10 +123,13 @@ def analyse(games: pl.DataFrame) -> Section:
             slope_name = f"slope {limit:.2g}, the paper's"
             lines.append(Series(slope_name, xs, guide, kind="guide", style=1 + number_of))
         panels.append(Panel(f"against {name}, {fixed} fixed", x_label, "dynamic regret", lines))
+    world = games["world"][0]
     text = (
-        "Four arms. Two contenders drift past each other, with gaps up to 0.3, and beat the two "
-        "others by 0.4; these drift past each other as well. SST and STI hold in every round. The "
-        "contenders alone make the CW variation; the faster pair makes V."
+        f"Four arms. Two contenders drift past each other, with gaps up to {of(world, 'swing')}, "
+        f"and beat the two others by {of(world, 'lead')}; these drift past each other "
+        "as well. SST and STI hold in every round. The contenders alone make the CW "
+        "variation; the faster pair makes V. Games that differ in the losers alone share their "
+        "luck, and are the same but for duels in which a loser takes part."
     )
     table = Table(
         "Slow drift", ["where", "policy", "regret", "95 % interval"], rows,

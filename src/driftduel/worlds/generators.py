@@ -233,7 +233,7 @@ def _two_arm(rounds: Annotated[int, Range(2, 10**15), "number of rounds T"] = 10
 
 @WORLDS.register("alternating")
 def _alternating(rounds: Annotated[int, Range(2, 10**15), "number of rounds T"] = 1000) -> World:
-    """Change two losers in every round and the winner never, as in the paper's Remark 2.2."""
+    """Change two losers in every round and the winner never, as in the paper's Remark 2.1."""
     matrices = [NAMED["paper-background-odd"](), NAMED["paper-background-even"]()]
     return Piecewise(matrices, [1, 2], rounds, period=2)
 

@@ -1,0 +1,58 @@
+"""The smallest C of ANACONDA that was measured to be safe, for practitioners.
+
+``calibration.json`` is written by ``driftduel study --full --docs docs``: on worlds that never
+change, the smallest C log T played from which on at most 1 run in 100 restarted.
+"""
+
+import json
+import math
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+__all__ = ["calibrated_constant", "calibration"]
+
+FILE = "calibration.json"
+
+
+@cache
+def calibration() -> dict[str, Any]:
+    """Return what was measured: ``rows`` with arms, rounds, level (C log T) and counts."""
+    text = (files("driftduel.policies") / FILE).read_text("utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def calibrated_constant(arms: int, rounds: int | None) -> float:
+    """Return C for `arms` and a horizon: that of the next larger K and T in the table.
+
+    Measured, not proved. Beyond the longest horizon played C stays what it was there, so that
+    C log T grows as the theorem wants it. Beyond the largest K its row is taken: the level hardly
+    depends on K.
+
+    Parameters
+    ----------
+    arms
+        The number of arms K.
+    rounds
+        The horizon T; None: the largest C of any horizon, for a policy that does not know its own.
+
+    Examples
+    --------
+    >>> calibrated_constant(5, 1_000_000) < calibrated_constant(5, 10_000) < 1
+    True
+    """
+    tables: dict[int, dict[int, float]] = {}
+    for row in calibration()["rows"]:
+        tables.setdefault(row["rounds"], {})[row["arms"]] = row["level"]
+    if rounds is None:
+        return max(calibrated_constant(arms, each) for each in tables)
+    longest = max(tables)
+    known = min((t for t in tables if t >= rounds), default=longest)
+    # A longer game is never asked for less than a shorter one.
+    level = max(_next_larger(levels, arms) for t, levels in tables.items() if t <= known)
+    return level / math.log(min(rounds, longest))
+
+
+def _next_larger(levels: dict[int, float], arms: int) -> float:
+    return levels[min((k for k in levels if k >= arms), default=max(levels))]

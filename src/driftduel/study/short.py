@@ -1,0 +1,136 @@
+"""The study in a sentence a section, from the numbers that its charts and tables show."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from driftduel.study.common import Panel, Section, Series, number, rounds_text
+
+__all__ = ["in_short"]
+
+_OURS = "ANACONDA, C = 0.5"
+
+
+def in_short(sections: Sequence[Section]) -> list[tuple[str, str]]:
+    """Return the title of each section, and a sentence or two on what it found."""
+    return [(section.title, _SENTENCES[section.number](section)) for section in sections]
+
+
+def _panels(section: Section, chart: str) -> list[Panel]:
+    return next(each.panels for each in section.charts if each.name == chart)
+
+
+def _line(panel: Panel, name: str) -> Series:
+    return next(each for each in panel.series if each.name == name)
+
+
+def _step(series: Series, first: int, last: int) -> float:
+    """Return the slope between two points of a line, on log scales."""
+    rise = math.log(series.y[last] / series.y[first])
+    return rise / math.log(series.x[last] / series.x[first])
+
+
+def _grown(series: Series) -> str:
+    return number(series.y[-1] / series.y[0])
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+
+
+def _rate(section: Section) -> str:
+    slopes, shares = [], []
+    for panel in _panels(section, "rate-horizon"):
+        ours, uniform = _line(panel, _OURS), _line(panel, "uniform play")
+        slopes.append(f"{_step(ours, 0, 1):.2f} to {_step(ours, -2, -1):.2f} for {panel.title}")
+        end = f"T = {rounds_text(ours.x[-1])}"
+        shares.append(f"{ours.y[-1] / uniform.y[-1]:.0%} for {panel.title} at {end}")
+    phases = _line(_panels(section, "rate-switches-arms")[0], _OURS)
+    return (
+        f"With C = 0.5 the local slope in T goes from {_listed(slopes)}, over the horizons played; "
+        f"the theorem's is one half, logarithms aside. Of uniform play's regret, "
+        f"{_listed(shares)} are left. In the number of phases the exponent is "
+        f"{_step(phases, 0, -1):.2f}, where the paper has one half."
+    )
+
+
+def _noise(section: Section) -> str:
+    panel = _panels(section, "noise")[0]
+    ours, other = _line(panel, _OURS), _line(panel, "MDB, told S^CW")
+    told = [f"{_grown(_line(panel, name))} times" for name in ("MDB, told S^P", "DEX3.S, told S^P")]
+    text = (
+        f"From losers that keep their order to losers that swap it in every round, ANACONDA's "
+        f"regret grows {_grown(ours)} times, that of MDB and DEX3.S, told S^P, {_listed(told)}."
+    )
+    if other.y[-1] < ours.y[-1]:
+        text += f" MDB told S^CW loses {number(ours.y[-1] / other.y[-1])} times less than it there."
+    return text
+
+
+def _significant(section: Section) -> str:
+    hair, much = (_line(panel, _OURS) for panel in _panels(section, "significant"))
+    return (
+        f"{hair.x[-1] - hair.x[0]:,.0f} more switches that are not significant multiply regret by "
+        f"{_grown(hair)}; {much.x[-1] - much.x[0]:,.0f} more that are, by {_grown(much)}."
+    )
+
+
+def _variation(section: Section) -> str:
+    winner, total, horizon = (_line(panel, _OURS) for panel in _panels(section, "variation"))
+    return (
+        f"Regret grows like the CW variation to the power of {_step(winner, 0, -1):.2f} and like "
+        f"T^{_step(horizon, -2, -1):.2f} between the two longest horizons, where the paper has 1/3 "
+        f"and 2/3; total variation {number(total.x[-1] / total.x[0])} times larger multiplies it "
+        f"by {_grown(total)}."
+    )
+
+
+def _lemmas(section: Section) -> str:
+    safe = [row["level"] for row in section.data["calibration"]]
+    text = "What the lemmas promise for a C that is large enough "
+    verdicts = [claim.verdict for claim in section.claims if claim.source.startswith("Lemma 4")]
+    levels = [float(v.rpartition("= ")[2]) for v in verdicts if v.startswith("begins at C log T")]
+    if len(levels) == len(verdicts):
+        text += f"was seen in every run from C log T = {number(max(levels))} on."
+    else:
+        text += "was not seen in every run."
+    if safe:
+        text += (
+            f" At most 1 run in 100 restarts falsely from {number(min(safe))} to "
+            f"{number(max(safe))} on, by K and T: the calibration below."
+        )
+    return text
+
+
+def _constants(section: Section) -> str:
+    by_constant, by_rate = _panels(section, "constants")
+    last = by_constant.series[-1]
+    best = last.y.index(min(last.y))
+    rates = _line(by_rate, last.name)
+    least, paper = rates.y.index(min(rates.y)), rates.x.index(1.0)
+    return (
+        f"At {last.name} C = {number(last.x[best])} loses least; C = {number(last.x[-1])}, the "
+        f"least of the proof's, {number(last.y[-1] / last.y[best])} times as much. The paper's "
+        f"replay rate loses {number(rates.y[paper] / rates.y[least])} times as much as a rate of "
+        f"{number(rates.x[least])}."
+    )
+
+
+def _rivals(section: Section) -> str:
+    overtaken, best = section.tables[:2]
+    more = Counter(cell.partition(" (")[0] for row in overtaken.rows for cell in row[1:])
+    pairs = sum(more.values())
+    less = pairs - more["more"] - more["undecided"]
+    wins = Counter(row[best.head.index("least regret")] for row in best.rows)
+    name, count = wins.most_common(1)[0]
+    return (
+        f"In {len(overtaken.rows)} worlds and against {len(overtaken.head) - 1} rivals each, "
+        f"ANACONDA (C = 0.5) has less regret than {less} of {pairs} from some horizon on, more "
+        f"than {more['more']} at the last horizon both played; {more['undecided']} are open. "
+        f"`{name}` loses least in {count} of {len(best.rows)} pairs of a world and a horizon."
+    )
+
+
+_SENTENCES: dict[int, Callable[[Section], str]] = {
+    1: _rate, 2: _noise, 3: _significant, 4: _variation, 5: _lemmas, 6: _constants, 7: _rivals,
+}  # fmt: skip
