@@ -6,10 +6,10 @@ __all__ = ["configure", "run"]
 
 _WORLD = "geometric-btl:arms=10,rounds=50000,phases=4,change=winner"
 _POLICIES = (
+    "king",
     "sw-dts:window=3000",
     "dts",
     "rucb",
-    "btwr",
     "dex3s",
     "mdb",
     "anaconda:constant=0.5",
@@ -49,12 +49,12 @@ def run(arguments: argparse.Namespace) -> None:
     print_table(found)
     page = write_report(found, progress=say)
     driftduel = ".venv/bin/driftduel" if Path(".venv/bin/driftduel").exists() else "driftduel"
-    seed = found.games.filter(policy="anaconda:constant=0.5")["game_seed"][0]
+    seed = found.games.filter(policy=_POLICIES[0])["game_seed"][0]
     print(f"""
 look at:  {page}   (open it in a browser: who won, by how much, how sure)
           {page.parent / "figures"}   (the same for a paper)
 try:      {driftduel} compare --world seasonal:arms=5,rounds=1e5 --policy dts --policy rucb
-          {driftduel} play --policy anaconda:constant=0.5 --world {_WORLD} --seed {seed}
+          {driftduel} play --policy {_POLICIES[0]} --world {_WORLD} --seed {seed}
           {driftduel} policies        {driftduel} worlds""")
 
 
