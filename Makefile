@@ -16,7 +16,7 @@ SAME_WITHOUT_EXTRAS := --ignore=tests/test_reproduce.py --ignore=tests/test_site
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
-demo: $(VENV)/.ready ## a changing world, and ANACONDA in it: numbers and figures
+demo: $(VENV)/.ready ## eight policies in a changing world: a table with intervals, a page
 	@$(BIN)/driftduel demo --out demo
 
 test: $(VENV)/.ready $(CORE)/.ready ## all tests: everything, extras absent, compiler off

@@ -55,7 +55,7 @@ class Anaconda(KernelPolicy):
         counted as such).
     constant
         C of the elimination rule. The guarantee needs it large enough; smaller values eliminate
-        sooner, and wrongly when C log T is below about 6: a window of K^2 rounds then fires after
+        sooner, and wrongly when C log T is below about 7: a window of K^2 rounds then fires after
         C log T + 1 chance wins of one pair, an arm's duel with itself included.
     rule
         ``paper``: C log(T) K sqrt(max(n, K^2)). ``freedman``: the paper's concentration lemma

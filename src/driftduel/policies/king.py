@@ -160,7 +160,7 @@ class King(KernelPolicy):
       is the evidence. An established king falls when it reaches 50 + B / 2, in B matches so far:
       an *alarm*, listed as a restart. All records are forgotten.
     - **A fresh king** is challenged at once, K / (2 age) more matches a round, and falls more
-      easily, at 4 after the first match and at twice as much after every K - 1 further ones, until
+      easily, at 4 * 2^(h / (K - 1)) in its h-th match: twice as much after every K - 1, until
       that exceeds 50 + B / 2 and it is established. This is also how the first winner is found.
 
     **Guaranteed**: in the first n matches, at most 2 log(1 + n / 100) false alarms are expected,

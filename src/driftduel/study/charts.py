@@ -73,7 +73,7 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
             ends = series.to or series.x
             axes.barh(
                 series.y, [end - start for start, end in zip(series.x, ends, strict=True)],
-                left=series.x, height=0.42, color=_SPAN_COLOURS[series.style % 3], lw=0,
+                left=series.x, height=0.28, color=_SPAN_COLOURS[series.style % 3], lw=0,
             )  # fmt: skip
             continue
         look = _look(series)
@@ -116,7 +116,7 @@ def _ticks(axis: Any, log: bool, places: Sequence[float] = ()) -> None:
         axis.set_major_locator(LogLocator(subs=subs, numticks=12))
         axis.set_minor_formatter(NullFormatter())
     else:
-        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     axis.set_major_formatter(lambda value, _: _short(value))
 
 

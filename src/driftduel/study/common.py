@@ -28,6 +28,7 @@ __all__ = [
     "number",
     "rounds_text",
     "section_from",
+    "times",
 ]
 
 Size = Literal["tiny", "quick", "full"]
@@ -179,6 +180,17 @@ def rounds_text(rounds: float) -> str:
     """
     text = f"{rounds:.0e}".replace("e+0", "e").replace("e+", "e")
     return text if rounds >= 1e4 and float(text) == rounds else f"{rounds:,.0f}"
+
+
+def times(value: float) -> str:
+    """Write a ratio: with three decimals where that is what matters.
+
+    Examples
+    --------
+    >>> times(1.0000012), times(22.41)
+    ('1.000', '22.4')
+    """
+    return f"{value:.3f}" if value < 2 else number(value)
 
 
 def interval(low: float | None, high: float | None) -> str:

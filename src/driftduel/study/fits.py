@@ -20,13 +20,13 @@ from driftduel.study.common import (
     interval,
     limit_verdict,
     number,
-    rounds_text,
 )
 from driftduel.worlds import WORLDS
 
 __all__ = [
     "Mean",
     "Slope",
+    "bound_slope",
     "clopper_pearson",
     "exponent_claim",
     "label",
@@ -161,12 +161,22 @@ def exponent_claim(
     left = f"{len(places)} of {len(x)} places are below half of uniform play"
     fitted = slope(places, runs) if len(places) >= least else None
     if fitted is None:
-        verdict = f"not seen up to T = {rounds_text(up_to)}: too near uniform play"
-        return Claim(source, statement, left, "-", verdict)
+        return Claim(source, statement, left, "-", "undecided: too near uniform play")
     measured = f"exponent {fitted.value:.2f} from {number(places[0])} to {number(places[-1])}; "
     measured += f"{share:.0%} of uniform play at most" if len(places) == len(x) else left
     verdict = limit_verdict(fitted.low, fitted.high, limit, up_to)
     return Claim(source, statement, measured, interval(fitted.low, fitted.high), verdict)
+
+
+def bound_slope(first: float, last: float) -> float:
+    """Return the slope of sqrt(T) log^3 T between two horizons: what Theorem 3.1 allows.
+
+    Examples
+    --------
+    >>> round(bound_slope(1e8, 1e9), 2)
+    0.65
+    """
+    return 0.5 + 3 * math.log(math.log(last) / math.log(first)) / math.log(last / first)
 
 
 def clopper_pearson(hits: int, trials: int) -> tuple[float, float]:

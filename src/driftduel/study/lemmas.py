@@ -137,8 +137,9 @@ def analyse(games: pl.DataFrame, seen: dict[str, Any]) -> Section:
     tables = [
         _calibration_table(still),
         *replay_tables(seen),
+        _switching_table(moving),
         Table(
-            "False restarts on stationary worlds, run by run",
+            "False restarts on stationary worlds",
             ["K", "T", "C", "C log T", "runs that restarted", "exact 95 % interval", "restarts"],
             rows,
         ),
@@ -151,11 +152,12 @@ def analyse(games: pl.DataFrame, seen: dict[str, Any]) -> Section:
         f"Stationary worlds in which the better arm of any two wins with probability "
         f"{0.5 + _GAP}, so that every restart is false; and the same with {_PHASES} phases. An "
         f"episode restarts only when every arm was eliminated, so a restart implies that the "
-        f"winner was. The reverse need not hold; the winner is looked for in the good set of other "
-        f"games when they end. Replays come from games that are written down round by round."
+        f"winner was. The reverse need not hold; the winner is looked for in the good set (the "
+        f"arms not yet eliminated in this episode) of other games when they end. Replays come from "
+        f"games that are written down round by round."
     )
     longest = rounds_text(float(still["rounds"].max()))  # type: ignore[arg-type]
-    left = f"calibration beyond T = {longest}, and all arms and constants there: for time."
+    left = f"calibration beyond T = {longest}, and most arms and levels there: for time."
     charts = [chart, *replay_charts(seen)]
     data = {"calibration": _calibrated(still)}
     return Section(5, "The lemmas", text, claims, tables, charts, left, data)
@@ -187,6 +189,24 @@ def _calibration_table(still: pl.DataFrame) -> Table:
         "`anaconda:rule=calibrated` takes its C from here: for a horizon in between, the next "
         "larger C log T divided by log T. The choice is the smallest of a grid, made by looking at "
         "the results: its interval does not account for that.",
+    )
+
+
+def _switching_table(moving: pl.DataFrame) -> Table:
+    """Tabulate runs with a false restart in worlds that switch, all K together."""
+    rows = []
+    for (t, level), runs in moving.sort("rounds", "level").group_by(
+        "rounds", "level", maintain_order=True
+    ):
+        hits, trials = int((runs["false"] > 0).sum()), len(runs)
+        low, high = clopper_pearson(hits, trials)
+        row = [rounds_text(float(t)), number(float(level)), f"{hits} of {trials}"]
+        row += [f"{low:.1%} to {high:.1%}", number(float(runs["restarts"].mean()))]  # type: ignore[arg-type]
+        rows.append(row)
+    return Table(
+        f"Restarts without a switch since the one before, with {_PHASES - 1} switches, all K",
+        ["T", "C log T", "runs that had one", "exact 95 % interval", "restarts"],
+        rows,
     )
 
 

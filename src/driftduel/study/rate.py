@@ -24,6 +24,7 @@ from driftduel.study.common import (
 )
 from driftduel.study.fits import (
     Slope,
+    bound_slope,
     exponent_claim,
     label,
     line,
@@ -47,7 +48,7 @@ POLICIES = (
 GAP = 0.4
 PHASES = 5
 STEEP = 0.6
-"""A local slope below this is called square-root like: stricter than the theorem, see `_own`."""
+"""A local slope below this is called square-root like; `bound_slope` is what the theorem allows."""
 
 # Horizon: (runs, numbers of arms). Long games get fewer runs and fewer arms.
 _SIZES: dict[Size, dict[int, tuple[int, tuple[int, ...]]]] = {
@@ -97,13 +98,14 @@ def analyse(games: pl.DataFrame) -> Section:
         tables.append(table)
         claims += more
     claims.append(_bound_claim(by_horizon))
-    shapes = []
+    shapes, sweeps_of = [], []
     for frame, x, x_label, limit, source, what in (
         (by_switches, "switches", "phases, S^CW + 1", 0.5, "Corollary 3.1", "(S^CW + 1)"),
         (by_arms, "arms", "number of arms K", 1.0, "Theorem 3.1", "K"),
     ):
-        panel, more = _against(frame, x, x_label, limit, source, what)
+        panel, table, more = _against(frame, x, x_label, limit, source, what)
         shapes.append(panel)
+        sweeps_of.append(table)
         claims += more
     text = (
         f"Worlds of {PHASES} equal phases (S^CW = {PHASES - 1}); in each, a new random order in "
@@ -125,7 +127,13 @@ def analyse(games: pl.DataFrame) -> Section:
     longest = {k: by_horizon.filter(arms=k)["rounds"].max() for k in arms}
     left = "; ".join(f"K = {k} ends at T = {rounds_text(float(t))}" for k, t in longest.items())  # type: ignore[arg-type]
     return Section(
-        1, "The rate", text, claims, tables, charts, f"longer horizons, for time: {left}."
+        1,
+        "The rate",
+        text,
+        claims,
+        [*tables, *sweeps_of],
+        charts,
+        f"longer horizons, for time: {left}.",
     )
 
 
@@ -157,11 +165,11 @@ def _against_horizon(frame: pl.DataFrame, k: int) -> tuple[Panel, Table, list[Cl
     guides = [
         Series("uniform play", horizons, [_uniform(k, t) for t in horizons], kind="guide"),
         Series(
-            "K sum sqrt(tau), Theorem 3.1", horizons,
+            "slope of K sum sqrt(tau), Theorem 3.1 (no constant, no log^3 T)", horizons,
             [_bounds(k, t)[0] for t in horizons], kind="guide", style=1,
         ),
         Series(
-            "sqrt(K S T), lower bound", horizons,
+            "slope of the lower bound sqrt(K S^CW T)", horizons,
             [_bounds(k, t)[1] for t in horizons], kind="guide", style=2,
         ),
     ]  # fmt: skip
@@ -192,7 +200,7 @@ def _slope_claim(
         "-"
         if last is None
         else f"slope {last.value:.2f} from T = {rounds_text(horizons[-2])} "
-        f"to {rounds_text(horizons[-1])} (the bound's own: {_own(*horizons[-2:]):.2f}), "
+        f"to {rounds_text(horizons[-1])} (the bound's own: {bound_slope(*horizons[-2:]):.2f}), "
         f"{number(again)} restarts there",
         "-" if last is None else interval(last.low, last.high),
         wrong or begins([t for t, _ in known], below, up_to=horizons[-1]),
@@ -208,11 +216,6 @@ def _false(restarts: float, switches: float) -> str | None:
     if restarts <= switches + 1:
         return None
     return f"undecided: {number(restarts)} restarts where {switches:g} would do"
-
-
-def _own(first: float, last: float) -> float:
-    """Return the slope of sqrt(T) log^3 T between two horizons: what the theorem allows."""
-    return 0.5 + 3 * math.log(math.log(last) / math.log(first)) / math.log(last / first)
 
 
 def _bounds(arms: int, rounds: float, phases: int = PHASES) -> tuple[float, float]:
@@ -249,8 +252,8 @@ def _bound_claim(frame: pl.DataFrame) -> Claim:
 
 def _against(
     frame: pl.DataFrame, x: str, x_label: str, limit: float, source: str, what: str
-) -> tuple[Panel, list[Claim]]:
-    lines, claims = [], []
+) -> tuple[Panel, Table, list[Claim]]:
+    lines, claims, rows = [], [], []
     rounds = float(frame["rounds"][0])
     xs: Sequence[float] = []
 
@@ -275,6 +278,15 @@ def _against(
             if found is not None:
                 more = f"; {found.value:.2f} once divided by (K - 1) / K, as uniform play's is"
                 claim = replace(claim, measured=claim.measured + more)
+        for at, sample, again, all_of in zip(xs, samples, restarts, uniform, strict=True):
+            mean = mean_of(sample)
+            rows.append(
+                [
+                    label(policy), f"{at:g}", str(mean.runs), number(mean.value),
+                    interval(mean.low, mean.high), f"{mean.value / all_of:.1%}",
+                    number(float(again.mean())),
+                ]
+            )  # fmt: skip
         least = xs[0] - 1 if x == "switches" else PHASES - 1
         wrong = _false(float(restarts[0].mean()), least)
         claims.append(replace(claim, verdict=wrong) if wrong else claim)
@@ -283,4 +295,7 @@ def _against(
         f"slope {limit:g}, the paper's", list(xs), [base * (v / xs[0]) ** limit for v in xs],
         kind="guide", style=1 if limit < 1 else 2,
     )  # fmt: skip
-    return Panel(f"against {what.strip('()')}", x_label, "dynamic regret", [*lines, guide]), claims
+    name = what.strip("()")
+    head = ["policy", name, "runs", "regret", "95 % interval", "of uniform", "restarts"]
+    table = Table(f"Against {name}, T = {rounds_text(rounds)}", head, rows)
+    return Panel(f"against {name}", x_label, "dynamic regret", [*lines, guide]), table, claims

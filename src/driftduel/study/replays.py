@@ -151,7 +151,7 @@ def replay_charts(seen: dict[str, Any]) -> list[Chart]:
         spans.append(
             Series(
                 name, [s[0] for s, _ in chosen],
-                [math.log2(s[1] - s[0]) - 0.23 + 0.46 * lane for s, lane in chosen],
+                [math.log2(s[1] - s[0]) + 0.31 * (lane - 1) for s, lane in chosen],
                 kind="spans", to=[s[2] + 1 for s, _ in chosen], style=style,
             )
         )  # fmt: skip
@@ -165,6 +165,11 @@ def replay_charts(seen: dict[str, Any]) -> list[Chart]:
                 style=style,
             )
         )  # fmt: skip
+        if kind == "confined":
+            most = [c[2] for _, c in cells]
+            lines.append(
+                Series("confined: the dearest", [float(m) for m, _ in cells], most, style=2)
+            )
     lengths = sorted({float(m) for _, m in merged})
     bound = [_LEVEL * 2 * math.sqrt(m) for m in lengths]
     guide = Series("C log(T) K sqrt(m), Lemma A.8", lengths, bound, kind="guide", style=1)
@@ -176,7 +181,8 @@ def replay_charts(seen: dict[str, Any]) -> list[Chart]:
     return [
         Chart(
             "lemmas-replays", "Confined and unconfined replays in a real game", [switch],
-            "A replay is confined if its planned rounds lie in one phase; drawn are the rounds "
+            "A replay is confined if its planned rounds lie in one phase, and end with the game or "
+            "before; drawn are the rounds "
             "until it ended or was dropped by a restart. K = 2, restarts after rounds "
             + (", ".join(f"{r:,}" for r in picture["restarts"]) or "none") + ".",
         ),
@@ -189,11 +195,11 @@ def replay_charts(seen: dict[str, Any]) -> list[Chart]:
 
 
 def _lanes(spans: list[list[int]]) -> list[int]:
-    """Place replays of one length that overlap on two lanes, so that both are seen."""
+    """Place replays of one length that overlap on three lanes, so that all are seen."""
     busy: dict[tuple[int, int], int] = {}
     lanes = []
     for start, end, last, _ in spans:
-        lane = next((n for n in (0, 1) if busy.get((end - start, n), 0) < start), 1)
+        lane = next((n for n in range(3) if busy.get((end - start, n), 0) < start), 2)
         busy[end - start, lane] = last
         lanes.append(lane)
     return lanes
@@ -238,6 +244,7 @@ def replay_tables(seen: dict[str, Any]) -> list[Table]:
             f"(p = {0.5 + _GAP}, T = {seen['short']:,})",
             ["K", "C log T", "runs in which it was", "exact 95 % interval", "runs that restarted"],
             winner,
+            "Eliminations inside replays were not looked at.",
         ),
         Table(
             f"Rounds and regret by the innermost replay ({games} traced games of "
@@ -245,6 +252,8 @@ def replay_tables(seen: dict[str, Any]) -> list[Table]:
             f"C log T = {number(seen['level'])})",
             ["replay", "how many", "of the rounds", "of the regret"],
             kinds,
+            "The root is the call that opens an episode. Hardly a round is its own: at such a "
+            "horizon some replay is always running.",
         ),
     ]
 
@@ -262,11 +271,12 @@ def replay_claims(seen: dict[str, Any]) -> list[Claim]:
         *(_stays(arms, seen) for arms in dict.fromkeys(row[0] for row in seen["winner"])),
         Claim(
             "Proposition A.1",
-            f"a perfect replay eliminates its arm (bad segments with c_3 = {_SEGMENT:g} C)",
+            f"a perfect replay eliminates its arm (bad segments with c_3 = {_SEGMENT:g} C; "
+            f"{_where(seen)})",
             f"{hits} of {found} perfect replays did, many of which overlap"
             if found
             else "none was perfect",
-            _percent(hits, found) if found else "-",
+            "not independent: no interval" if found else "-",
             "undecided: none was seen"
             if not found
             else "holds"
@@ -282,7 +292,7 @@ def replay_claims(seen: dict[str, Any]) -> list[Claim]:
         Claim(
             "Lemma A.8",
             "a weaker form: a confined replay of length m loses at most C log(T) K sqrt(m) in its "
-            "own rounds, its children's apart",
+            f"own rounds, its children's apart ({_where(seen)})",
             f"at most {number(worst)} times as much, in {sum(c[0] for c in long.values()):.0f} "
             f"replays that could have lost more (m above {_idle(scale):.0f})",
             "the largest of all",
@@ -294,6 +304,10 @@ def replay_claims(seen: dict[str, Any]) -> list[Claim]:
         )
     )
     return claims
+
+
+def _where(seen: dict[str, Any]) -> str:
+    return f"K = 2, C log T = {number(seen['level'])}, T = {seen['rounds']:,}"
 
 
 def _idle(scale: float) -> float:
@@ -310,7 +324,8 @@ def _stays(arms: int, seen: dict[str, Any]) -> Claim:
     level, gone, _, runs = rows[min(first, len(rows) - 1)]
     return Claim(
         "Lemma 4.3",
-        f"the winner is never eliminated in its own phase, for C large enough (K = {arms})",
+        f"a weaker form: the winner is never eliminated from the good set in its own phase, for C "
+        f"large enough (K = {arms}, T = {seen['short']:,})",
         f"eliminated in {gone} of {runs} runs at C log T = {number(level)}",
         _percent(gone, runs) + ", the level chosen by looking",
         f"begins at C log T = {number(level)}"

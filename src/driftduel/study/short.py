@@ -4,7 +4,8 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from driftduel.study.common import Panel, Section, Series, number, rounds_text
+from driftduel.study.common import Panel, Section, Series, number, rounds_text, times
+from driftduel.study.fits import bound_slope
 
 __all__ = ["in_short"]
 
@@ -39,17 +40,18 @@ def _listed(parts: Sequence[str]) -> str:
 
 
 def _rate(section: Section) -> str:
-    slopes, shares = [], []
+    slopes, shares, bounds = [], [], []
     for panel in _panels(section, "rate-horizon"):
         ours, uniform = _line(panel, _OURS), _line(panel, "uniform play")
         slopes.append(f"{_step(ours, 0, 1):.2f} to {_step(ours, -2, -1):.2f} for {panel.title}")
+        bounds.append(bound_slope(ours.x[-2], ours.x[-1]))
         end = f"T = {rounds_text(ours.x[-1])}"
         shares.append(f"{ours.y[-1] / uniform.y[-1]:.0%} for {panel.title} at {end}")
     phases = _line(_panels(section, "rate-switches-arms")[0], _OURS)
     return (
         f"With C = 0.5 the local slope in T goes from {_listed(slopes)}, over the horizons played; "
-        f"the theorem's is one half, logarithms aside. Of uniform play's regret, "
-        f"{_listed(shares)} are left. In the number of phases the exponent is "
+        f"that of sqrt(T) log^3 T, the theorem's, comes down to {min(bounds):.2f}. Of uniform "
+        f"play's regret, {_listed(shares)} are left. In the number of phases the exponent is "
         f"{_step(phases, 0, -1):.2f}, where the paper has one half."
     )
 
@@ -57,13 +59,18 @@ def _rate(section: Section) -> str:
 def _noise(section: Section) -> str:
     panel = _panels(section, "noise")[0]
     ours, other = _line(panel, _OURS), _line(panel, "MDB, told S^CW")
-    told = [f"{_grown(_line(panel, name))} times" for name in ("MDB, told S^P", "DEX3.S, told S^P")]
+    rivals = [_line(panel, f"{name}, told S^P") for name in ("MDB", "DEX3.S")]
+    early, late = (
+        _listed([f"{number(each.y[place] / each.y[0])} times" for each in rivals])
+        for place in (1, -1)
+    )
     text = (
         f"From losers that keep their order to losers that swap it in every round, ANACONDA's "
-        f"regret grows {_grown(ours)} times, that of MDB and DEX3.S, told S^P, {_listed(told)}."
+        f"regret grows {_grown(ours)} times. That of MDB and DEX3.S, told S^P, grows {early} at "
+        f"S^P = {ours.x[1] - 1:,.0f} and {late} in the end, where they only look."
     )
     if other.y[-1] < ours.y[-1]:
-        text += f" MDB told S^CW loses {number(ours.y[-1] / other.y[-1])} times less than it there."
+        text += f" MDB told S^CW loses {number(ours.y[-1] / other.y[-1])} times less than ANACONDA."
     return text
 
 
@@ -80,26 +87,34 @@ def _variation(section: Section) -> str:
     return (
         f"Regret grows like the CW variation to the power of {_step(winner, 0, -1):.2f} and like "
         f"T^{_step(horizon, -2, -1):.2f} between the two longest horizons, where the paper has 1/3 "
-        f"and 2/3; total variation {number(total.x[-1] / total.x[0])} times larger multiplies it "
-        f"by {_grown(total)}."
+        f"and 2/3. Total variation {number(total.x[-1] / total.x[0])} times larger, made by losers "
+        f"alone, multiplies it by {times(total.y[-1] / total.y[0])}."
     )
 
 
 def _lemmas(section: Section) -> str:
     safe = [row["level"] for row in section.data["calibration"]]
-    text = "What the lemmas promise for a C that is large enough "
-    verdicts = [claim.verdict for claim in section.claims if claim.source.startswith("Lemma 4")]
-    levels = [float(v.rpartition("= ")[2]) for v in verdicts if v.startswith("begins at C log T")]
-    if len(levels) == len(verdicts):
-        text += f"was seen in every run from C log T = {number(max(levels))} on."
-    else:
-        text += "was not seen in every run."
+    levels = sorted({x for panel in _panels(section, "lemmas-restarts") for x in panel.series[0].x})
+    restarted = [
+        each.y[each.x.index(levels[-1])]
+        for panel in _panels(section, "lemmas-restarts")
+        for each in panel.series
+        if levels[-1] in each.x
+    ]
+    text = (
+        f"In worlds that never change {_some(max(restarted))} run restarted at C log T = "
+        f"{number(levels[-1])}, the largest played."
+    )
     if safe:
         text += (
-            f" At most 1 run in 100 restarts falsely from {number(min(safe))} to "
-            f"{number(max(safe))} on, by K and T: the calibration below."
+            f" At most 1 in 100 does from {number(min(safe))} to {number(max(safe))} on, by K and "
+            f"T (it grows with T): the calibration below."
         )
     return text
+
+
+def _some(share: float) -> str:
+    return "no" if share == 0 else f"up to {share:.1%} of a setting's"
 
 
 def _constants(section: Section) -> str:
@@ -118,15 +133,21 @@ def _constants(section: Section) -> str:
 
 def _rivals(section: Section) -> str:
     overtaken, best = section.tables[:2]
-    more = Counter(cell.partition(" (")[0] for row in overtaken.rows for cell in row[1:])
+    real = [i for i, name in enumerate(overtaken.head) if i and name != "uniform play"]
+    more = Counter(row[i].partition(" (")[0] for row in overtaken.rows for i in real)
     pairs = sum(more.values())
-    less = pairs - more["more"] - more["undecided"]
+    less = [
+        f"{overtaken.head[i]} in {row[0]}: {row[i].partition(' (')[0].replace('T =', 'from T =')}"
+        for row in overtaken.rows
+        for i in real
+        if not row[i].startswith(("more", "undecided"))
+    ]
     wins = Counter(row[best.head.index("least regret")] for row in best.rows)
     name, count = wins.most_common(1)[0]
     return (
-        f"In {len(overtaken.rows)} worlds and against {len(overtaken.head) - 1} rivals each, "
-        f"ANACONDA (C = 0.5) has less regret than {less} of {pairs} from some horizon on, more "
-        f"than {more['more']} at the last horizon both played; {more['undecided']} are open. "
+        f"Of {pairs} pairs of a rival and a world, uniform play aside, ANACONDA (C = 0.5) has "
+        f"more regret in {more['more']} at the last horizon both played, less in {len(less)}"
+        f"{' (' + '; '.join(less) + ')' if less else ''}, and {more['undecided']} are open. "
         f"`{name}` loses least in {count} of {len(best.rows)} pairs of a world and a horizon."
     )
 

@@ -18,6 +18,7 @@ from driftduel.study.common import (
     interval,
     number,
     rounds_text,
+    times,
 )
 from driftduel.study.fits import exponent_claim, label, line, mean_of, over, ratio
 from driftduel.study.fits import setting as of
@@ -111,7 +112,7 @@ def analyse(games: pl.DataFrame) -> Section:
                     source,
                     f"regret does not grow, by a factor of {FLAT}, with {name} at fixed {fixed} "
                     f"({label(policy)})",
-                    f"{number(grown.value)} times the regret at {number(xs[-1])} as at "
+                    f"{times(grown.value)} times the regret at {number(xs[-1])} as at "
                     f"{number(xs[0])}; {share:.0%} of uniform play",
                     interval(grown.low, grown.high),
                     flat_verdict(grown.low, grown.high, longest, share),
@@ -128,8 +129,9 @@ def analyse(games: pl.DataFrame) -> Section:
         f"Four arms. Two contenders drift past each other, with gaps up to {of(world, 'swing')}, "
         f"and beat the two others by {of(world, 'lead')}; these drift past each other "
         "as well. SST and STI hold in every round. The contenders alone make the CW "
-        "variation; the faster pair makes V. Games that differ in the losers alone share their "
-        "luck, and are the same but for duels in which a loser takes part."
+        "variation; the faster pair makes V. So V can reach regret only through duels between two "
+        "losers, which decide almost nothing: a mild test of V, as runs share their luck; section "
+        "2 is the harder one."
     )
     table = Table(
         "Slow drift", ["where", "policy", "regret", "95 % interval"], rows,

@@ -23,7 +23,7 @@ class Half:
     """Worlds whose winner never changes: the score is the regret above plain DTS."""
     windows: tuple[int, ...]
     rivals: tuple[str, ...]
-    """Published policies for changing worlds."""
+    """Policies for changing worlds, published or composed of published ones."""
     runs: int
     trial_runs: int
     """After so many runs, windows and rivals that are clearly worse are not played on."""

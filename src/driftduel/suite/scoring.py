@@ -32,6 +32,8 @@ class Changing:
     to_oracle: float
     """Its regret divided by that of DTS restarted at every true switch."""
     restarts: float
+    false_restarts: float
+    """Those with no switch since the one before."""
     switches: float
     nearest_rival: str | None
     rival_ratio: float | None
@@ -63,6 +65,10 @@ class Score:
     geometric_mean: float
     low: float | None
     high: float | None
+    """Over runs, in these worlds."""
+    worlds_low: float | None
+    worlds_high: float | None
+    """Over worlds, as if they were drawn at random."""
     worst: float
     worst_cost: float
     changing: tuple[Changing, ...]
@@ -106,14 +112,17 @@ def score(half: str, policy: str, changing: Results, quiet: Results) -> Score:
     low = high = None
     if all(each.high is not None for each in found):
         widths = [math.log(each.high or 1.0) - log for each, log in zip(found, logs, strict=True)]
-        width = math.sqrt(sum(width**2 for width in widths)) / len(widths)  # worlds are independent
+        width = math.sqrt(sum(width**2 for width in widths)) / len(widths)  # as if independent
         low, high = math.exp(mean - width), math.exp(mean + width)
+    ends = t_interval(logs) or (None, None)
     return Score(
         policy=policy,
         half=half,
         geometric_mean=math.exp(mean),
         low=low,
         high=high,
+        worlds_low=None if ends[0] is None else math.exp(ends[0]),
+        worlds_high=None if ends[1] is None else math.exp(ends[1]),
         worst=max(each.score for each in found),
         worst_cost=max(each.cost for each in calm),
         changing=found,
@@ -154,6 +163,7 @@ def _changing(results: Results, policy: str, world: str) -> Changing:
         high=high,
         to_oracle=ratio_interval(*_paired(games, policy, FLOOR))[0],
         restarts=_mean_length(own, "restarts"),
+        false_restarts=_false_restarts(own),
         switches=_mean_length(own, "switches"),
         nearest_rival=nearest,
         rival_ratio=rival[0],
@@ -173,14 +183,17 @@ def _mean_length(games: pl.DataFrame, column: str) -> float:
     return sum(games[column].list.len()) / len(games)
 
 
+def _false_restarts(games: pl.DataFrame) -> float:
+    rows = games.select("restarts", "switches").iter_rows()
+    return sum(false_restarts(restarts, switches) for restarts, switches in rows) / len(games)
+
+
 def _quiet(results: Results, policy: str, world: Any) -> Quiet:
     games = results.narrow.filter(world=world.spec)
     own, plain = _paired(games, policy, BASELINE)
     unit = math.sqrt(world.arms * world.rounds)
     costs = (own - plain) / unit
     interval = t_interval(costs)
-    rows = games.filter(policy=policy).select("restarts", "switches").iter_rows()
-    wrong = [false_restarts(restarts, switches) for restarts, switches in rows]
     return Quiet(
         world=world.spec,
         runs=len(costs),
@@ -188,13 +201,13 @@ def _quiet(results: Results, policy: str, world: Any) -> Quiet:
         low=None if interval is None else interval[0],
         high=None if interval is None else interval[1],
         to_oracle=float(own.mean() / plain.mean()),
-        false_restarts=sum(wrong) / len(wrong),
+        false_restarts=_false_restarts(games.filter(policy=policy)),
     )
 
 
 _CHANGING = (
     "world", "runs", "best window", "score", "95 % interval", "to the oracle", "restarts",
-    "switches", "nearest rival", "its regret / ours",
+    "false ones", "switches", "nearest rival", "its regret / ours",
 )  # fmt: skip
 _QUIET = (
     "world",
@@ -211,7 +224,7 @@ def _rows(found: Score) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
         (
             each.world, f"{each.runs}", each.best_window, f"{each.score:.2f}",
             _interval(each.low, each.high), f"{each.to_oracle:.2f}", f"{each.restarts:.1f}",
-            f"{each.switches:.1f}", each.nearest_rival or "-",
+            f"{each.false_restarts:.2f}", f"{each.switches:.1f}", each.nearest_rival or "-",
             "-" if each.rival_ratio is None else f"{each.rival_ratio:.1f}",
         )
         for each in found.changing
@@ -233,7 +246,9 @@ def _interval(low: float | None, high: float | None) -> str:
 def _headline(found: Score) -> str:
     return (
         f"{found.policy} on the {found.half} half: geometric mean {found.geometric_mean:.2f} "
-        f"({_interval(found.low, found.high)}), worst world {found.worst:.2f}; "
+        f"({_interval(found.low, found.high)} over runs, "
+        f"{_interval(found.worlds_low, found.worlds_high)} over worlds), "
+        f"worst world {found.worst:.2f}; "
         f"at most {found.worst_cost:+.2f} sqrt(K T) above DTS where the winner never changes."
     )
 
