@@ -264,6 +264,8 @@ def as_markdown(found: Score) -> str:
     headline, both = tables(found)
     parts = [headline]
     for head, rows in both:
-        lines = ["| " + " | ".join(cells) + " |" for cells in (head, *rows)]
+        # A space after each comma: a long spec would push the numbers off the page.
+        broken = [(world.replace(",", ", "), *cells) for world, *cells in rows]
+        lines = ["| " + " | ".join(cells) + " |" for cells in (head, *broken)]
         parts.append("\n".join((lines[0], "|" + "---|" * len(head), *lines[1:])))
     return "\n\n".join(parts)
