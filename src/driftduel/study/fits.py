@@ -17,9 +17,11 @@ from driftduel.study.common import (
     MODULE,
     Claim,
     Series,
+    flat_verdict,
     interval,
     limit_verdict,
     number,
+    times,
 )
 from driftduel.worlds import WORLDS
 
@@ -29,6 +31,7 @@ __all__ = [
     "bound_slope",
     "clopper_pearson",
     "exponent_claim",
+    "flat_claim",
     "label",
     "line",
     "local_slopes",
@@ -166,6 +169,27 @@ def exponent_claim(
     measured += f"{share:.0%} of uniform play at most" if len(places) == len(x) else left
     verdict = limit_verdict(fitted.low, fitted.high, limit, up_to)
     return Claim(source, statement, measured, interval(fitted.low, fitted.high), verdict)
+
+
+def flat_claim(
+    source: str,
+    statement: str,
+    x: Sequence[float],
+    samples: Sequence[Floats],
+    uniform: Sequence[float],
+    up_to: float,
+) -> Claim:
+    """Judge that regret does not grow from the first x to the last; parameters as above."""
+    share = max(float(each.mean()) / most for each, most in zip(samples, uniform, strict=True))
+    grown = ratio(samples[-1], samples[0])
+    return Claim(
+        source,
+        statement,
+        f"{times(grown.value)} times the regret at {x[-1]:g} as at {x[0]:g}; {share:.0%} of "
+        f"uniform play at most",
+        interval(grown.low, grown.high),
+        flat_verdict(grown.low, grown.high, up_to, share),
+    )
 
 
 def bound_slope(first: float, last: float) -> float:

@@ -8,19 +8,16 @@ from driftduel.study.common import (
     FLAT,
     MODULE,
     Chart,
-    Claim,
     Panel,
     Section,
     Series,
     Size,
     Table,
-    flat_verdict,
     interval,
     number,
     rounds_text,
-    times,
 )
-from driftduel.study.fits import exponent_claim, label, line, mean_of, over, ratio
+from driftduel.study.fits import exponent_claim, flat_claim, label, line, mean_of, over
 from driftduel.study.fits import setting as of
 from driftduel.worlds import make_world
 
@@ -105,19 +102,14 @@ def analyse(games: pl.DataFrame) -> Section:
                     )
                 )  # fmt: skip
                 continue
-            share = max(float(a.mean()) / b for a, b in zip(samples, most, strict=True))
-            grown = ratio(samples[-1], samples[0])
             claims.append(
-                Claim(
+                flat_claim(
                     source,
                     f"regret does not grow, by a factor of {FLAT}, with {name} at fixed {fixed} "
                     f"({label(policy)})",
-                    f"{times(grown.value)} times the regret at {number(xs[-1])} as at "
-                    f"{number(xs[0])}; {share:.0%} of uniform play",
-                    interval(grown.low, grown.high),
-                    flat_verdict(grown.low, grown.high, longest, share),
+                    xs, samples, most, longest,
                 )
-            )
+            )  # fmt: skip
         if limit:
             middle = lines[0]
             guide = [middle.y[-1] * (x / xs[-1]) ** limit for x in xs]
