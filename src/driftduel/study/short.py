@@ -108,9 +108,18 @@ def _lemmas(section: Section) -> str:
     if safe:
         text += (
             f" At most 1 in 100 does from {number(min(safe))} to {number(max(safe))} on, by K and "
-            f"T (it grows with T): the calibration below."
+            f"T{' (it grows with T)' if _grows(section) else ''}: the calibration below."
         )
     return text
+
+
+def _grows(section: Section) -> bool:
+    """Tell whether a longer game asks for a larger C log T: for some K, and for none a smaller."""
+    by_arms: dict[int, list[float]] = {}
+    for row in sorted(section.data["calibration"], key=lambda row: row["rounds"]):
+        by_arms.setdefault(row["arms"], []).append(row["level"])
+    rising = all(levels == sorted(levels) for levels in by_arms.values())
+    return rising and any(levels[0] < levels[-1] for levels in by_arms.values())
 
 
 def _some(share: float) -> str:
