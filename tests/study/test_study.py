@@ -141,6 +141,23 @@ def test_the_command_shows_its_budget_and_plays(tmp_path, capsys):
     assert (tmp_path / "study.html").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--docs", "{0}/none"), "must be a folder that is there"),
+        (("--calibration", "{0}/none/c.json"), "there is no folder"),
+        (("--calibration", "{0}/c.json", "--only", "rate"), "needs the experiment lemmas"),
+    ],
+)
+def test_a_target_that_cannot_be_written_is_refused_before_anything_is_played(
+    tmp_path, words, message
+):
+    given = [word.format(tmp_path) for word in words]
+    with pytest.raises(DriftduelError, match=message):
+        command.run(_arguments("--tiny", "--out", str(tmp_path / "out"), *given))
+    assert not (tmp_path / "out").exists()
+
+
 def test_every_experiment_has_a_name():
     assert list(EXPERIMENTS) == [module.NAME for module in EXPERIMENTS.values()]
     assert "driftduel.study" in sys.modules

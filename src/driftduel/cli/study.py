@@ -47,6 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.workers is not None and arguments.workers < 1:
         raise DriftduelError(f"workers={arguments.workers} must be a whole number at least 1.")
     workers = arguments.workers or cores()
+    _check_targets(arguments)
     # Weak spots of rivals are part of what the study shows.
     warnings.simplefilter("ignore", WeakSpotWarning)
     if arguments.dry_run:
@@ -81,6 +82,24 @@ def run(arguments: argparse.Namespace) -> None:
     print(f"\npage:     {Path(arguments.out) / 'study.html'}")
     if study.missing:
         raise SystemExit(1)
+
+
+def _check_targets(arguments: argparse.Namespace) -> None:
+    """Refuse at once what would fail only after everything was played."""
+    from pathlib import Path
+
+    from driftduel.errors import DriftduelError
+    from driftduel.study import lemmas
+
+    if arguments.docs and not Path(arguments.docs).is_dir():
+        raise DriftduelError(f"docs={arguments.docs!r} must be a folder that is there.")
+    if not arguments.calibration:
+        return
+    folder = Path(arguments.calibration).parent
+    if not folder.is_dir():
+        raise DriftduelError(f"calibration={arguments.calibration!r}: there is no folder {folder}.")
+    if arguments.only and lemmas.NAME not in arguments.only:
+        raise DriftduelError(f"A calibration needs the experiment {lemmas.NAME}; add it to --only.")
 
 
 def _show(rows: list[tuple[str, int, int, int, float]], workers: int) -> None:

@@ -146,10 +146,11 @@ class King(KernelPolicy):
     (king, king) costs nothing if it is the winner, and teaches nothing; everything is in when to
     challenge it, and whom by.
 
-    - **A match** of king and challenger ends when the challenger is one win behind: most last a
-      duel or two. It costs a winning king about 1/4 whatever the gap D, 1 / (2 D) duels of D / 2,
-      and a challenger that is better by D survives it with probability near 4 D: what is lost until
-      then does not depend on the gap either. So matches can be timed without knowing it.
+    - **A match** of king and challenger ends when the challenger is one win behind: half of them
+      or more, after one duel. It costs a winning king about 1/4 whatever the gap D, 1 / (2 D)
+      duels of D / 2, and a challenger that is better by D survives it with probability near 4 D:
+      what is lost until then does not depend on the gap either. So matches can be timed without
+      knowing it.
     - **When.** With S alarms so far, sqrt(K (1 + S) / t) / 2 matches a round, which balances what
       matches cost with what is lost while a fallen king goes unnoticed; evenly spaced, because the
       wait for the next is then half as long as for one drawn at random.

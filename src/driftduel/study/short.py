@@ -67,7 +67,7 @@ def _noise(section: Section) -> str:
     text = (
         f"From losers that keep their order to losers that swap it in every round, ANACONDA's "
         f"regret grows {_grown(ours)} times. That of MDB and DEX3.S, told S^P, grows {early} at "
-        f"S^P = {ours.x[1] - 1:,.0f} and {late} in the end, where they only look."
+        f"S^P = {ours.x[1] - 1:,.0f} and {late} in the end."
     )
     if other.y[-1] < ours.y[-1]:
         text += f" MDB told S^CW loses {number(ours.y[-1] / other.y[-1])} times less than ANACONDA."
@@ -94,16 +94,12 @@ def _variation(section: Section) -> str:
 
 def _lemmas(section: Section) -> str:
     safe = [row["level"] for row in section.data["calibration"]]
-    levels = sorted({x for panel in _panels(section, "lemmas-restarts") for x in panel.series[0].x})
-    restarted = [
-        each.y[each.x.index(levels[-1])]
-        for panel in _panels(section, "lemmas-restarts")
-        for each in panel.series
-        if levels[-1] in each.x
-    ]
+    lines = [each for panel in _panels(section, "lemmas-restarts") for each in panel.series]
+    level = max(x for each in lines for x in each.x)
+    most = max(each.y[each.x.index(level)] for each in lines if level in each.x)
     text = (
-        f"In worlds that never change {_some(max(restarted))} run restarted at C log T = "
-        f"{number(levels[-1])}, the largest played."
+        f"In worlds that never change {f'up to {most:.1%} of the runs' if most else 'no run'} "
+        f"restarted at C log T = {number(level)}, the largest played."
     )
     if safe:
         text += (
@@ -120,10 +116,6 @@ def _grows(section: Section) -> bool:
         by_arms.setdefault(row["arms"], []).append(row["level"])
     rising = all(levels == sorted(levels) for levels in by_arms.values())
     return rising and any(levels[0] < levels[-1] for levels in by_arms.values())
-
-
-def _some(share: float) -> str:
-    return "no" if share == 0 else f"up to {share:.1%} of a setting's"
 
 
 def _constants(section: Section) -> str:
