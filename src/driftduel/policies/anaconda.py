@@ -32,7 +32,7 @@ class Anaconda(KernelPolicy):
 
     **When it does nothing.** An arm is eliminated when a window's sum is about C log(T) / 0.7
     standard errors above zero. With C = 1 at T = 50,000 and K = 10 that never happens, and its
-    regret is that of uniform play; the proof's own constants (C of 2 to 9) ask for still more.
+    regret is that of uniform play; the proof's own lemma asks for still more (docs/theory.md).
     With C = 0.5 it begins to eliminate around T = 1e6 at K = 5. This is the algorithm, not an
     error: its theorem is about long horizons.
 

@@ -93,10 +93,10 @@ def check_link(link: Link) -> None:
     -----
     The paper's remark says that utility models with such a link satisfy both Assumption 1 (SST)
     and Assumption 2 (STI). The first is true of every link: in a chain, u(a) - u(c) is at least
-    each of the two differences, and sigma increases. The second is not: it needs
-    sigma(x + y) - 1/2 <= (sigma(x) - 1/2) + (sigma(y) - 1/2) for positive x and y, which holds
-    if sigma is concave there, as `logistic`, `probit` and `linear` are. A link that starts flat
-    fails, so this function accepts it but the matrix it makes may not satisfy STI:
+    each of the two differences, and sigma increases. The second is not: it needs sigma - 1/2 to be
+    subadditive, sigma(x + y) - 1/2 <= (sigma(x) - 1/2) + (sigma(y) - 1/2) for positive x and y.
+    Being concave there is one way to have that: `logistic`, `probit` and `linear` are. A link that
+    starts flat fails, so this function accepts it but the matrix it makes may not satisfy STI:
 
     >>> from driftduel.preferences import from_utilities
     >>> def cubic(x):
