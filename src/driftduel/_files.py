@@ -1,30 +1,87 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and stay."""
 
+import atexit
+import errno
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from driftduel.errors import DriftduelError
 
-__all__ = ["whole_file"]
+__all__ = ["lasting_folder", "whole_file"]
+
+# Some file systems cannot sync a folder, and some folders may be written to but not read.
+_NO_WAY = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM)
+_unfinished: set[Path] = set()
 
 
 @contextmanager
-def whole_file(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary file beside `path` that takes its place if nothing goes wrong."""
+def whole_file(path: str | Path, *, lasting: bool = True) -> Iterator[Path]:
+    """Yield a temporary file beside `path` that takes its place if nothing goes wrong.
+
+    Parameters
+    ----------
+    path
+        The file. Who may read it is what the user's umask says, as for any other new file.
+    lasting
+        Whether it outlasts a loss of power from now on: its content is on the disk before its name
+        is, and its name before anybody hears of it. Nobody needs that of scratch.
+    """
     path = Path(path)
-    temporary: Path | None = None
+    temporary = path.parent / f".{path.name}.{secrets.token_hex(4)}.part"
+    _unfinished.add(temporary)  # before it is there: a signal may come at any time
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        temporary = Path(name)
-        os.close(handle)
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
         yield temporary
-        temporary.chmod(0o644)
+        if lasting:
+            _sync(temporary)
         temporary.replace(path)
+        if lasting:
+            _sync_folder(path.parent)
     except OSError as error:
         raise DriftduelError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
     finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+        _forget(temporary)
+
+
+def lasting_folder(path: str | Path) -> None:
+    """Make a folder, and those it is in, which outlast a loss of power as a whole file does."""
+    path = Path(path)
+    if not path.is_dir():
+        lasting_folder(path.parent)
+        path.mkdir(exist_ok=True)
+        _sync_folder(path.parent)
+
+
+def _sync(path: Path, how: int = os.O_RDWR) -> None:
+    handle = os.open(path, how)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync_folder(path: Path) -> None:
+    """Have a folder's names written, where there is a way to ask for it."""
+    if os.name == "nt":
+        return
+    try:
+        _sync(path, os.O_RDONLY)
+    except OSError as error:
+        if error.errno not in _NO_WAY:
+            raise
+
+
+def _forget(temporary: Path) -> None:
+    with suppress(OSError):  # where nothing could be made, nothing need go
+        temporary.unlink()
+    _unfinished.discard(temporary)
+
+
+@atexit.register
+def _clean() -> None:
+    """Remove what a second signal, during the cleaning up after the first, has left."""
+    for temporary in list(_unfinished):
+        _forget(temporary)

@@ -302,16 +302,29 @@ def test_a_damaged_plan(text, store):
     (store / "plan.json").write_bytes(text.encode("latin-1"))
     before = content(store)
     for attempt in (lambda: results(store), lambda: played(store)):
-        with pytest.raises(DriftduelError, match=r"plan.json' is not a plan of this program"):
+        with pytest.raises(DriftduelError, match=r"plan.json' is damaged.*with --replan added"):
             attempt()
     assert content(store) == before
+    watch = Listener()
+    found = played(store, replan=True, watch=watch)  # and what it says to do helps
+    assert (watch.outcomes, found.missing) == ([], 0)
+    assert Store(store).plan == PLAN
+
+
+def test_a_plan_of_something_else_is_never_replaced(tmp_path):
+    (tmp_path / "plan.json").write_text('{"holidays": "in May"}')
+    before = content(tmp_path)
+    for replan in (False, True):
+        with pytest.raises(DriftduelError, match=r"plan.json' is not a plan of this program"):
+            played(tmp_path, replan=replan)
+    assert content(tmp_path) == before
 
 
 def test_a_plan_of_another_format(store):
     record = json.loads((store / "plan.json").read_text())
     for change in ({"format": 2}, {"more": 1}, {"worlds": 3}, {"policies": [{}]}):
         (store / "plan.json").write_text(json.dumps({**record, **change}))
-        with pytest.raises(DriftduelError, match="is not a plan of this program"):
+        with pytest.raises(DriftduelError, match="or of another version of this program"):
             results(store)
 
 

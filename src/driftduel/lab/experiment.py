@@ -178,7 +178,7 @@ def prepare(plan: Plan, out: str | Path | None = None, *, replan: bool = False) 
     if out is not None:
         return Results(Store.create(out, plan, replan=replan))
     temporary = tempfile.mkdtemp(prefix="driftduel-")
-    found = Results(Store.create(temporary, plan))
+    found = Results(Store.create(temporary, plan, scratch=True))
     weakref.finalize(found, shutil.rmtree, temporary, ignore_errors=True)
     return found
 

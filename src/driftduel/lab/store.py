@@ -6,9 +6,10 @@ A store is a folder::
     cells/HASH.parquet    some finished cells, a row each; HASH is the SHA-256 of the file
     failed/KEY.json       a cell that failed, and why; gone when it succeeds
 
-Nothing is ever changed in place. A file that is damaged no longer fits its name; a cell that two
-processes finished at the same time is there twice, with the same content, and counts once. Merging
-two stores of one plan is copying the files of one into the other.
+Nothing is ever changed in place, and what is called finished is on the disk. A file that is damaged
+no longer fits its name; a cell that two processes finished at the same time is there twice, with
+the same content, and counts once. Merging two stores of one plan is copying the files of one into
+the other.
 """
 
 import hashlib
@@ -21,7 +22,7 @@ from typing import IO, Any
 
 import polars as pl
 
-from driftduel._files import whole_file
+from driftduel._files import lasting_folder, whole_file
 from driftduel.errors import DriftduelError
 from driftduel.lab.cells import CURVES
 from driftduel.lab.plan import Cell, Plan
@@ -68,6 +69,10 @@ _PLAN = "plan.json"
 _FORMAT = 1
 
 
+class _DamagedPlanError(DriftduelError):
+    """A plan that cannot be read, which another may replace."""
+
+
 class Store:
     """The results in a folder.
 
@@ -75,10 +80,13 @@ class Store:
     ----------
     folder
         The folder. `create` makes one; this opens one that is there.
+    scratch
+        Whether it is gone with this process, so that nothing in it need outlast a loss of power.
     """
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, *, scratch: bool = False) -> None:
         self.folder = Path(folder)
+        self._lasting = not scratch
         self._sound: dict[str, list[str]] = {}  # file name -> keys of the cells in it
         self.damaged: list[str] = []
         """Files that were found damaged and set aside; their cells count as not played."""
@@ -97,11 +105,18 @@ class Store:
             ) from None
         except OSError as error:
             raise DriftduelError(f"cannot read {str(path)!r}: {error.strerror}.") from None
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise DriftduelError(f"{str(path)!r} is not a plan of this program.") from None
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            if not (self.folder / "cells").is_dir():
+                raise DriftduelError(f"{str(path)!r} is not a plan of this program.") from None
+            raise _DamagedPlanError(
+                f"{str(path)!r} is damaged, or of another version of this program; the command "
+                f"that made it, with --replan added, writes it anew and keeps what is finished."
+            ) from None
 
     @classmethod
-    def create(cls, folder: str | Path, plan: Plan, *, replan: bool = False) -> "Store":
+    def create(
+        cls, folder: str | Path, plan: Plan, *, replan: bool = False, scratch: bool = False
+    ) -> "Store":
         """Open the store of a plan, or make it; refuse one of another plan.
 
         Parameters
@@ -111,37 +126,45 @@ class Store:
         plan
             What is to be played.
         replan
-            Let this plan take the place of another; finished cells that are in both are kept.
+            Let this plan take the place of another, or of a damaged one; finished cells that are
+            in both are kept.
+        scratch
+            See `Store`.
         """
         folder = Path(folder)
         path = folder / _PLAN
+        store = None
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            lasting_folder(folder)
             others = [each.name for each in folder.iterdir() if not each.name.startswith(".")]
             # In this order: another process may be making the same store right now.
             if others and others != ["cells"] and not path.exists():
                 raise DriftduelError(
                     f"{str(folder)!r} holds other files; name a folder that is new or empty."
                 )
-            (folder / "cells").mkdir(exist_ok=True)
-        except OSError as error:
-            reason = error.strerror or error
-            raise DriftduelError(f"cannot write to {str(folder)!r}: {reason}.") from None
-        if path.exists():
-            store = cls(folder)
-            if store.plan == plan:
-                return store
-            if not replan:
+            if path.exists():
+                try:
+                    store = cls(folder, scratch=scratch)
+                except _DamagedPlanError:
+                    if not replan:
+                        raise
+            if store is not None and store.plan != plan and not replan:
                 how = _differences(store.plan, plan)
                 raise DriftduelError(
                     f"{str(folder)!r} holds results of another plan ({how}); "
                     f"choose another folder, or give --replan to go on with this plan there and "
                     f"keep the cells that both have."
                 )
+            (folder / "cells").mkdir(exist_ok=True)
+        except OSError as error:
+            reason = error.strerror or error
+            raise DriftduelError(f"cannot write to {str(folder)!r}: {reason}.") from None
+        if store is not None and store.plan == plan:
+            return store
         text = json.dumps({"format": _FORMAT, **plan.as_dict()}, indent=1)
-        with whole_file(path) as temporary:
+        with whole_file(path, lasting=not scratch) as temporary:
             temporary.write_text(text + "\n", encoding="utf-8")
-        return cls(folder)
+        return cls(folder, scratch=scratch)
 
     def is_first(self) -> bool:
         """Tell whether no other process plays for this store; the answer holds until it ends."""
@@ -173,7 +196,7 @@ class Store:
         frame.write_parquet(buffer, compression="zstd")
         content = buffer.getvalue()
         name = hashlib.sha256(content).hexdigest() + ".parquet"
-        with whole_file(self.folder / "cells" / name) as temporary:
+        with whole_file(self.folder / "cells" / name, lasting=self._lasting) as temporary:
             temporary.write_bytes(content)
         self._sound[name] = [row["key"] for row in rows]
         for row in rows:
@@ -261,7 +284,8 @@ class Store:
         except OSError as problem:
             raise DriftduelError(f"cannot write to {str(folder)!r}: {problem.strerror}.") from None
         record = {"cell": cell.id, "game_seed": cell.game_seed, "error": error}
-        with whole_file(folder / f"{cell.key}.json") as temporary:
+        # Not lasting: a cell without a note is tried again, and one with a note is, too.
+        with whole_file(folder / f"{cell.key}.json", lasting=False) as temporary:
             temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
     def failures(self) -> dict[str, str]:

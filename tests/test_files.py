@@ -1,0 +1,190 @@
+"""Files appear whole or not at all, and what is called finished is on the disk."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from driftduel import _files
+from driftduel._files import lasting_folder, whole_file
+from driftduel.errors import DriftduelError
+
+
+@pytest.fixture
+def disk(monkeypatch):
+    """Write down what is asked of the disk, in order, by the names that things have then."""
+    done = []
+    fsync, replace, mkdir = os.fsync, Path.replace, Path.mkdir
+
+    def synced(handle):
+        done.append(("sync", Path(f"/proc/self/fd/{handle}").readlink()))
+        fsync(handle)
+
+    def replaced(path, target):
+        done.append(("replace", path, Path(target)))
+        return replace(path, target)
+
+    def made(path, *arguments, **more):
+        done.append(("make", path))
+        mkdir(path, *arguments, **more)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", replaced)
+    monkeypatch.setattr(Path, "mkdir", made)
+    return done
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
+
+
+@needs_proc
+def test_content_is_on_the_disk_before_the_name_is_and_the_name_before_it_is_said(tmp_path, disk):
+    with whole_file(tmp_path / "f") as temporary:
+        temporary.write_text("all of it")
+        assert disk == []
+    assert disk == [
+        ("sync", temporary),
+        ("replace", temporary, tmp_path / "f"),
+        ("sync", tmp_path),
+    ]
+    assert (tmp_path / "f").read_text() == "all of it"
+
+
+@needs_proc
+def test_scratch_is_not_waited_for(tmp_path, disk):
+    with whole_file(tmp_path / "f", lasting=False) as temporary:
+        temporary.write_text("all of it")
+    assert disk == [("replace", temporary, tmp_path / "f")]
+
+
+@needs_proc
+def test_a_new_folder_is_on_the_disk_and_so_are_those_it_is_in(tmp_path, disk):
+    lasting_folder(tmp_path / "a" / "b")
+    assert disk == [
+        ("make", tmp_path / "a"),
+        ("sync", tmp_path),
+        ("make", tmp_path / "a" / "b"),
+        ("sync", tmp_path / "a"),
+    ]
+    disk.clear()
+    lasting_folder(tmp_path / "a" / "b")
+    assert disk == []
+
+
+@needs_proc
+def test_a_store_syncs_what_it_calls_finished_and_no_scratch(tmp_path, disk):
+    pytest.importorskip("polars")
+    from driftduel.lab import Store, make_plan
+    from driftduel.lab.cells import run_cell
+
+    plan = make_plan(["two-arm:rounds=20"], ["uniform"], 2)
+    first, second = plan.cells()
+    store = Store.create(tmp_path / "s", plan)
+    places = [what[-1] for what in disk if what[0] != "make"]
+    assert places[0] == tmp_path  # the folder itself
+    assert places[-2:] == [tmp_path / "s" / "plan.json", tmp_path / "s"]
+    disk.clear()
+    store.add([run_cell(first).row])
+    (file,) = (tmp_path / "s" / "cells").iterdir()
+    assert [what[0] for what in disk] == ["sync", "replace", "sync"]
+    assert [what[-1] for what in disk[1:]] == [file, file.parent]
+    disk.clear()
+    store.fail(second, "a note about what will be tried again")
+    scratch = Store.create(tmp_path / "scratch", plan, scratch=True)
+    scratch.add([run_cell(first).row])
+    assert [what[-1] for what in disk if what[0] == "sync"] == [tmp_path]  # the folder's name
+
+
+def test_an_error_leaves_what_was_there_and_nothing_else(tmp_path):
+    (tmp_path / "f").write_text("before")
+
+    def fails():
+        with whole_file(tmp_path / "f") as temporary:
+            temporary.write_text("half of")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
+    assert (tmp_path / "f").read_text() == "before"
+    assert not _files._unfinished
+
+
+@pytest.mark.parametrize("name", ["gone/f", "file/f", "folder"])
+def test_where_nothing_can_be_written(name, tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+    with (
+        pytest.raises(DriftduelError, match=f"cannot write .*{name}"),
+        whole_file(tmp_path / name) as temporary,
+    ):
+        temporary.write_text("x")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
+
+
+def test_a_disk_that_cannot_keep_it_is_said(tmp_path, monkeypatch):
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with (
+        pytest.raises(DriftduelError, match=r"cannot write .*: No space left on device"),
+        whole_file(tmp_path / "f") as temporary,
+    ):
+        temporary.write_text("x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_that_cannot_be_synced_do_no_harm(tmp_path, monkeypatch):
+    fsync = os.fsync
+
+    def only_files(handle):
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(22, "Invalid argument")
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", only_files)
+    with whole_file(tmp_path / "f") as temporary:
+        temporary.write_text("x")
+    assert (tmp_path / "f").read_text() == "x"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a umask")
+def test_who_may_read_it_is_what_the_umask_says(tmp_path):
+    before = os.umask(0o077)
+    try:
+        with whole_file(tmp_path / "f") as temporary:
+            temporary.write_text("x")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o600
+
+
+TWICE = """
+import sys
+from pathlib import Path
+from driftduel._files import whole_file
+
+unlink = Path.unlink
+
+def interrupted(path, *arguments, **more):
+    Path.unlink = unlink
+    raise KeyboardInterrupt("once more, while cleaning up")
+
+with whole_file(sys.argv[1]) as temporary:
+    temporary.write_text("half of")
+    Path.unlink = interrupted
+    raise KeyboardInterrupt
+"""
+
+
+def test_a_second_interrupt_while_cleaning_up_leaves_nothing_either(tmp_path):
+    ended = subprocess.run(
+        [sys.executable, "-c", TWICE, str(tmp_path / "f")], capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert "KeyboardInterrupt: once more" in ended.stderr
+    assert list(tmp_path.iterdir()) == []
