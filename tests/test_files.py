@@ -163,6 +163,30 @@ def test_who_may_read_it_is_what_the_umask_says(tmp_path):
     assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o600
 
 
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path):
+    (tmp_path / "f").write_text("before")
+    (tmp_path / "f").chmod(0o640)
+    with whole_file(tmp_path / "f") as temporary:
+        temporary.write_text("after")
+    assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o640
+
+
+def test_the_longest_name_can_be_written(tmp_path):
+    with whole_file(tmp_path / ("x" * 255)) as temporary:
+        temporary.write_text("y")
+    assert [p.name for p in tmp_path.iterdir()] == ["x" * 255]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a pipe")
+def test_pipes_devices_and_names_that_are_none_are_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    for name in (tmp_path / "fifo", os.devnull, "a\0b", tmp_path / ("x" * 5000)):
+        with pytest.raises(DriftduelError), whole_file(name):
+            pytest.fail("nothing can be written there")
+    assert [p.name for p in tmp_path.iterdir()] == ["fifo"]
+    assert (tmp_path / "fifo").is_fifo()
+
+
 TWICE = """
 import sys
 from pathlib import Path

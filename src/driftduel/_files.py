@@ -4,6 +4,7 @@ import atexit
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,16 +25,21 @@ def whole_file(path: str | Path, *, lasting: bool = True) -> Iterator[Path]:
     Parameters
     ----------
     path
-        The file. Who may read it is what the user's umask says, as for any other new file.
+        The file. Who may read it is what the user's umask says, as for any other new file, or
+        what the file says that it replaces.
     lasting
         Whether it outlasts a loss of power from now on: its content is on the disk before its name
         is, and its name before anybody hears of it. Nobody needs that of scratch.
     """
     path = Path(path)
-    temporary = path.parent / f".{path.name}.{secrets.token_hex(4)}.part"
+    before = _replaceable(path)
+    # Not the file's own name and more: the longest name that there is leaves no room for it.
+    temporary = path.parent / f".{secrets.token_hex(8)}.part"
     _unfinished.add(temporary)  # before it is there: a signal may come at any time
     try:
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        if before is not None:
+            temporary.chmod(stat.S_IMODE(before.st_mode))
         yield temporary
         if lasting:
             _sync(temporary)
@@ -44,6 +50,22 @@ def whole_file(path: str | Path, *, lasting: bool = True) -> Iterator[Path]:
         raise DriftduelError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
     finally:
         _forget(temporary)
+
+
+def _replaceable(path: Path) -> os.stat_result | None:
+    """Tell about the file that another is about to replace; never replace a device."""
+    try:
+        before = path.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise DriftduelError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
+    except ValueError:  # a NUL
+        raise DriftduelError(f"{str(path)!r} cannot be the name of a file.") from None
+    if not stat.S_ISREG(before.st_mode):
+        what = "a folder" if stat.S_ISDIR(before.st_mode) else "a pipe or a device"
+        raise DriftduelError(f"cannot write {str(path)!r}: it is {what}, not a regular file.")
+    return before
 
 
 def lasting_folder(path: str | Path) -> None:

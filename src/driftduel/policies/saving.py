@@ -1,13 +1,13 @@
 """Policies to files and back, in the middle of a run. Loading a file never runs code."""
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from driftduel._files import whole_file
+from driftduel._reading import arrays, parse_json, read_bytes
 from driftduel.errors import DriftduelError
 from driftduel.policies.base import Duel, Policy, generator_state, restore_generator
 from driftduel.policies.registry import POLICIES
@@ -44,14 +44,12 @@ def save_policy(policy: Policy, path: str | Path) -> None:
 
 def load_policy(path: str | Path) -> Policy:
     """Read a policy that `save_policy` wrote; it goes on to the bit."""
+    packed = read_bytes(path)
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            content = {name: archive[name] for name in archive.files}
-        header = json.loads(str(content.pop("header")[()]))
+        content = arrays(packed)
+        header = parse_json(str(content.pop("header")[()]))
         version = header["format"]
-    except OSError as error:
-        raise DriftduelError(f"cannot read {str(path)!r}: {error.strerror or error}.") from None
-    except (ValueError, KeyError, TypeError, EOFError, AttributeError, zipfile.BadZipFile):
+    except (DriftduelError, KeyError, TypeError):
         raise DriftduelError(f"{str(path)!r} is not a saved policy.") from None
     if version != FORMAT:
         raise DriftduelError(

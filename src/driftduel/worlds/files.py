@@ -1,6 +1,7 @@
 """Worlds from files and to files. Reading a file never runs code."""
 
 import csv
+import io
 import zipfile
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftduel._files import whole_file
+from driftduel._reading import MOST_TEXT, arrays, read_bytes
 from driftduel.errors import DriftduelError
 from driftduel.preferences import Preferences
 from driftduel.specs import Range
@@ -37,30 +39,24 @@ def load_world(
     rounds
         The number of rounds; for NPZ files, the file's own unless given.
     """
+    content = read_bytes(path)
     try:
-        with open(path, "rb") as handle:
-            is_npz = zipfile.is_zipfile(handle)
-    except OSError as error:
-        raise DriftduelError(f"cannot read {path!r}: {error.strerror or error}.") from None
-    try:
-        if is_npz:
-            return _from_npz(path, rounds)
+        if zipfile.is_zipfile(io.BytesIO(content)):
+            return _from_npz(content, rounds)
         if path.lower().endswith(".npz"):
             raise DriftduelError("is not an NPZ file, although its name says so.")
-        return _from_csv(path, rounds)
+        return _from_csv(content, rounds)
     except DriftduelError as error:
         raise DriftduelError(f"{path}: {error}") from None
 
 
-def _from_npz(path: str, rounds: int | None) -> World:
+def _from_npz(packed: bytes, rounds: int | None) -> World:
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            content = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        reason = str(error).partition("\n")[0] or "it ends too early"
-        raise DriftduelError(f"is not a readable NPZ file without pickles ({reason}).") from None
+        content = arrays(packed)
+    except DriftduelError as error:
+        raise DriftduelError(f"is not a readable NPZ file without pickles: {error}") from None
     for name, array in content.items():
-        if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf":
+        if array.dtype.kind not in "iuf":
             raise DriftduelError(f"{name!r} in the NPZ file is not an array of numbers.")
     missing = [name for name in ("matrices", "starts", "rounds") if name not in content]
     if rounds is not None and "rounds" in missing:
@@ -81,10 +77,14 @@ def _from_npz(path: str, rounds: int | None) -> World:
     return Piecewise(content["matrices"], content["starts"], rounds)
 
 
-def _from_csv(path: str, rounds: int | None) -> World:
+def _from_csv(content: bytes, rounds: int | None) -> World:
+    if len(content) > MOST_TEXT:
+        raise DriftduelError(
+            f"has {len(content):,} bytes; a matrix as text may have {MOST_TEXT:,}."
+        )
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            numbered = [(i, cells) for i, cells in enumerate(csv.reader(file), start=1) if cells]
+        text = io.StringIO(content.decode("utf-8-sig"), newline="")
+        numbered = [(i, cells) for i, cells in enumerate(csv.reader(text), start=1) if cells]
     except (UnicodeDecodeError, csv.Error):
         raise DriftduelError("is neither an NPZ file nor text with one matrix.") from None
     if numbered and all(cell.strip()[:1].isalpha() for cell in numbered[0][1]):
@@ -100,7 +100,7 @@ def _from_csv(path: str, rounds: int | None) -> World:
                 f"line {line} has {len(cells)} numbers where {len(numbered)} are needed; "
                 f"the matrix must be square."
             )
-    matrix = Preferences(np.array([cells for _, cells in numbered], dtype=np.float64))
+    matrix = Preferences([[float(cell) for cell in cells] for _, cells in numbered])
     if rounds is None:
         raise DriftduelError("a single matrix stands still; say how long with rounds=T.")
     return Piecewise([matrix], [1], rounds)
