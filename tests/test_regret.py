@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 
 from driftduel.errors import DriftduelError
 from driftduel.preferences import uniform_random
-from driftduel.regret import KINDS, duel_regret, log_rounds, regret, regret_curve
+from driftduel.regret import (
+    KINDS,
+    duel_regret,
+    exploitability,
+    last_rounds,
+    log_rounds,
+    regret,
+    regret_curve,
+)
 from driftduel.worlds import Piecewise, make_world
 
 WORLDS_TO_TRY = [
@@ -118,3 +126,72 @@ def test_log_rounds_ascend_from_one_to_the_last(rounds, points):
     assert at[-1] == rounds
     assert (np.diff(at) > 0).all()
     assert len(at) <= max(2, points) + 2
+
+
+def literal_exploitability(world, a, b, starts):
+    """Try every arm for every stretch."""
+    found = []
+    for first, end in zip(starts, [*starts[1:], len(a) + 1], strict=True):
+        wins = [
+            sum(
+                (p[arm, a[t - 1]] + p[arm, b[t - 1]] - 1) / 2
+                for t in range(first, end)
+                for p in [world.preferences(t).matrix]
+            )
+            for arm in range(world.arms)
+        ]
+        found.append(max(wins))
+    return found
+
+
+def counted(arms, a, b, at):
+    """Count the plays of each arm up to some rounds."""
+    both = np.concatenate((a, b)), np.tile(np.arange(1, len(a) + 1), 2)
+    return np.array([np.bincount(both[0][both[1] <= t], minlength=arms) for t in at])
+
+
+@given(st.sampled_from([*WORLDS_TO_TRY, "saha-gupta-switching:arms=4,rounds=50,phases=6",
+                        "saha-gupta-static:arms=3,rounds=40,sd=0.1",
+                        "saha-gupta-continuous:arms=3,rounds=30"]),
+       st.integers(0, 10**6))  # fmt: skip
+@settings(max_examples=60)
+def test_exploitability_is_its_definition(spec, seed):
+    rng = np.random.default_rng(seed)
+    world = make_world(spec, seed)
+    rounds = int(rng.integers(1, world.rounds + 1)) if seed % 2 else world.rounds
+    a, b = rng.integers(world.arms, size=(2, rounds))
+    ends = last_rounds(world)
+    more = rng.choice(np.arange(1, rounds + 1), size=rng.integers(rounds + 1))
+    at = np.unique(np.concatenate((ends[ends < rounds], more, [rounds])))
+    changes = at[:-1][rng.random(len(at) - 1) < rng.random()] + 1
+    for starts in ([1], [1, *changes.tolist()], [1, *(at[:-1] + 1).tolist()]):
+        got = exploitability(world, at, counted(world.arms, a, b, at), starts)
+        expected = literal_exploitability(world, a, b, starts)
+        np.testing.assert_allclose(got, expected, atol=1e-9)
+
+
+def test_exploitability_of_one_arm_is_the_largest_static_regret():
+    world = make_world("saha-gupta-static:arms=4,rounds=30,sd=0.1")
+    a, b = np.random.default_rng(0).integers(4, size=(2, 30))
+    at = np.arange(1, 31)
+    static = [regret(world, a, b, "static", arm).sum() for arm in range(4)]
+    assert exploitability(world, at, counted(4, a, b, at)).sum() == pytest.approx(max(static))
+
+
+@pytest.mark.parametrize(
+    ("at", "starts", "said"),
+    [
+        ([10], [1], "the plays up to round 5, after which something may change, are not known"),
+        ([5, 10], [1, 4], "the plays up to round 3, after"),
+        ([5, 10], [2], "the starts must ascend from round 1 to at most 10"),
+        ([5, 10], [1, 6, 6], "must ascend"),
+        ([5], [1, 6], "at most 5"),
+    ],
+)
+def test_exploitability_refuses_what_it_cannot_know(at, starts, said):
+    world = make_world("two-arm:rounds=10")
+    at = np.array(at)
+    plays = np.stack((at, at), axis=1)
+    with pytest.raises(DriftduelError) as error:
+        exploitability(world, at, plays, starts)
+    assert said in str(error.value)

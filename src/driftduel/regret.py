@@ -2,7 +2,8 @@
 
 All of them are made of two choices. A *benchmark* says what playing an arm costs in a round: its
 gap to the Condorcet winner, to a fixed arm, or its missing Borda or Copeland score. A *blend*
-says how the costs of the two arms of a duel add up.
+says how the costs of the two arms of a duel add up. The exception is `exploitability`, which is
+against an opponent who knows what was played, and needs no winner of any kind.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,6 +23,8 @@ __all__ = [
     "Kind",
     "chunk_losses",
     "duel_regret",
+    "exploitability",
+    "last_rounds",
     "log_rounds",
     "regret",
     "regret_curve",
@@ -191,6 +194,84 @@ def _duels(
                 f"round {wrong[0] + 1} plays arm {arms[wrong[0]]}; arms are 0 to {world.arms - 1}."
             )
     return pair[0], pair[1]
+
+
+def last_rounds(world: World) -> NDArray[np.int64]:
+    """Return the last round of every stretch in which a world stands still.
+
+    They are the rounds in which `exploitability` has to know how often each arm was played:
+    ``play(policy, world, points=last_rounds(world))``.
+
+    Examples
+    --------
+    >>> from driftduel.worlds import make_world
+    >>> last_rounds(make_world("two-arm:rounds=1000")).tolist()
+    [500, 1000]
+    """
+    return np.concatenate([np.append(chunk.starts[1:], chunk.end) - 1 for chunk in world.chunks()])
+
+
+def exploitability(
+    world: World, at: NDArray[np.int64], plays: NDArray[np.int64], starts: ArrayLike = (1,)
+) -> Floats:
+    """Return the most that one arm would have won against what was played, stretch by stretch.
+
+    Against a duel of a and b, arm j wins (P_t(j, a) + P_t(j, b) - 1) / 2. An opponent keeps to one
+    arm for a stretch of rounds, and chooses the one that wins most in hindsight. Saha and Gupta
+    (ICML 2022) measure regret in this way. It may be negative, because the learner may change its
+    arms and the opponent may not.
+
+    Parameters
+    ----------
+    world
+        Where the duels took place.
+    at, plays
+        How often each arm was in a duel up to certain rounds, as in `driftduel.games.Play`. All of
+        `last_rounds` that were played must be among them.
+    starts
+        The first rounds of the stretches: ``[1]`` for one arm all the time, the starts of a
+        world's phases, or every round for the best response to every duel.
+
+    Examples
+    --------
+    >>> from driftduel.worlds import make_world
+    >>> world = make_world("two-arm:rounds=1000")
+    >>> only_the_first = np.array([[1000, 0], [2000, 0]])
+    >>> exploitability(world, last_rounds(world), only_the_first, starts=[1, 501]).tolist()
+    [0.0, 250.0]
+    """
+    firsts = np.atleast_1d(np.asarray(starts, dtype=np.int64))
+    if firsts[0] != 1 or (np.diff(firsts) <= 0).any() or firsts[-1] > at[-1]:
+        raise DriftduelError(f"the starts must ascend from round 1 to at most {at[-1]}.")
+    _check_counted(firsts[1:] - 1, at)
+    counts = np.diff(plays, axis=0, prepend=np.zeros((1, world.arms), np.int64))
+    stretch = np.searchsorted(firsts, at, side="right") - 1
+    won = np.zeros((len(firsts), world.arms))
+    step = max(1, (1 << 21) // world.arms**2)  # matrices in memory at once
+    for chunk in world.chunks():
+        _check_counted(np.append(chunk.starts[1:], chunk.end) - 1, at)
+        low, high = np.searchsorted(at, (chunk.starts[0], chunk.end))
+        matrices = chunk.row_matrices()
+        for begin in range(low, high, step):
+            these = slice(begin, min(begin + step, high))
+            rows = chunk.rows[np.searchsorted(chunk.starts, at[these], side="right") - 1]
+            played = counts[these].astype(np.float64)
+            wins = (matrices[rows] @ played[:, :, None])[:, :, 0]
+            np.add.at(won, stretch[these], (wins - played.sum(axis=1, keepdims=True) / 2) / 2)
+        if chunk.end > at[-1]:
+            break
+    result: Floats = won.max(axis=1)
+    return result
+
+
+def _check_counted(rounds: NDArray[np.int64], at: NDArray[np.int64]) -> None:
+    """Refuse plays that were not counted where preferences or the opponent's arm may change."""
+    missing = np.setdiff1d(rounds[rounds < at[-1]], at)
+    if missing.size:
+        raise DriftduelError(
+            f"the plays up to round {missing[0]}, after which something may change, are not known; "
+            f"play with points=last_rounds(world)."
+        )
 
 
 def log_rounds(rounds: int, points: int = 200) -> NDArray[np.int64]:

@@ -4,13 +4,23 @@ import numpy as np
 import pytest
 
 from driftduel._compile import jit_enabled
+from driftduel.measures import measure
 from driftduel.preferences import LINKS, lone_winner, uniform_random
-from driftduel.worlds import Interpolated, MatrixWalk, RandomWalk, Seasonal, make_world
+from driftduel.worlds import (
+    Interpolated,
+    MatrixDrift,
+    MatrixWalk,
+    RandomWalk,
+    Seasonal,
+    make_world,
+)
 from driftduel.worlds._kernels import link_value, probability
-from driftduel.worlds._walk import Walk
+from driftduel.worlds._walk import SpendingWalk, Walk
 
 pytestmark = pytest.mark.kernels
-SPECS = ["random-walk", "seasonal", "interpolated", "saha-gupta-continuous"]
+SPECS = [
+    "random-walk", "seasonal", "interpolated", "saha-gupta-static", "saha-gupta-continuous",
+]  # fmt: skip
 
 
 def naive_walk(start, sd, seed, size, rounds, clip):
@@ -35,6 +45,50 @@ def test_walk_equals_one_step_after_the_other(clip):
         first = int(rng.integers(1, 60))
         end = int(rng.integers(first + 1, 62))
         np.testing.assert_allclose(walk.rows(first, end), expected[first - 1 : end - 1], rtol=1e-12)
+
+
+def naive_spending(start, variation, rounds, seed, size):
+    """Take one step after the other, with the numbers of the blocks' streams."""
+    places, left = [np.asarray(start, dtype=float)], 1.0
+    for block in range(-(-rounds // size)):
+        stream = np.random.SeedSequence(seed, spawn_key=(block,))
+        rng = np.random.Generator(np.random.PCG64(stream))
+        steps = [t for t in range(block * size + 1, (block + 1) * size + 1) if 1 < t <= rounds]
+        if not steps:
+            continue
+        waits = rng.exponential(size=len(steps))
+        later = rounds - steps[-1]
+        taken = left * (rng.beta(len(steps), later) if later else 1.0)
+        left -= taken
+        for wait in waits:
+            way = rng.normal(size=len(start))
+            largest = variation * taken * wait / sum(waits)
+            places.append(np.clip(places[-1] + largest * way / max(abs(way)), 0, 1))
+    return np.array(places)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 8, 9, 60])
+def test_spending_walk_equals_one_step_after_the_other(rounds):
+    start = np.array([0.1, 0.9, 0.5])
+    expected = naive_spending(start, 7.0, rounds, 5, 8)
+    walk = SpendingWalk(start, 7.0, rounds, seed=5, block_rounds=8)
+    rng = np.random.default_rng(0)
+    for _ in range(30):  # jumps forth and back
+        first = int(rng.integers(1, rounds + 1))
+        end = int(rng.integers(first + 1, rounds + 2))
+        np.testing.assert_allclose(walk.rows(first, end), expected[first - 1 : end - 1], atol=1e-12)
+
+
+def test_what_a_spending_walk_spends_is_uniform_on_the_simplex():
+    """Dirichlet(1, ..., 1) over 19 steps: any has mean 1/19 and any two the same covariance."""
+    parts = np.empty((4000, 19))
+    for seed in range(len(parts)):
+        walk = SpendingWalk(np.array([0.5, 0.5]), 1e-3, 20, seed, block_rounds=8)
+        parts[seed] = np.abs(np.diff(walk.rows(1, 21), axis=0)).max(axis=1) / 1e-3
+    np.testing.assert_allclose(parts.sum(axis=1), 1, atol=1e-9)
+    moments = parts.T @ parts / len(parts)  # (1 + [i = j]) / (19 * 20)
+    np.testing.assert_allclose(moments * 19 * 20, 1 + np.eye(19), atol=0.25)
+    np.testing.assert_allclose(parts.mean(axis=0) * 19, 1, atol=0.08)
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -74,6 +128,20 @@ def test_matrix_walk_stays_a_preference_matrix():
     entries = np.array([world.preferences(t).matrix[0, 1] for t in range(1, 301)])
     assert len(np.unique(entries)) > 100
     assert {0.0, 1.0} & set(entries)  # it was clipped somewhere
+
+
+def test_matrix_drift_spends_its_variation_and_clips():
+    calm = MatrixDrift(lone_winner(4), variation=0.3, rounds=200, seed=2)
+    assert measure(calm, significance=None).total_variation == pytest.approx(0.3)
+    wild = MatrixDrift(uniform_random(4, np.random.default_rng(0)), 40.0, rounds=200, seed=2)
+    assert 25 < measure(wild, significance=None).total_variation < 40
+
+
+def test_saha_guptas_continuous_world_hardly_moves():
+    """V = 10 in a million rounds of either sign: no entry gets far, which the page says."""
+    world = make_world("saha-gupta-continuous:rounds=100000,variation=1", seed=1)
+    far = np.abs(world.preferences(100_000).matrix - world.preferences(1).matrix).max()
+    assert 0 < far < 0.03
 
 
 @pytest.mark.parametrize("link", LINKS)

@@ -2,7 +2,13 @@
 
 from driftduel.specs import Spec
 from driftduel.worlds.base import LINK_CODES, NO_LINK, Chunk, World
-from driftduel.worlds.drifting import Interpolated, MatrixWalk, RandomWalk, Seasonal
+from driftduel.worlds.drifting import (
+    Interpolated,
+    MatrixDrift,
+    MatrixWalk,
+    RandomWalk,
+    Seasonal,
+)
 from driftduel.worlds.files import load_world, save_world
 from driftduel.worlds.generators import WORLDS, phase_starts
 from driftduel.worlds.piecewise import Piecewise
@@ -13,6 +19,7 @@ __all__ = [
     "WORLDS",
     "Chunk",
     "Interpolated",
+    "MatrixDrift",
     "MatrixWalk",
     "Piecewise",
     "RandomWalk",

@@ -1,4 +1,4 @@
-"""Gaussian walks of any length, kept as one anchor per block of rounds."""
+"""Walks of any length, kept as one anchor per block of rounds."""
 
 import threading
 from functools import lru_cache
@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Walk"]
+__all__ = ["SpendingWalk", "Walk"]
 
 Floats = NDArray[np.float64]
 
@@ -52,16 +52,70 @@ class Walk:
         with self._lock:
             while len(self._anchors) <= block:
                 self._anchors.append(self._follow(len(self._anchors) - 1)[-1].copy())
-        return self._follow(block)
+        places = self._follow(block)
+        with self._lock:
+            if len(self._anchors) == block + 1:  # who walks on need not follow this block again
+                self._anchors.append(places[-1].copy())
+        return places
 
     def _follow(self, block: int) -> Floats:
         stream = np.random.SeedSequence(self.seed, spawn_key=(block,))
         rng = np.random.Generator(np.random.PCG64(stream))
         anchor = self._anchors[block]
-        steps = rng.normal(0.0, self.sd, size=(self.block_rounds, len(anchor)))
-        if block == 0:
-            steps[0] = 0.0  # round 1 is the start itself
+        steps = self._steps(rng, block, anchor)
         from driftduel.worlds._kernels import walk
 
         walk(anchor, steps, self.clip)
+        return steps
+
+    def _steps(self, rng: np.random.Generator, block: int, anchor: Floats) -> Floats:
+        """Draw the steps that lead to each round of a block."""
+        steps = rng.normal(0.0, self.sd, size=(self.block_rounds, len(anchor)))
+        if block == 0:
+            steps[0] = 0.0  # round 1 is the start itself
+        return steps
+
+
+class SpendingWalk(Walk):
+    """Follow numbers in [0, 1] whose largest steps add up to a given variation.
+
+    The step into round t goes in a Gaussian direction, and its largest component is mu_t times
+    the variation; mu is uniform on the simplex, Dirichlet(1, ..., 1). Dirichlet numbers can be had
+    a block at a time: a block takes a beta-distributed part of what is left for it and all later
+    ones, and divides it like exponential numbers. What is left is a column of the walk itself, so
+    that an anchor remembers it.
+
+    Parameters
+    ----------
+    start, seed, block_rounds
+        As for `Walk`.
+    variation
+        The sum over rounds of the largest step. What clipping cuts off a step is lost.
+    rounds
+        The number of rounds, in which all is spent.
+    """
+
+    def __init__(
+        self, start: Floats, variation: float, rounds: int, seed: int, block_rounds: int
+    ) -> None:
+        super().__init__(np.append(start, 1.0), 1.0, seed, block_rounds, clip=True)
+        self.variation, self.rounds = variation, rounds
+
+    def rows(self, first: int, end: int) -> Floats:
+        """Return the numbers of the rounds ``first, ..., end - 1``, one row a round."""
+        return super().rows(first, end)[:, :-1]
+
+    def _steps(self, rng: np.random.Generator, block: int, anchor: Floats) -> Floats:
+        size = self.block_rounds
+        steps = np.zeros((size, len(anchor)))
+        first = 1 if block == 0 else 0  # round 1 is the start itself
+        last = min(size, self.rounds - block * size)
+        later = max(0, self.rounds - (block + 1) * size)
+        if last > first:
+            spent = rng.exponential(size=last - first)
+            spent *= anchor[-1] * (rng.beta(last - first, later) if later else 1.0) / spent.sum()
+            ways = rng.normal(size=(last - first, len(anchor) - 1))
+            ways *= (self.variation * spent / np.abs(ways).max(axis=1))[:, None]
+            steps[first:last, :-1] = ways
+            steps[first:last, -1] = -spent
         return steps

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from driftduel.errors import DriftduelError
 from driftduel.preferences import Preferences
-from driftduel.worlds._walk import Walk
+from driftduel.worlds._walk import SpendingWalk, Walk
 from driftduel.worlds.base import LINK_CODES, NO_LINK, Chunk, World
 
-__all__ = ["Interpolated", "MatrixWalk", "RandomWalk", "Seasonal"]
+__all__ = ["Interpolated", "MatrixDrift", "MatrixWalk", "RandomWalk", "Seasonal"]
 
 Floats = NDArray[np.float64]
 
@@ -115,17 +115,18 @@ class Interpolated(World):
         return _every_round(first, end, matrices, None, NO_LINK)
 
 
-class MatrixWalk(World):
-    """Add Gaussian noise to every entry in every round, clipped to [0, 1].
+class _Entries(World):
+    """A world whose entries above the diagonal walk, each by itself.
 
     Such worlds often have no Condorcet winner; Borda or Copeland regret still has a meaning.
     """
 
-    def __init__(self, start: Preferences, sd: float, rounds: int, seed: int = 0) -> None:
+    _walk: Walk
+
+    def __init__(self, start: Preferences, rounds: int) -> None:
         self.arms, self.rounds = start.arms, rounds
         self.chunk_rounds = _rounds_in_memory(self.arms)
         self._upper = np.triu_indices(self.arms, 1)
-        self._walk = Walk(start.matrix[self._upper], sd, seed, self.chunk_rounds, clip=True)
 
     def chunk(self, first: int, end: int) -> Chunk:
         """Return the rounds ``first, ..., end - 1`` as arrays."""
@@ -135,6 +136,48 @@ class MatrixWalk(World):
         matrices[:, rows, columns] = entries
         matrices[:, columns, rows] = 1.0 - entries
         return _every_round(first, end, matrices, None, NO_LINK)
+
+
+class MatrixWalk(_Entries):
+    """Add Gaussian noise to every entry in every round, clipped to [0, 1].
+
+    Such worlds often have no Condorcet winner; Borda or Copeland regret still has a meaning.
+
+    Parameters
+    ----------
+    start
+        The preferences of round 1.
+    sd
+        Standard deviation of one step of an entry.
+    rounds, seed
+        The number of rounds, and what fixes the walk.
+    """
+
+    def __init__(self, start: Preferences, sd: float, rounds: int, seed: int = 0) -> None:
+        super().__init__(start, rounds)
+        self._walk = Walk(start.matrix[self._upper], sd, seed, self.chunk_rounds, clip=True)
+
+
+class MatrixDrift(_Entries):
+    """Move all entries in every round, and spend a given variation in all rounds together.
+
+    The largest change of any entry in round t is mu_t V, where mu is uniform on the simplex. All
+    entries move in a Gaussian direction and are clipped to [0, 1], which may cost some of V.
+
+    Parameters
+    ----------
+    start
+        The preferences of round 1.
+    variation
+        V, the sum over rounds of the largest change of any entry.
+    rounds, seed
+        The number of rounds, and what fixes the drift.
+    """
+
+    def __init__(self, start: Preferences, variation: float, rounds: int, seed: int = 0) -> None:
+        super().__init__(start, rounds)
+        entries = start.matrix[self._upper]
+        self._walk = SpendingWalk(entries, variation, rounds, seed, self.chunk_rounds)
 
 
 def _every_round(

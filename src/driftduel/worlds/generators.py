@@ -11,7 +11,13 @@ from driftduel.errors import DriftduelError
 from driftduel.preferences import LINKS, NAMED, Preferences
 from driftduel.specs import Choice, Range, Registry
 from driftduel.worlds.base import World
-from driftduel.worlds.drifting import Interpolated, MatrixWalk, RandomWalk, Seasonal
+from driftduel.worlds.drifting import (
+    Interpolated,
+    MatrixDrift,
+    MatrixWalk,
+    RandomWalk,
+    Seasonal,
+)
 from driftduel.worlds.piecewise import Piecewise
 
 __all__ = ["WORLDS", "phase_starts"]
@@ -307,14 +313,32 @@ def _saha_gupta_switching(
     return Piecewise(matrices, starts, rounds)
 
 
-@WORLDS.register("saha-gupta-continuous")
-def _saha_gupta_continuous(
+@WORLDS.register("saha-gupta-static")
+def _saha_gupta_static(
     arms: Arms = 10,
-    rounds: Rounds = 50_000,
+    rounds: Rounds = 1_000_000,
     sd: Annotated[float, Range(0), "standard deviation of a round's step, per entry"] = 0.002,
     seed: Seed = 0,
 ) -> World:
     """Add Gaussian noise to a uniform matrix in every round, clipped (Saha and Gupta, 2022)."""
+    start, steps = _uniform_start(arms, seed)
+    return MatrixWalk(start, sd, rounds, seed=steps)
+
+
+@WORLDS.register("saha-gupta-continuous")
+def _saha_gupta_continuous(
+    arms: Arms = 10,
+    rounds: Rounds = 1_000_000,
+    variation: Annotated[float, Range(0), "V, the largest steps of all rounds added up"] = 10.0,
+    seed: Seed = 0,
+) -> World:
+    """Let a uniform matrix drift by V in all, a random part a round (Saha and Gupta, 2022)."""
+    start, steps = _uniform_start(arms, seed)
+    return MatrixDrift(start, variation, rounds, seed=steps)
+
+
+def _uniform_start(arms: int, seed: int) -> tuple[Preferences, int]:
+    """Draw a matrix for round 1, and the seed of what follows."""
     first, steps = np.random.SeedSequence(seed).spawn(2)
     start = models.uniform_random(arms, np.random.default_rng(first))
-    return MatrixWalk(start, sd, rounds, seed=int(steps.generate_state(1, np.uint64)[0]))
+    return start, int(steps.generate_state(1, np.uint64)[0])
