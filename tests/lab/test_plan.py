@@ -401,3 +401,8 @@ def test_a_world_of_ones_own_is_found_by_other_processes(tmp_path, monkeypatch, 
     plan = make_plan(["flat"], ["uniform"], 2)
     assert plan.worlds[0].home == "flat_world"
     assert sweep(plan, engine="processes", workers=1).missing == 0
+
+
+def test_a_name_that_tables_cannot_hold_is_refused_before_anything_is_played(tmp_path):
+    with pytest.raises(DriftduelError, match=r"caf\\udce9.csv.* is not in UTF-8.*rename the file"):
+        make_plan(["file:path=caf\udce9.csv,rounds=9"], ["uniform"])

@@ -129,6 +129,85 @@ def test_a_damaged_file_is_set_aside_and_its_cells_are_played_again(damage, stor
     assert (watch.said, watch.outcomes) == ([], [])
 
 
+def rewritten(path, change):
+    """Change a file of results and give it the name that fits: only its content is wrong."""
+    changed = change(pl.read_parquet(path))
+    path.unlink()
+    changed.write_parquet(path)
+    fitting = path.with_name(hashlib.sha256(path.read_bytes()).hexdigest() + ".parquet")
+    return path.rename(fitting)
+
+
+FORGED = {
+    "foreign column": lambda f: f.with_columns(pl.lit(1).alias("more")),
+    "missing column": lambda f: f.drop("plays"),
+    "columns in another order": lambda f: f.select(reversed(f.columns)),
+    "retyped number": lambda f: f.with_columns(pl.col("regret").cast(pl.String)),
+    "retyped list": lambda f: f.with_columns(pl.col("at").cast(pl.List(pl.Float64))),
+    "retyped key": lambda f: f.with_columns(pl.lit(1).alias("key")),
+    "no key": lambda f: f.drop("key"),
+    "null": lambda f: f.with_columns(pl.lit(None, pl.String).alias("machine")),
+    "null key": lambda f: f.with_columns(pl.lit(None, pl.String).alias("key")),
+    "nan": lambda f: f.with_columns(pl.lit(float("nan")).alias("regret")),
+    "infinite seconds": lambda f: f.with_columns(pl.lit(float("inf")).alias("seconds")),
+    "nan in a curve": lambda f: f.with_columns(
+        pl.col("regret_weak_curve").list.eval(pl.element() / 0 * 0)
+    ),
+    "null in a list": lambda f: f.with_columns(
+        pl.col("plays").list.eval(pl.lit(None, pl.Int64).append(pl.element()).head(2))
+    ),
+    "short curve": lambda f: f.with_columns(pl.col("regret_curve").list.head(1)),
+    "no curve": lambda f: f.with_columns(
+        pl.col("at").list.head(0), pl.col("^regret.*_curve$").list.head(0)
+    ),
+    "no rounds": lambda f: f.with_columns(pl.lit(0, pl.Int64).alias("rounds")),
+    "plays of other arms": lambda f: f.with_columns(pl.col("plays").list.head(5)),
+}
+
+
+@pytest.mark.parametrize("how", FORGED)
+def test_a_file_of_something_else_is_set_aside_although_it_fits_its_name(how, store, whole):
+    forged = rewritten(files(store)[1], FORGED[how])
+    assert results(store).missing == 2
+    watch = Listener()
+    found = played(store, watch=watch)
+    assert len(watch.outcomes) == 2
+    assert watch.said == [
+        f"{forged}.damaged: damaged, so it was set aside; its cells are played again."
+    ]
+    assert_same_games(found.games, Store(whole).rows())
+
+
+@pytest.mark.parametrize("change", ["foreign column", "retyped number", "missing column"])
+def test_another_versions_files_are_left_alone(change, store):
+    old = rewritten(
+        files(store)[0],
+        lambda f: FORGED[change](f).with_columns(pl.lit("of another version").alias("key")),
+    )
+    watch = Listener()
+    assert played(store, watch=watch).missing == 0
+    assert watch.said == []
+    assert old.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a pipe")
+def test_a_pipe_or_a_folder_among_the_results_is_set_aside(store):
+    (store / "cells" / "folder.parquet").mkdir()
+    os.mkfifo(store / "cells" / "pipe.parquet")
+    watch = Listener()
+    assert played(store, watch=watch).missing == 0
+    assert len(watch.said) == 2
+    assert watch.outcomes == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are bytes there")
+def test_a_folder_whose_name_is_not_utf8(store):
+    name = os.fsdecode(os.fsencode(store.parent) + b"/caf\xe9")
+    store.rename(name)
+    assert_same_games(results(name).games, played(name).games)
+    assert len(results(name).games) == len(PLAN)
+
+
 def test_damage_is_said_even_if_nobody_looks_on(store):
     flip(files(store)[0])
     with pytest.warns(UserWarning, match="damaged, so it was set aside"):
@@ -296,7 +375,19 @@ def test_not_a_store(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", "3", "null", '"x"', "{}", '{"format": 1}', '{"format": 99}', "\xff\xfe"],
+    [
+        "",
+        "{",
+        "[]",
+        "3",
+        "null",
+        '"x"',
+        "{}",
+        '{"format": 1}',
+        '{"format": 99}',
+        "\xff\xfe",
+        "[" * 100_000,
+    ],
 )
 def test_a_damaged_plan(text, store):
     (store / "plan.json").write_bytes(text.encode("latin-1"))
@@ -322,7 +413,16 @@ def test_a_plan_of_something_else_is_never_replaced(tmp_path):
 
 def test_a_plan_of_another_format(store):
     record = json.loads((store / "plan.json").read_text())
-    for change in ({"format": 2}, {"more": 1}, {"worlds": 3}, {"policies": [{}]}):
+    world, policy = record["worlds"][0], record["policies"][0]
+    for change in (
+        {"format": 2}, {"more": 1}, {"worlds": 3}, {"policies": [{}]}, {"worlds": []},
+        {"policies": []}, {"seeds": []}, {"seeds": ["1"]}, {"seeds": [-1]}, {"seeds": [1 << 70]},
+        {"runs": 10**12}, {"runs": 0}, {"runs": "3"}, {"runs": 3.0}, {"runs": True},
+        {"points": 10**12}, {"points": None}, {"benchmark": "x"}, {"imports": [1]}, {"version": 1},
+        {"worlds": [{**world, "rounds": "60"}]}, {"worlds": [{**world, "arms": 1}]},
+        {"worlds": [{**world, "fixed": 1}]}, {"worlds": [{**world, "spec": ["x"]}]},
+        {"policies": [{**policy, "told": [3]}]}, {"policies": [{**policy, "compiled": None}]},
+    ):  # fmt: skip
         (store / "plan.json").write_text(json.dumps({**record, **change}))
         with pytest.raises(DriftduelError, match="or of another version of this program"):
             results(store)

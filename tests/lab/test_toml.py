@@ -248,3 +248,38 @@ def test_a_file_with_policies_of_ones_own(tmp_path, forget_own):
     forget_own()
     with pytest.raises(DriftduelError, match=r"line 3, key 'policies': .*RuntimeError\('oh'\)"):
         read_plan(tmp_path / "sweep.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("worlds = " + "[" * 500 + "]" * 500, "nested too deeply"),
+        (SMALL + "seed = " + "1" * 5000, "digits"),
+        (SMALL + "seed = [1979-02-30]", "2"),
+        (SMALL + "#" * (1 << 22), "more than the 4,194,304 that"),
+    ],
+)
+def test_what_no_parser_should_be_given(tmp_path, text, said):
+    path = write(tmp_path, text)
+    with pytest.raises(DriftduelError) as error:
+        read_plan(path)
+    assert str(path) in str(error.value)
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_specs_do_not_multiply_without_end(tmp_path):
+    names = "abcdefghijklmnopqrst"
+    spec = "uniform:" + ",".join(f"{name}={{{name}}}" for name in names)
+    lists = "\n".join(f"{name} = [1, 2, 3, 4, 5, 6, 7, 8, 9]" for name in names)
+    text = f'worlds = ["two-arm"]\npolicies = ["{spec}"]\n[parameters]\n{lists}\n'
+    line, key, said = complaint(tmp_path, text)
+    assert (line, key) == (2, "policies")
+    assert f"stands for {9**20:,} specs" in said
+
+
+def test_a_name_with_a_nul_in_it(tmp_path):
+    text = 'worlds = ["file:path=a\\u0000b,rounds=5"]\npolicies = ["uniform"]\n'
+    line, key, said = complaint(tmp_path, text)
+    assert (line, key) == (1, "worlds")
+    assert "'a\\x00b' cannot be the name of a file" in said

@@ -22,6 +22,7 @@ from driftduel.study import (
     as_markdown,
     read_study,
     run_study,
+    running,
     write_calibration,
     write_docs,
 )
@@ -186,3 +187,44 @@ def test_the_page_of_the_docs_is_what_the_writer_makes():
     for section in read_study(record).sections:
         for chart in section.charts:
             assert (DOCS / "study" / f"{chart.name}.png").exists()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: "",
+        lambda text: "[" * 100_000,
+        lambda text: "[]",
+        lambda text: text.replace('"seen"', '"sawn"'),
+        lambda text: text.replace("[1, 2]", "[1, 3]"),
+        lambda text: text.replace("[1, 2]", "[1, NaN]"),
+    ],
+)
+def test_a_damaged_note_is_made_again(damage, tmp_path):
+    path = tmp_path / "lemmas-observed.json"
+    looked, said = [], []
+
+    def observe(size, say):
+        looked.append(size)
+        return {"a": [1, 2]}
+
+    def kept():
+        return running._kept(path, observe, "tiny", said.append)
+
+    assert kept() == kept() == {"a": [1, 2]}
+    assert (looked, said) == (["tiny"], [])
+    path.write_text(damage(path.read_text()))
+    assert kept() == kept() == {"a": [1, 2]}
+    assert looked == ["tiny"] * 2
+    (sentence,) = said
+    assert str(path) in sentence
+    assert "damaged and made again" in sentence
+
+
+def test_what_is_no_study(tmp_path):
+    path = tmp_path / "study.json"
+    for text in ("", "{}", "[]", '{"sections": [{}]}', '{"sections": 3}', "[" * 100_000):
+        path.write_text(text)
+        with pytest.raises(DriftduelError):
+            read_study(path)

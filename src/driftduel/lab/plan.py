@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -21,6 +20,7 @@ import numpy as np
 
 from driftduel import __version__
 from driftduel._imports import load
+from driftduel._reading import read_bytes
 from driftduel.errors import DriftduelError
 from driftduel.games import streams
 from driftduel.games.knowledge import knowledge
@@ -114,8 +114,11 @@ class Plan:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> "Plan":
-        """Read what `as_dict` gave; nothing is looked up, so results outlive what made them."""
-        return cls(
+        """Read what `as_dict` gave; nothing is looked up, so results outlive what made them.
+
+        A record that no plan can have given is a ValueError, or what Python makes of it.
+        """
+        plan = cls(
             **{
                 **record,
                 "worlds": tuple(PlannedWorld(**each) for each in record["worlds"]),
@@ -127,6 +130,28 @@ class Plan:
                 "imports": tuple(record["imports"]),
             }
         )
+        numbers = [plan.runs, plan.points, *plan.seeds]
+        words = [plan.benchmark, plan.version, *plan.imports]
+        for world in plan.worlds:
+            numbers += [world.arms, world.rounds]
+            words += [world.spec, world.identity, world.home]
+        for policy in plan.policies:
+            words += [policy.spec, policy.identity, policy.home, *policy.told]
+        if not (
+            all(type(number) is int and 0 <= number <= _LARGEST for number in numbers)
+            and all(type(word) is str for word in words)
+            and all(type(world.fixed) is bool for world in plan.worlds)
+            and all(type(policy.compiled) is bool for policy in plan.policies)
+            and all(world.arms >= 2 and world.rounds >= 1 for world in plan.worlds)
+            and plan.worlds
+            and plan.policies
+            and plan.seeds
+            and 1 <= plan.runs <= _MOST_RUNS
+            and _FEWEST_POINTS <= plan.points <= _MOST_POINTS
+            and plan.benchmark in BENCHMARKS
+        ):
+            raise ValueError
+        return plan
 
     @property
     def compiled(self) -> bool:
@@ -245,6 +270,7 @@ def make_plan(
     planned_worlds, planned_policies = [], []
     for spec in worlds:
         with blame("worlds", spec):
+            _need_unicode(spec)
             identity = _world_identity(spec)
             with _telling(f"world {spec!r}"):
                 drawn.append(world_of(spec, luck))
@@ -257,6 +283,7 @@ def make_plan(
             _no_twin("world", planned_worlds)
     for spec in policies:
         with blame("policies", spec):
+            _need_unicode(spec)
             planned_policies.append(_planned_policy(spec, drawn))
             _no_twin("policy", planned_policies)
     with blame("seed", None):
@@ -329,6 +356,16 @@ def _no_twin(what: str, planned: Sequence[PlannedWorld] | Sequence[PlannedPolicy
             raise DriftduelError(f"{what} {last.spec!r} is the same as {other.spec!r}.")
 
 
+def _need_unicode(spec: str) -> None:
+    try:
+        spec.encode()
+    except UnicodeEncodeError:  # the name of a file, in bytes that are no letters
+        raise DriftduelError(
+            f"{spec!r} has a name that is not in UTF-8, so tables and pages cannot hold it; "
+            f"rename the file, or give a link to it another name."
+        ) from None
+
+
 def _need_winners(spec: str, world: World) -> None:
     without = next((t for t, winner in world.condorcet_winners() if winner is None), None)
     if without is not None:
@@ -350,13 +387,7 @@ def _world_identity(spec: str) -> str:
     if not _is_fixed(spec):
         values["seed"] = "run"
     if "path" in values:
-        try:
-            content = Path(values["path"]).read_bytes()
-        except OSError as error:
-            raise DriftduelError(
-                f"cannot read {values['path']!r}: {error.strerror or error}."
-            ) from None
-        values["path"] = hashlib.sha256(content).hexdigest()
+        values["path"] = hashlib.sha256(read_bytes(values["path"])).hexdigest()
     return str(replace(resolved, values=values)) + _foreign(WORLDS[resolved.name].factory)
 
 

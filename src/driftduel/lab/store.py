@@ -6,10 +6,10 @@ A store is a folder::
     cells/HASH.parquet    some finished cells, a row each; HASH is the SHA-256 of the file
     failed/KEY.json       a cell that failed, and why; gone when it succeeds
 
-Nothing is ever changed in place, and what is called finished is on the disk. A file that is damaged
-no longer fits its name; a cell that two processes finished at the same time is there twice, with
-the same content, and counts once. Merging two stores of one plan is copying the files of one into
-the other.
+Nothing is ever changed in place, and what is called finished is on the disk. A file that does not
+fit its name, or claims cells of the plan in rows that no game gives, is damaged; a cell that two
+processes finished at the same time is there twice, with the same content, and counts once. Merging
+two stores of one plan is copying the files of one into the other.
 """
 
 import hashlib
@@ -23,6 +23,7 @@ from typing import IO, Any
 import polars as pl
 
 from driftduel._files import lasting_folder, whole_file
+from driftduel._reading import parse_json, read_bytes, read_text
 from driftduel.errors import DriftduelError
 from driftduel.lab.cells import CURVES
 from driftduel.lab.plan import Cell, Plan
@@ -93,7 +94,9 @@ class Store:
         self._lock: IO[str] | None = None
         path = self.folder / _PLAN
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
+            if not path.exists():
+                raise FileNotFoundError
+            record = parse_json(read_text(path))
             if record.pop("format") != _FORMAT:
                 raise ValueError
             self.plan = Plan.from_dict(record)
@@ -105,7 +108,7 @@ class Store:
             ) from None
         except OSError as error:
             raise DriftduelError(f"cannot read {str(path)!r}: {error.strerror}.") from None
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             if not (self.folder / "cells").is_dir():
                 raise DriftduelError(f"{str(path)!r} is not a plan of this program.") from None
             raise _DamagedPlanError(
@@ -213,16 +216,34 @@ class Store:
             del self._sound[gone]
         for name in sorted(names - self._sound.keys()):
             try:
-                content = (folder / name).read_bytes()
-            except FileNotFoundError:  # somebody else found it damaged and set it aside
-                continue
-            except OSError as error:
-                raise DriftduelError(f"cannot read {name!r}: {error.strerror}.") from None
-            if hashlib.sha256(content).hexdigest() + ".parquet" == name:
-                keys = pl.read_parquet(io.BytesIO(content), columns=["key"])["key"]
-                self._sound[name] = keys.to_list()
+                keys = self._keys(name, read_bytes(folder / name))
+            except DriftduelError:
+                if not os.path.lexists(folder / name):  # somebody else has set it aside
+                    continue
+                if (folder / name).is_file():
+                    raise
+                keys = None  # a folder, a pipe: no file of ours
+            if keys is not None:
+                self._sound[name] = keys
             elif name not in self.damaged:
                 self.damaged.append(name)
+
+    def _keys(self, name: str, content: bytes) -> list[str] | None:
+        """Return the cells in a file, or None if it is damaged: not a word of it is believed."""
+        if hashlib.sha256(content).hexdigest() + ".parquet" != name:
+            return None
+        try:
+            frame = pl.read_parquet(io.BytesIO(content))
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
+            return None
+        if frame.schema == pl.Schema(SCHEMA):
+            return frame["key"].to_list() if _is_sound(frame) else None
+        # Another version's cells have other columns, and keys that are in no plan of this one.
+        if frame.schema.get("key") != pl.String or frame["key"].has_nulls():
+            return None
+        keys = frame["key"].to_list()
+        planned = {cell.key for cell in self.plan.cells()}
+        return keys if planned.isdisjoint(keys) else None
 
     def set_aside(self) -> list[str]:
         """Rename damaged files, so that they are never looked at again; return their paths."""
@@ -266,8 +287,13 @@ class Store:
         files = [folder / name for name, keys in sound if not planned.isdisjoint(keys)]
         if not files:
             return pl.DataFrame(schema={name: SCHEMA[name] for name in columns})
+        try:
+            str(folder).encode()
+            sources: list[Any] = list(files)
+        except UnicodeEncodeError:  # polars knows no name that is not UTF-8
+            sources = [io.BytesIO(read_bytes(file)) for file in files]
         found = (
-            pl.scan_parquet(files, glob=False)
+            pl.scan_parquet(sources, glob=False)
             .select(wanted)
             .unique("key", keep="first", maintain_order=True)
             .collect()
@@ -298,10 +324,31 @@ class Store:
         for cell in self.plan.cells():
             if cell.key in failed and cell.key not in done:
                 try:
-                    result[cell.id] = str(json.loads(failed[cell.key].read_text())["error"])
-                except (OSError, ValueError, KeyError, TypeError):
+                    result[cell.id] = str(parse_json(read_text(failed[cell.key]))["error"])
+                except (DriftduelError, KeyError, TypeError):
                     result[cell.id] = "the note about it cannot be read"
         return result
+
+
+def _is_sound(frame: pl.DataFrame) -> bool:
+    """Tell whether rows are as `run_cell` makes them: nothing missing, and every number one."""
+    at = pl.col("at").list.len()
+    curves = [f"{column}_curve" for column in CURVES.values()]
+    lists = [name for name, kind in SCHEMA.items() if isinstance(kind, pl.List)]
+    each = (
+        pl.col("rounds") >= 1,
+        pl.col("arms") >= 2,
+        pl.col("plays").list.len() >= pl.col("arms"),
+        pl.col("plays").list.len() % pl.col("arms") == 0,
+        at >= 1,
+        pl.col("at").list.last() == pl.col("rounds"),
+        *(pl.col(name).list.len() == at for name in curves),
+        *(pl.col(name).is_finite() for name, kind in SCHEMA.items() if kind == pl.Float64),
+        *(pl.col(name).list.eval(pl.element().is_null()).list.any().not_() for name in lists),
+        *(pl.col(name).list.eval(pl.element().is_finite()).list.all() for name in curves),
+    )
+    whole = all(count == 0 for count in frame.null_count().row(0))
+    return whole and bool(frame.select(pl.all_horizontal(*each).all()).item())
 
 
 def _differences(old: Plan, new: Plan) -> str:

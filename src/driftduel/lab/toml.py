@@ -1,6 +1,7 @@
 """A sweep's TOML file; what is wrong in it is said with file, line and key."""
 
 import itertools
+import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,12 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
+from driftduel._reading import read_text
 from driftduel.errors import DriftduelError
 from driftduel.lab.plan import Plan, make_plan
 from driftduel.specs import Spec, near
 
 __all__ = ["expand", "read_plan"]
 
+_MOST_BYTES = 1 << 22  # a plan that somebody has written, or a program for somebody to read
+_MOST_SPECS = 10_000
 _HOLE = re.compile(r"\{(\w+)\}")
 _KEYS = (
     "worlds", "policies", "runs", "seed", "horizons", "parameters", "benchmark", "points",
@@ -30,17 +34,16 @@ def read_plan(path: str | Path) -> Plan:
     ``benchmark``; ``points``; ``imports``, modules or files with policies of your own.
     """
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise DriftduelError(f"cannot read {str(path)!r}: {error.strerror or error}.") from None
-    except UnicodeDecodeError:
-        raise DriftduelError(f"{str(path)!r} is not a text file in UTF-8.") from None
+    text = read_text(path, _MOST_BYTES)
     file = _File(str(path), text)
     try:
         record = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise DriftduelError(f"{path}: {_with_key(str(error), text)}.") from None
+    except RecursionError:
+        raise DriftduelError(f"{path}: lists or tables are nested too deeply.") from None
+    except ValueError as error:  # a number of thousands of digits, a date that never was
+        raise DriftduelError(f"{path}: {error}.") from None
     for key in record:
         if key not in _KEYS:
             file.fail(key, f"there is no key {key!r}; {near(key, _KEYS)}")
@@ -96,6 +99,12 @@ def expand(
             raise DriftduelError(f"{spec!r} uses {{{name}}}, which is no parameter; {known}.")
     if used is not None:
         used.update(names)
+    many = math.prod(len(parameters[name]) for name in names)
+    if many > _MOST_SPECS:
+        raise DriftduelError(
+            f"{spec!r} stands for {many:,} specs, one for each choice of its parameters; a plan "
+            f"has at most {_MOST_SPECS:,}."
+        )
     result = []
     for values in itertools.product(*(parameters[name] for name in names)):
         filled = spec

@@ -1,13 +1,14 @@
 """A study as Markdown and as one page for a browser, both from the same sections."""
 
 import html
-import json
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from driftduel._reading import parse_json, read_text
+from driftduel.errors import DriftduelError
 from driftduel.study.common import CEILING, TOLERANCE, Section, Table, section_from
 from driftduel.study.short import in_short
 
@@ -53,9 +54,12 @@ class Study:
 
 def read_study(source: Path | Mapping[str, Any]) -> Study:
     """Read ``study.json``, or what it holds."""
-    record = json.loads(source.read_text("utf-8")) if isinstance(source, Path) else dict(source)
-    record["sections"] = [section_from(each) for each in record["sections"]]
-    return Study(**record)
+    record = parse_json(read_text(source)) if isinstance(source, Path) else source
+    try:
+        sections = [section_from(each) for each in record["sections"]]
+        return Study(**{**record, "sections": sections})
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise DriftduelError(f"{str(source)[:200]!r} is not a study of this program.") from None
 
 
 def _facts(study: Study) -> str:

@@ -1,5 +1,6 @@
 """Play the experiments through the lab, and write what came of them."""
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ import polars as pl
 
 from driftduel import __version__
 from driftduel._files import whole_file
+from driftduel._reading import parse_json, read_text
 from driftduel.errors import DriftduelError
 from driftduel.lab import Plan, Watch
 from driftduel.lab.estimate import estimate
@@ -129,14 +131,25 @@ def run_study(
 def _kept(path: Path, observe: Callable[..., Any], size: Size, say: Progress) -> Any:
     """Observe, or read what was observed before by the same version."""
     if path.exists():
-        record = json.loads(path.read_text("utf-8"))
-        if record["version"] == __version__ and record["size"] == size:
-            return record["seen"]
-    seen = json.loads(json.dumps(observe(size, say)))
+        try:
+            record = parse_json(read_text(path))
+            seen, digest = record["seen"], record["digest"]
+            if (record["version"], record["size"]) == (__version__, size):
+                if digest == _digest(seen):
+                    return seen
+                raise DriftduelError("its content is not what was written.")
+        except (DriftduelError, KeyError, TypeError) as error:
+            reason = error if isinstance(error, DriftduelError) else "it is no note of a study."
+            say(f"{path} is damaged and made again: {reason}")
+    seen = parse_json(json.dumps(observe(size, say)))
     with whole_file(path) as temporary:
-        record = {"version": __version__, "size": size, "seen": seen}
+        record = {"version": __version__, "size": size, "digest": _digest(seen), "seen": seen}
         temporary.write_text(json.dumps(record), encoding="utf-8")
     return seen
+
+
+def _digest(seen: Any) -> str:
+    return hashlib.sha256(json.dumps(seen).encode()).hexdigest()
 
 
 def write_study(study: Study, out: Path, say: Progress = lambda text: None) -> None:
