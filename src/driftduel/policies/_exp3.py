@@ -10,19 +10,13 @@ from typing import Any
 from driftduel._compile import hot
 from driftduel._random import uniform
 
-__all__ = ["chance", "draw", "exp3s_gamma", "phases_for_variation", "pick", "share", "weigh"]
+__all__ = ["chance", "credit", "draw", "exp3s_gamma", "pick", "share", "weigh"]
 
 
 def exp3s_gamma(arms: int, horizon: int, phases: float) -> float:
     """Return the exploration of EXP3.S (Auer et al. 2002, Corollary 8.3) for so many phases."""
     effort = arms * (phases * math.log(arms * horizon) + math.e)
     return min(1.0, math.sqrt(effort / ((math.e - 1.0) * horizon)))
-
-
-def phases_for_variation(arms: int, horizon: int, variation: float) -> float:
-    """Return the S, from 1 to T, that balances V T / S, the drift in a phase, with sqrt(S K T)."""
-    balanced = (variation**2 * horizon / arms) ** (1.0 / 3.0)
-    return max(1.0, min(float(horizon), balanced))
 
 
 @hot
@@ -66,6 +60,19 @@ def draw(weights: Any, row: int, gamma: float, rng: Any) -> int:
         arms = weights.shape[1]
         return min(int(u / gamma * arms), arms - 1)
     return pick(weights, row, (u - gamma) / (1.0 - gamma))
+
+
+@hot
+def credit(weights: Any, row: int, gamma: float, bias: float) -> float:
+    """Multiply every weight by exp(bias / its chance), norm them; return what they added up to."""
+    arms = weights.shape[1]
+    total = 0.0
+    for i in range(arms):
+        weights[row, i] *= math.exp(bias / chance(weights, row, gamma, i))
+        total += weights[row, i]
+    for i in range(arms):
+        weights[row, i] /= total
+    return total
 
 
 @hot

@@ -73,10 +73,9 @@ class Dex3P(KernelPolicy):
     Told: the horizon T. Guarantee: regret of order sqrt(K T) up to logarithms against the best
     fixed arm, with high probability; nothing for changing winners.
 
-    Divergences and confidence: that the algorithm is EXP3.P on both sides is from memory (medium);
-    the constants are EXP3.P's own, from Bubeck and Cesa-Bianchi (2012, Theorem 3.3):
-    beta = sqrt(log(K/delta) / (K T)), eta = 0.95 sqrt(log(K) / (K T)) and
-    gamma = 1.05 sqrt(K log(K) / T), at most 1/2. Not verified against Saha and Gupta.
+    Constants: those of the paper's Lemma 3.1, eta = sqrt(log(K) / (K T)) / 2, beta = 2 eta and
+    gamma = 2 eta K. A horizon below K log K would make gamma more than 1; it is 1 there, which is
+    uniform play.
 
     **Late answers** are learned at once, weighted with the probabilities of their asking. The bias
     is credited when a duel is asked for, so a forgotten duel leaves its bias and nothing else. The
@@ -88,15 +87,13 @@ class Dex3P(KernelPolicy):
         The number of arms K, and its randomness.
     horizon
         The number of rounds T.
-    delta
-        The probability with which the regret bound may fail.
     """
 
     name: ClassVar[str] = "dex3p"
     told: ClassVar[tuple[str, ...]] = ("horizon",)
     guarantee: ClassVar[str] = "static regret sqrt(K T) with high probability, adversarial"
     source: ClassVar[str] = "Saha and Gupta, ICML 2022"
-    confidence: ClassVar[str] = "medium: structure from memory, constants of EXP3.P"
+    confidence: ClassVar[str] = "high: constants printed in the paper (Lemma 3.1)"
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
     notes: ClassVar[int] = 2
     state: State
@@ -106,14 +103,12 @@ class Dex3P(KernelPolicy):
         arms: int,
         rng: np.random.Generator,
         horizon: Annotated[int, Range(2), "rounds T"],
-        delta: Annotated[float, Range(0, 1, open=True), "probability of failure"] = 0.05,
     ) -> None:
         super().__init__(arms, rng)
-        given = {"horizon": horizon, "delta": delta}
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, given)).values)
-        gamma = min(0.5, 1.05 * math.sqrt(arms * math.log(arms) / horizon))
-        eta = 0.95 * math.sqrt(math.log(arms) / (arms * horizon))
-        beta = math.sqrt(math.log(arms / delta) / (arms * horizon))
+        self.parameters = dict(POLICIES.resolve(Spec(self.name, {"horizon": horizon})).values)
+        beta = math.sqrt(math.log(arms) / (arms * horizon))
+        eta = 0.5 * beta
+        gamma = min(1.0, 2.0 * eta * arms)
         self.state = State(
             floats=np.array([gamma, eta, beta]),
             scores=np.zeros((2, arms)),

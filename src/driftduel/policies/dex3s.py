@@ -7,7 +7,7 @@ import numpy as np
 
 from driftduel._compile import hot
 from driftduel.errors import DriftduelError
-from driftduel.policies._exp3 import chance, draw, phases_for_variation, share
+from driftduel.policies._exp3 import chance, credit, draw, share
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Choice, Range, Spec
@@ -18,7 +18,7 @@ __all__ = ["Dex3S"]
 GAMMA = 0  # exploration
 ETA = 1  # learning rate
 BETA = 2  # bias: what every arm is credited with, over its probability
-SHARE = 3  # what every arm gets in a round, e alpha / K of all weight
+SHARE = 3  # what every arm gets in a round: e alpha of all weight
 
 
 class State(NamedTuple):
@@ -40,20 +40,15 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     # The bias does not wait for the answer: it depends on this round's probabilities alone.
     bias = state.floats[ETA] * state.floats[BETA]
     for player in range(2):
-        total = 0.0
-        for i in range(weights.shape[1]):
-            weights[player, i] *= math.exp(bias / chance(weights, player, gamma, i))
-            total += weights[player, i]
-        for i in range(weights.shape[1]):
-            weights[player, i] /= total
+        notes[2 + player] = state.floats[SHARE] / credit(weights, player, gamma, bias)
     return first, second
 
 
 @hot
 def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
-    weights, eta, bonus = state.weights, state.floats[ETA], state.floats[SHARE]
-    share(weights, 0, first, math.exp(eta * won / notes[0]), bonus)
-    share(weights, 1, second, math.exp(eta * (1 - won) / notes[1]), bonus)
+    weights, eta = state.weights, state.floats[ETA]
+    share(weights, 0, first, math.exp(eta * won / notes[0]), notes[2])
+    share(weights, 1, second, math.exp(eta * (1 - won) / notes[1]), notes[3])
     return 0
 
 
@@ -68,21 +63,22 @@ class Dex3S(KernelPolicy):
 
     Saha and Gupta, *Optimal and Efficient Dynamic Regret Algorithms for Non-Stationary Dueling
     Bandits*, ICML 2022: their DEX3.P (``dex3p``), where in every round each arm also gets the
-    share e alpha / K of a player's weight, alpha = 1/T, so that no arm is ever lost.
+    share e alpha of all of a player's weight, so that no arm is ever lost.
 
-    Told: the horizon T, and either the number of switches or the total variation. S in what
-    follows is the number of phases, ``switches + 1``, or (V^2 T / K)^(1/3), which balances V T / S
-    with sqrt(S K T).
+    Told: the horizon T, and either a number of switches or the total variation V. The guarantee
+    is against any sequence of arms, so the switches that count are those of the arms it is to be
+    compared with: for dynamic regret those of the Condorcet winner, however often other
+    preferences change. ``switches`` counts switches; S in the formulas is the number of phases,
+    ``switches + 1``, so S^CW + 1.
 
-    Guarantee, by the abstract: dynamic regret of order sqrt(S K T), or V^(1/3) K^(1/3) T^(2/3), up
-    to logarithms.
+    Guarantee: dynamic regret of order sqrt(S K T), or V^(1/3) K^(1/3) T^(2/3), up to logarithms.
 
-    Divergences and confidence: the structure is from memory (medium), the paper's constants are
-    unknown to us (low). Ours are those of EXP3.P with the logarithm of the number of arms, log K,
-    replaced by that of the sequences with S phases, S log(KT):
-    beta = sqrt(S log(KT) / (K T)), eta = 0.95 beta and gamma = 1.05 K beta, at most 1/2. That is
-    not small at ordinary horizons: gamma = 0.11 for K = 10, T = 50,000 and S = 4. Not verified
-    against the paper. ``exp3s`` is the same idea without bias and with constants of its own.
+    Constants: those of the paper, eta = beta = sqrt(S / (K T)) (Theorem 4.1; it has S = 1, our
+    ``switches=0``, for whoever does not know S) or V^(1/3) / (4 K^(2/3) T^(1/3)) (Theorem 4.4),
+    gamma = 2 eta K and alpha = 1/T. What is ours: gamma is at most 1, which is uniform play; S
+    and V are at most T, as they are in any world; and for V = 0, where eta would be 0 and nothing
+    would ever be learned, S is 1. ``exp3s`` is the same idea without bias and with constants of
+    its own.
 
     **Late answers** are learned at once, weighted with the probabilities of their asking. The bias
     is credited when a duel is asked for, so a forgotten duel leaves its bias and nothing else. The
@@ -95,7 +91,7 @@ class Dex3S(KernelPolicy):
     horizon
         The number of rounds T.
     switches
-        How often the preferences change.
+        How often the best arm changes.
     variation
         V, the sum over rounds of the largest change of any entry.
     by
@@ -106,9 +102,9 @@ class Dex3S(KernelPolicy):
     told: ClassVar[tuple[str, ...]] = ("horizon", "switches")
     guarantee: ClassVar[str] = "dynamic regret sqrt(S K T) or (V K)^(1/3) T^(2/3), S or V known"
     source: ClassVar[str] = "Saha and Gupta, ICML 2022"
-    confidence: ClassVar[str] = "medium for the structure, low for the constants: not the paper's"
+    confidence: ClassVar[str] = "high: constants printed in the paper (Theorems 4.1 and 4.4)"
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
-    notes: ClassVar[int] = 2
+    notes: ClassVar[int] = 4
     state: State
 
     def __init__(
@@ -116,8 +112,8 @@ class Dex3S(KernelPolicy):
         arms: int,
         rng: np.random.Generator,
         horizon: Annotated[int, Range(2), "rounds T"],
-        switches: Annotated[int | None, Range(0), "how often preferences change"] = None,
-        variation: Annotated[float | None, Range(0), "how much they change in all"] = None,
+        switches: Annotated[int | None, Range(0), "how often the best arm changes"] = None,
+        variation: Annotated[float | None, Range(0), "V: how much changes in all"] = None,
         by: Annotated[str, Choice(("switches", "variation")), "which of the two counts"] = (
             "switches"
         ),
@@ -126,15 +122,14 @@ class Dex3S(KernelPolicy):
         given = {"horizon": horizon, "switches": switches, "variation": variation, "by": by}
         self.parameters = dict(POLICIES.resolve(Spec(self.name, given)).values)
         if by == "switches" and switches is not None:
-            phases = switches + 1.0
+            eta = math.sqrt(min(switches + 1, horizon) / (arms * horizon))
         elif by == "variation" and variation is not None:
-            phases = phases_for_variation(arms, horizon, variation)
+            eta = (min(variation, horizon) / horizon / arms**2) ** (1.0 / 3.0) / 4.0
+            eta = eta or math.sqrt(1.0 / (arms * horizon))
         else:
             raise DriftduelError(f"{self.name}: by={by} needs the key {by}.")
-        beta = math.sqrt(phases * math.log(arms * horizon) / (arms * horizon))
-        gamma = min(0.5, 1.05 * arms * beta)
-        bonus = math.e / horizon / arms
+        gamma = min(1.0, 2.0 * eta * arms)
         self.state = State(
-            floats=np.array([gamma, 0.95 * beta, beta, bonus]),
+            floats=np.array([gamma, eta, eta, math.e / horizon]),
             weights=np.full((2, arms), 1.0 / arms),
         )

@@ -59,14 +59,17 @@ class Rex3(KernelPolicy):
     Gajane, Urvoy and Clérot, *A Relative Exponential Weighing Algorithm for Adversarial
     Utility-based Dueling Bandits*, ICML 2015. With p = (1-gamma) w + gamma/K and c = 1 for a win
     of the first arm a over b, -1 for a defeat: w_a *= exp(gamma c / (2 K p_a)) and
-    w_b *= exp(-gamma c / (2 K p_b)); gamma = min(1/2, sqrt(K log K / (tau T))).
+    w_b *= exp(-gamma c / (2 K p_b)); gamma = min(1/2, sqrt(K log K / (tau T))),
+    tau = e/2.
 
     Told: the horizon T. Guarantee: regret of order sqrt(K log(K) T) against the best fixed arm
     when wins come from differences of adversarial utilities; nothing for changing winners.
 
-    Divergences and confidence: update and tau = 1 as in code of the authors (2017), apart from an
-    evident slip there (2**p for 2p on the second arm's side). In the paper's theorem tau depends
-    on the gains, and is about e for gains of at most 1 (from memory, not verified).
+    Divergences and confidence: the update is that of code of the authors (2017), apart from an
+    evident slip there (2**p for 2p on the second arm's side). The theorem's gamma is
+    sqrt(K log K / (e Gmax)) with Gmax, the gain of the best arm, unknown; the published
+    experiments, and those of Saha and Gupta (ICML 2022), put T/2 for it: gamma =
+    sqrt(2 K log K / (e T)), which is tau = e/2. The code of 2017 has tau = 1.
 
     **Late answers** are learned at once, weighted with the probabilities of their asking. A
     forgotten duel changes nothing; neither does an arm's duel with itself.
@@ -78,14 +81,14 @@ class Rex3(KernelPolicy):
     horizon
         The number of rounds T.
     tau
-        The paper's tau per round.
+        e Gmax / T, the theorem's bound on the gains per round.
     """
 
     name: ClassVar[str] = "rex3"
     told: ClassVar[tuple[str, ...]] = ("horizon",)
     guarantee: ClassVar[str] = "static regret sqrt(K log K T), adversarial utilities"
     source: ClassVar[str] = "Gajane, Urvoy and Clérot, ICML 2015"
-    confidence: ClassVar[str] = "high: read in code of the authors, one slip of theirs mended"
+    confidence: ClassVar[str] = "high: update of the authors' code, gamma of their experiments"
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
     notes: ClassVar[int] = 2
     state: State
@@ -95,7 +98,7 @@ class Rex3(KernelPolicy):
         arms: int,
         rng: np.random.Generator,
         horizon: Annotated[int, Range(2), "rounds T"],
-        tau: Annotated[float, Range(0, open=True), "the paper's tau per round"] = 1.0,
+        tau: Annotated[float, Range(0, open=True), "e Gmax / T"] = math.e / 2,
     ) -> None:
         super().__init__(arms, rng)
         given = {"horizon": horizon, "tau": tau}
