@@ -1,40 +1,66 @@
 """Compile kernels, and keep what was compiled safe on disk.
 
-Numba's own cache has two gaps that would let a run execute the wrong code: it does not notice
-when a kernel in another file changes, and two processes that fill a cold cache together can
-give one file name to two kernels. `kernel` closes both: every key carries a fingerprint of the
-sources behind it, and writing takes a lock.
+Numba's own cache has gaps that would let a run execute the wrong code: it does not notice when a
+kernel in another file changes, it cannot tell closures apart, and two processes that fill a cold
+cache together, or a disk that is full, can leave a name that leads to another kernel's file. Here
+each compiled function is one file that appears whole, and begins with a hash of all that decides:
+what the kernel is made of, see `_fingerprint`, the types it was compiled for, the compiler, and
+the machine code itself.
+
+A cache is a help, never a need: whatever is wrong with it, the kernel is compiled.
 
 Importing this module imports the compiler; nothing that only lists or prints may do so.
 """
 
 import hashlib
-import inspect
 import os
+import pickle
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-try:
-    import fcntl
-except ImportError:  # Windows: one process at a time must fill a cold cache
-    fcntl = None  # type: ignore[assignment]
-
-import numba
-from numba.core.caching import FunctionCache, IndexDataCacheFile
-
 from driftduel import _notice
+from driftduel._files import whole_file
+from driftduel._fingerprint import Unknown, fingerprint
+from driftduel.errors import DriftduelError
+
+_FEATURES = re.compile(r"[+-][\w.-]+(,[+-][\w.-]+)*|")
+
+
+@contextmanager
+def _readable_settings() -> Iterator[None]:
+    """Say in one sentence which of numba's settings keeps it from being imported."""
+    features = os.environ.get("NUMBA_CPU_FEATURES", "")
+    if not _FEATURES.fullmatch(features):  # LLVM would abort
+        raise DriftduelError(
+            f"NUMBA_CPU_FEATURES={features!r} must be features with a sign, such as '+avx2,-fma'."
+        )
+    try:
+        yield
+    except Exception as error:
+        settings = [f"{n}={v!r}" for n, v in sorted(os.environ.items()) if n.startswith("NUMBA_")]
+        blame = f"; it was told {', '.join(settings)}" if settings else ""
+        raise DriftduelError(
+            f"the compiler numba cannot be imported: {str(error).rstrip('.')}{blame}."
+        ) from error
+
+
+with _readable_settings():
+    import llvmlite
+    import numba
+
+    # All that is not numba's public interface; tests/test_compile.py says which numba has it.
+    from numba.core.caching import CompileResultCacheImpl, _Cache
+    from numba.core.serialize import dumps
+    from numba.core.types.containers import BaseNamedTuple, BaseTuple
+    from numba.core.types.functions import Dispatcher
 
 __all__ = ["hot", "jit_enabled", "kernel"]
 
-_PACKAGE = Path(__file__).parent
-_IMPORT = re.compile(
-    r"^[ \t]*(?:from|import)[ \t]+(driftduel[\w.]*)(?:[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*))?",
-    re.MULTILINE,
-)
+_VERSIONS = f"numba {numba.__version__}, llvmlite {llvmlite.__version__}"
+_HASH_BYTES = hashlib.sha256().digest_size
 
 
 def jit_enabled() -> bool:
@@ -42,7 +68,7 @@ def jit_enabled() -> bool:
     return not numba.config.DISABLE_JIT
 
 
-def kernel(function: Callable[..., Any], *parts: Callable[..., Any]) -> Any:
+def kernel(function: Callable[..., Any], *_: Any) -> Any:
     """Compile `function` without the global lock, and cache it on disk.
 
     A kernel never allocates: it works on the arrays it is given. That lets the compiler drop all
@@ -51,136 +77,124 @@ def kernel(function: Callable[..., Any], *parts: Callable[..., Any]) -> Any:
     Parameters
     ----------
     function
-        Plain Python that numba understands: arrays, numbers, `numpy.random.Generator`.
-    parts
-        Kernels that `function` closes over. Numba cannot tell two closures apart from one
-        process to the next; their names and sources make the key instead.
+        Plain Python that numba understands: arrays, numbers, other kernels.
     """
-    return _compiled(function, parts, inline=False)
+    return _compiled(function, inline=False)
 
 
-def hot(function: Callable[..., Any], *parts: Callable[..., Any]) -> Any:
+def hot(function: Callable[..., Any], *_: Any) -> Any:
     """Compile `function` into its callers: for the few lines that run in every round.
 
     A record of many arrays is passed by value, so a call that is not dissolved costs more than
     all that these lines do.
     """
-    return _compiled(function, parts, inline=True)
+    return _compiled(function, inline=True)
 
 
-def _compiled(
-    function: Callable[..., Any], parts: tuple[Callable[..., Any], ...], *, inline: bool
-) -> Any:
+def _compiled(function: Callable[..., Any], *, inline: bool) -> Any:
     dispatcher = numba.njit(nogil=True, _nrt=False, forceinline=inline)(function)
     if jit_enabled():
-        with suppress(OSError, RuntimeError):  # nowhere to keep it: a notebook, a read-only disk
-            dispatcher._cache = _SafeCache(function, parts)
+        dispatcher._cache = _Kept(dispatcher)
     return dispatcher
 
 
-class _SafeCache(FunctionCache):  # type: ignore[misc]
-    """Numba's cache of one function, with a key that sees all sources and a lock to write."""
+class _Kept(_Cache):  # type: ignore[misc]
+    """What was compiled of one kernel, on disk: a file for each tuple of types.
 
-    def __init__(self, function: Callable[..., Any], parts: tuple[Callable[..., Any], ...]) -> None:
-        super().__init__(function)
-        sources = sorted(_sources((function, *parts)))
-        names = " ".join(_name(part) for part in (function, *parts))
-        stamp = "\n".join([*map(_file_stamp, sources), names])
-        self._identity = hashlib.sha256(stamp.encode()).hexdigest()
-        # A file for each combination: what one of them needs to be read must not hinder another.
-        suffix = hashlib.sha256(names.encode()).hexdigest()[:12]
-        self._cache_file = IndexDataCacheFile(
-            cache_path=self._cache_path,
-            filename_base=f"{self._impl.filename_base}-{suffix}",
-            source_stamp=self._identity,
+    Parameters
+    ----------
+    dispatcher
+        The kernel.
+    """
+
+    def __init__(self, dispatcher: Any) -> None:
+        self._dispatcher = dispatcher
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return what was compiled for these types, or None."""
+        target_context.refresh()
+        with suppress(Exception):  # a damaged or foreign file is as good as none
+            impl = self._impl()
+            path, key = self._place(impl, sig, target_context.codegen())
+            content = path.read_bytes()
+            digest, data = content[:_HASH_BYTES], content[_HASH_BYTES:]
+            if digest == hashlib.sha256(key + data).digest():
+                return impl.rebuild(target_context, pickle.loads(data))
+        _notice.compiling()
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled for these types, if that is possible."""
+        # Nowhere to keep it: a disk that is full or read-only, a kernel typed into an interpreter.
+        with suppress(OSError, RuntimeError, DriftduelError, Unknown):
+            impl = self._impl()
+            if impl.check_cachable(data):
+                path, key = self._place(impl, sig, data.codegen)
+                reduced = dumps(impl.reduce(data))
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with whole_file(path, lasting=False) as file:
+                    file.write_bytes(hashlib.sha256(key + reduced).digest() + reduced)
+
+    def _impl(self) -> Any:
+        return CompileResultCacheImpl(self._dispatcher.py_func)
+
+    def _place(self, impl: Any, sig: Any, codegen: Any) -> tuple[Path, bytes]:
+        """Return the file for types, and the key of what it must hold.
+
+        The name says which kernel it is, the key what it is made of: an edit takes the place of
+        what was there before.
+        """
+        function = self._dispatcher.py_func
+        config = numba.config
+        target = (codegen.magic_tuple(), config.OPT, config.BOUNDSCHECK, _VERSIONS)
+        which = repr((_name(function), [_kind(each) for each in sig], target))
+        key = f"{which} {fingerprint(self._dispatcher, frozen=True)}"
+        file = f"{impl.filename_base}-{hashlib.sha256(which.encode()).hexdigest()[:16]}.nbc"
+        return Path(impl.locator.get_cache_path()) / file, key.encode()
+
+    @property
+    def cache_path(self) -> str | None:
+        """The folder."""
+        with suppress(OSError, RuntimeError):
+            return str(self._impl().locator.get_cache_path())
+        return None
+
+    def flush(self) -> None:
+        """Do nothing: what is stale is never read."""
+
+    def enable(self) -> None:
+        """Do nothing: it is enabled."""
+
+    def disable(self) -> None:
+        """Do nothing: numba never asks for it."""
+
+
+def _name(function: Any, *around: Any) -> str:
+    """Name a function by where it is, and by what it closes over."""
+    if function in around:
+        return "itself"
+    inside = []
+    for cell in function.__closure__ or ():
+        value = cell.cell_contents
+        is_kernel = hasattr(value, "py_func")
+        inside.append(
+            _name(value.py_func, function, *around)
+            if is_kernel
+            else fingerprint(value, frozen=True)
         )
-
-    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        return (sig, codegen.magic_tuple(), self._identity)
-
-    def _save_overload(self, sig: Any, data: Any) -> None:
-        self._impl.locator.ensure_cache_path()
-        with _locked(Path(self._cache_path) / "driftduel.lock"):
-            super()._save_overload(sig, data)
-
-    def _load_overload(self, sig: Any, target_context: Any) -> Any:
-        if not Path(self._cache_path).is_dir():
-            _notice.compiling()
-            return None
-        with _locked(Path(self._cache_path) / "driftduel.lock"):
-            try:
-                found = super()._load_overload(sig, target_context)
-            except Exception:  # a damaged or foreign file is as good as none
-                self._cache_file.flush()
-                found = None
-        if found is None:
-            _notice.compiling()
-        return found
+    return f"{function.__module__}.{function.__qualname__}({','.join(inside)})"
 
 
-def _name(part: Callable[..., Any]) -> str:
-    """Name a function by where it is, and by the kernels it closes over."""
-    function = getattr(part, "py_func", part)
-    inside = [cell.cell_contents for cell in function.__closure__ or ()]
-    names = ",".join(_name(each) for each in inside if hasattr(each, "py_func"))
-    return f"{function.__module__}.{function.__qualname__}({names})"
-
-
-def _sources(parts: Iterable[Callable[..., Any]]) -> set[str]:
-    """Name the files behind kernels: their own, those they close over, and what these import."""
-    found: set[str] = set()
-    for part in parts:
-        function = getattr(part, "py_func", part)
-        inside = [cell.cell_contents for cell in function.__closure__ or ()]
-        found |= _with_imports(inspect.getfile(function))
-        found |= _sources(each for each in inside if hasattr(each, "py_func"))
-    return found
-
-
-@cache
-def _with_imports(path: str) -> frozenset[str]:
-    """Name a file and all files of this package that it imports, directly or not."""
-    found: set[str] = set()
-    waiting = [path]
-    while waiting:
-        each = waiting.pop()
-        if each not in found:
-            found.add(each)
-            waiting.extend(_imported_by(each))
-    return frozenset(found)
-
-
-@cache
-def _imported_by(path: str) -> tuple[str, ...]:
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError:  # a notebook's cell
-        return ()
-    found: list[Path] = []
-    for module, names in _IMPORT.findall(text):
-        place = _PACKAGE.joinpath(*module.split(".")[1:])
-        inside = [_file_of(place / name) for name in re.findall(r"\w+", names)]
-        found.extend(file for file in inside if file is not None)
-        whole = _file_of(place)
-        # The package itself only points to others; a module taken out of a room is not the room.
-        if whole is not None and place != _PACKAGE and (None in inside or not inside):
-            found.append(whole)
-    return tuple(map(str, found))
-
-
-def _file_of(module: Path) -> Path | None:
-    files = (module.with_suffix(".py"), module / "__init__.py")
-    return next((file for file in files if file.is_file()), None)
-
-
-def _file_stamp(path: str) -> str:
-    stat = os.stat(path)
-    return f"{path} {stat.st_mtime_ns} {stat.st_size}"
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with open(path, "ab") as handle:
-        if fcntl is not None:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+def _kind(kind: Any) -> str:
+    """Describe a type so that all that compiled code takes from it is said."""
+    if isinstance(kind, Dispatcher):  # a kernel that is handed over
+        return fingerprint(kind.dispatcher, frozen=True)
+    if isinstance(kind, BaseNamedTuple):  # fields are found by their place
+        fields = zip(kind.fields, kind.types, strict=True)
+        return f"{kind.instance_class.__name__}({', '.join(f'{f}: {_kind(t)}' for f, t in fields)})"
+    if isinstance(kind, BaseTuple):
+        return f"({', '.join(map(_kind, kind.types))})"
+    said = str(kind)
+    if " at 0x" in said:
+        raise Unknown(said)
+    return said

@@ -1,0 +1,393 @@
+"""One fingerprint of code, for compiled kernels and for results: the content of all that decides.
+
+A function is its bytecode and what its names mean: constants by their value, functions and classes
+by what they are made of in turn, whichever file they are in. No path and no time of a file enters,
+so that the same code has the same fingerprint in every process, and on every machine with the same
+Python.
+
+Installed packages stand for themselves by name and version, and so does this one; not so their
+kernels, which are compiled into others. What cannot be opened, or changes while a policy runs, is
+known by the text of the module that makes it and of all that it imports.
+"""
+
+import ast
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+import re
+import sys
+from collections import namedtuple
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from enum import Enum
+from functools import cache, cached_property, lru_cache, partial
+from importlib.machinery import ModuleSpec
+from pathlib import PurePath
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from driftduel.errors import DriftduelError
+
+__all__ = ["Unknown", "fingerprint"]
+
+_PLAIN = {bool, int, float, complex, str, bytes, range, slice, type(None), type(...)}
+# Things that only hold others, and where.
+_HOLDERS: dict[type, tuple[str, ...]] = {
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
+    property: ("fget", "fset", "fdel"),
+    cached_property: ("func",),
+    partial: ("func", "args", "keywords"),
+    MethodType: ("__func__", "__self__"),
+    type(lru_cache(len)): ("__wrapped__",),
+}
+_OF_EVERY_CLASS = {"__dict__", "__weakref__", "__doc__", "__module__", "_abc_impl"}
+_OF_EVERY_RECORD = {*vars(namedtuple("_", "")), "__annotations__", "__orig_bases__"}
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]+")
+_STDLIB = os.path.dirname(os.__file__)
+
+_first_texts: WeakKeyDictionary[ModuleType, bytes] = WeakKeyDictionary()
+_first_meanings: WeakKeyDictionary[FunctionType, tuple[Any, Any]] = WeakKeyDictionary()
+
+
+class Unknown(Exception):  # noqa: N818 - an answer, not a mistake
+    """A kernel cannot be recognised by its content."""
+
+
+def fingerprint(*things: Any, frozen: bool = False) -> str:
+    """Return a hash of what functions, classes, kernels and constants are made of.
+
+    Parameters
+    ----------
+    things
+        What to look at.
+    frozen
+        Whether they are kernels, to which arrays and other constants are what they are at the
+        moment of compilation. `Unknown` is raised when that cannot be told.
+    """
+    walk = _Walk(frozen, {_top(_module_of(thing)) for thing in things} - {"builtins"})
+    for thing in things:
+        walk.see(thing, _module_of(thing))
+    return _hash("\n".join(walk.notes))
+
+
+class _Walk:
+    """Write down what things are made of, each once, in an order that is always the same.
+
+    Parameters
+    ----------
+    frozen
+        As for `fingerprint`.
+    own
+        Packages to open even if they are installed: those that the walk begins with.
+    """
+
+    def __init__(self, frozen: bool, own: set[str]) -> None:
+        self.notes = [sys.implementation.cache_tag or sys.version]
+        self._frozen = frozen
+        self._own = own
+        self._met: dict[object, tuple[int, Any]] = {}
+
+    def see(self, value: Any, home: str, names: tuple[str, ...] = ()) -> None:
+        """Write down a value.
+
+        Parameters
+        ----------
+        value
+            The value.
+        home
+            The module in which it was found.
+        names
+            What may be used of it, should it be a module.
+        """
+        if type(value) in _PLAIN:
+            self.notes.append(repr(value))
+        elif isinstance(value, tuple):
+            self._parts(type(value), value, home)
+        elif isinstance(value, frozenset):
+            self._parts(frozenset, sorted(value, key=_order), home)
+        elif isinstance(value, ModuleType):
+            if self._is_new(value, (id(value), names)):
+                self._module(value, names)
+        elif isinstance(value, np.generic | np.dtype):
+            self.notes.append(f"{value!r} {getattr(value, 'dtype', '')}")
+        elif self._is_new(value, id(value)):
+            self._open(value, home)
+
+    def _is_new(self, value: Any, key: object) -> bool:
+        """Write down which thing it is; tell whether it is met for the first time."""
+        new = key not in self._met
+        number, _ = self._met.setdefault(key, (len(self._met), value))
+        self.notes.append(f"#{number}")
+        return new
+
+    def _open(self, value: Any, home: str) -> None:
+        inside = getattr(value, "__wrapped__", None)
+        if _top(type(value).__module__) == "numba" and isinstance(inside, FunctionType):
+            self._kernel(value, inside)
+        elif type(value) in _HOLDERS:
+            self._parts(type(value), [getattr(value, n) for n in _HOLDERS[type(value)]], home)
+        elif hasattr(value, "__qualname__") and (known := self._known(_module_of(value))):
+            self.notes.append(f"{known} {value.__qualname__}")
+        elif isinstance(value, FunctionType):
+            self._function(value)
+            self._texts(value.__module__)
+        elif isinstance(value, type):
+            self._class(value)
+        elif isinstance(value, Enum):
+            self._parts(type(value), (value.name, value.value), home)
+        elif not self._frozen and _spec(home) is not None:  # whatever is in it now
+            self.see(type(value), home)
+            self._texts(home)
+        elif isinstance(value, np.ndarray) and value.dtype != object:
+            self.notes.append(f"{value.dtype!r} {value.shape} {_hash(value.tobytes())}")
+        elif isinstance(value, list | np.ndarray):
+            self._parts(list, value, home)
+        elif isinstance(value, Mapping):
+            self._parts(type(value), [part for item in value.items() for part in item], home)
+        elif isinstance(value, set):
+            self._parts(set, sorted(value, key=_order), home)
+        else:
+            self._object(value, home)
+
+    def _parts(self, kind: type, parts: Iterable[Any], home: str) -> None:
+        parts = list(parts)
+        self.notes.append(f"{kind.__qualname__} of {len(parts)}")
+        for part in parts:
+            self.see(part, home)
+
+    def _kernel(self, kernel: Any, function: FunctionType) -> None:
+        """Open a compiled function, or a piece of the compiler of one's own, wherever it is."""
+        options = getattr(kernel, "targetoptions", {}), getattr(kernel, "locals", {})
+        self.notes.append(f"{type(kernel).__qualname__} {options}")
+        if _top(function.__module__) == "numba":
+            self.notes.append(f"{self._known('numba')} {function.__qualname__}")
+        else:
+            self._function(function)
+
+    def _function(self, function: FunctionType) -> None:
+        names = _names(function.__code__)
+        meanings = [(n, function.__globals__[n]) for n in names if n in function.__globals__]
+        closed_over = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        for name, cell in closed_over:
+            with suppress(ValueError):  # nothing is in it yet
+                meanings.append((name, cell.cell_contents))
+        if self._frozen:
+            _still_the_same(function, meanings)
+        self.notes.append(_content(function.__code__))
+        for name, value in meanings:
+            self.notes.append(name)
+            self.see(value, function.__module__, names)
+        self.see(function.__defaults__, function.__module__)
+        self.see(tuple((function.__kwdefaults__ or {}).items()), function.__module__)
+        if _spec(function.__module__) is None:  # otherwise its module's text tells
+            for name in _imports_of(function.__code__):
+                self._texts(name)
+
+    def _class(self, kind: Any) -> None:
+        self.notes.append(kind.__qualname__)
+        for base in (type(kind), *kind.__bases__):
+            self.see(base, kind.__module__)
+        generated = _OF_EVERY_CLASS
+        if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+            generated = generated | _OF_EVERY_RECORD | set(kind._fields)
+            self.see((kind._fields, tuple(kind._field_defaults.items())), kind.__module__)
+        else:
+            self._texts(kind.__module__)
+        for name, value in vars(kind).items():
+            if name not in generated:
+                self.notes.append(name)
+                self.see(value, kind.__module__)
+
+    def _module(self, module: ModuleType, names: tuple[str, ...]) -> None:
+        if known := self._known(module.__name__):
+            self.notes.append(known)
+            return
+        for name in names:
+            if name in vars(module):
+                self.notes.append(name)
+                self.see(vars(module)[name], module.__name__, names)
+        if not self._frozen:
+            self._texts(module.__name__)
+
+    def _object(self, value: Any, home: str) -> None:
+        """Write down what something says of itself, and the text of the module that made it."""
+        said = repr(value)
+        if self._frozen and _ADDRESS.search(said):
+            raise Unknown(said)
+        self.see(type(value), home)
+        self.notes.append(_ADDRESS.sub("", said))
+        self._texts(home)
+
+    def _texts(self, home: str) -> None:
+        """Write down the texts of a module and of all that it imports, where they are not known."""
+        waiting = [home]
+        while waiting:
+            name = waiting.pop()
+            if name in self._met or self._known(name):
+                continue
+            self._met[name] = (len(self._met), name)
+            spec = _spec(name)
+            if spec is not None and spec.origin is not None:
+                text = self._text(spec)
+                self.notes.append(f"{name} {_hash(text)}")
+                waiting += _imported_by(text, name, spec.submodule_search_locations is not None)
+
+    def _text(self, spec: ModuleSpec) -> bytes:
+        """Return a module's text, which must be what was imported."""
+        text: bytes = spec.loader.get_data(spec.origin)  # type: ignore[union-attr]
+        module = sys.modules.get(spec.name)
+        if module is not None and _first_texts.setdefault(module, text) != text:
+            if self._frozen:
+                raise Unknown(spec.name)
+            raise DriftduelError(
+                f"{spec.origin!r} has changed since it was imported; start Python anew to use it."
+            )
+        return text
+
+    def _known(self, name: str) -> str | None:
+        """Return the name and version of a package that need not be opened; None for others."""
+        top = _top(name)
+        if top == "driftduel" and not self._frozen:
+            return f"driftduel {sys.modules[top].__version__}"
+        return None if top in self._own or top == "__main__" else _installed(top)
+
+
+def _still_the_same(function: FunctionType, meanings: list[tuple[str, Any]]) -> None:
+    """Refuse a kernel whose names have come to mean something else.
+
+    Numba looks a name up when it compiles, and what was compiled before keeps what it meant then:
+    nobody can tell which of the two a caller would get.
+    """
+    now = [(name, _token(value)) for name, value in meanings]
+    first, _ = _first_meanings.setdefault(function, (now, meanings))
+    if first != now:
+        raise Unknown(function.__qualname__)
+
+
+def _token(value: Any) -> object:
+    """Return what differs when a name has come to mean something else."""
+    if type(value) in _PLAIN:
+        return repr(value)
+    return id(value), _hash(value.tobytes()) if isinstance(value, np.ndarray) else ""
+
+
+def _hash(text: str | bytes) -> str:
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    return hashlib.sha256(data).hexdigest()
+
+
+def _order(value: Any) -> str:
+    """Return what to sort by where there is no order, the same in every process."""
+    if isinstance(value, frozenset):
+        return str(sorted(map(_order, value)))
+    return _ADDRESS.sub("", f"{type(value).__qualname__} {value!r}")
+
+
+def _top(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _module_of(value: Any) -> str:
+    return str(getattr(value, "__module__", None) or "builtins")
+
+
+@lru_cache(maxsize=4096)
+def _content(code: CodeType) -> str:
+    """Return a hash of bytecode and constants; names of files and lines are no part of it."""
+    decisive = (
+        code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars,
+        code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags,
+        getattr(code, "co_exceptiontable", b""), _constant(code.co_consts),
+    )  # fmt: skip
+    return _hash(repr(decisive))
+
+
+def _constant(value: Any) -> str:
+    if isinstance(value, CodeType):
+        return _content(value)
+    if isinstance(value, tuple):
+        return f"({','.join(map(_constant, value))})"
+    if isinstance(value, frozenset):
+        return f"{{{','.join(sorted(map(_constant, value)))}}}"
+    return repr(value)
+
+
+@lru_cache(maxsize=4096)
+def _names(code: CodeType) -> tuple[str, ...]:
+    """Return the names that a function, or one inside it, may look up."""
+    inside = (_names(each) for each in code.co_consts if isinstance(each, CodeType))
+    return tuple(dict.fromkeys((*code.co_names, *(name for names in inside for name in names))))
+
+
+def _imports_of(code: CodeType) -> Iterator[str]:
+    """Name the modules that a function imports when it is called."""
+    import dis
+
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _imports_of(each)
+    for step in dis.get_instructions(code):
+        if step.opname == "IMPORT_NAME":
+            yield from _with_parents(str(step.argval))
+
+
+def _with_parents(name: str) -> Iterator[str]:
+    """Name a module and the packages around it, all of which run when it is imported."""
+    while name:
+        yield name
+        name = name.rpartition(".")[0]
+
+
+@lru_cache(maxsize=256)
+def _imported_by(text: bytes, name: str, is_package: bool) -> list[str]:
+    """Name what a module imports, anywhere in it; some may be no modules."""
+    package = name if is_package else name.rpartition(".")[0]
+    found = []
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):  # a compiled module
+        return []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            whole = "." * node.level + (node.module or "")
+            with suppress(ImportError):
+                whole = importlib.util.resolve_name(whole, package)
+                found += [whole, *(f"{whole}.{alias.name}" for alias in node.names)]
+    return [each for name in dict.fromkeys(found) for each in _with_parents(name)]
+
+
+def _spec(name: str) -> ModuleSpec | None:
+    """Return where a module is from; None for what was typed in, and for the main script."""
+    if name == "__main__":
+        return None
+    module = sys.modules.get(name)
+    with suppress(ImportError, ValueError, AttributeError):
+        spec = module.__spec__ if module is not None else importlib.util.find_spec(name)
+        if spec is not None and hasattr(spec.loader, "get_data"):
+            return spec
+    return None
+
+
+@cache
+def _installed(top: str) -> str | None:
+    """Return the name and version of a package of Python's or of an installed one."""
+    module = sys.modules.get(top)
+    with suppress(ImportError, ValueError):
+        spec = importlib.util.find_spec(top) if module is None else module.__spec__
+        if spec is None or spec.origin in ("built-in", "frozen"):
+            return top if top in sys.stdlib_module_names else None
+        file = spec.origin or next(iter(spec.submodule_search_locations or ()), "")
+        if {"site-packages", "dist-packages"}.isdisjoint(PurePath(file).parts):
+            return top if file.startswith(_STDLIB) else None
+        version = getattr(module, "__version__", None)
+        with suppress(importlib.metadata.PackageNotFoundError):
+            version = version or importlib.metadata.version(top)
+        return f"{top} {version}"
+    return None
