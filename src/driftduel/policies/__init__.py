@@ -18,6 +18,7 @@ from driftduel.policies.base import (
 )
 from driftduel.policies.beat_the_mean import BeatTheMean
 from driftduel.policies.beat_the_winner import BeatTheWinner, BeatTheWinnerReset
+from driftduel.policies.borda_dex3s import BordaDex3S
 from driftduel.policies.ccb import Ccb
 from driftduel.policies.detect import Detect
 from driftduel.policies.dex3p import Dex3P
@@ -63,6 +64,7 @@ __all__ = [
     "BeatTheMean",
     "BeatTheWinner",
     "BeatTheWinnerReset",
+    "BordaDex3S",
     "Ccb",
     "Detect",
     "Dex3P",

@@ -75,10 +75,10 @@ class Dex3S(KernelPolicy):
 
     Constants: those of the paper, eta = beta = sqrt(S / (K T)) (Theorem 4.1; it has S = 1, our
     ``switches=0``, for whoever does not know S) or V^(1/3) / (4 K^(2/3) T^(1/3)) (Theorem 4.4),
-    gamma = 2 eta K and alpha = 1/T. What is ours: gamma is at most 1, which is uniform play; S
-    and V are at most T, as they are in any world; and for V = 0, where eta would be 0 and nothing
-    would ever be learned, S is 1. ``exp3s`` is the same idea without bias and with constants of
-    its own.
+    gamma = 2 eta K and alpha = 1/T. What is ours: S and V are at most T, as they are in any
+    world; eta is at most 1 / (2 K), where gamma is 1 and play is uniform; and for V = 0, where eta
+    would be 0 and nothing would ever be learned, S is 1. ``exp3s`` is the same idea without bias
+    and with constants of its own.
 
     **Late answers** are learned at once, weighted with the probabilities of their asking. The bias
     is credited when a duel is asked for, so a forgotten duel leaves its bias and nothing else. The
@@ -128,8 +128,8 @@ class Dex3S(KernelPolicy):
             eta = eta or math.sqrt(1.0 / (arms * horizon))
         else:
             raise DriftduelError(f"{self.name}: by={by} needs the key {by}.")
-        gamma = min(1.0, 2.0 * eta * arms)
+        eta = min(eta, 0.5 / arms)
         self.state = State(
-            floats=np.array([gamma, eta, eta, math.e / horizon]),
+            floats=np.array([2.0 * eta * arms, eta, eta, math.e / horizon]),
             weights=np.full((2, arms), 1.0 / arms),
         )

@@ -1,0 +1,130 @@
+"""Borda-DEX3.S: exponential weights on Borda scores that share; told how often the best changes."""
+
+import math
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from driftduel._compile import hot
+from driftduel.policies._exp3 import chance, credit, draw, share
+from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.registry import POLICIES
+from driftduel.specs import Range, Spec
+
+__all__ = ["BordaDex3S"]
+
+# Places in `State.floats`.
+GAMMA = 0  # exploration
+ETA = 1  # learning rate
+BETA = 2  # bias: what every arm is credited with, over its probability
+SHARE = 3  # what every arm gets in a round: e alpha of all weight
+
+
+class State(NamedTuple):
+    """One player's weights."""
+
+    floats: Any
+    """(4,) numbers named above."""
+    weights: Any
+    """(1, K) adding up to 1."""
+
+
+@hot
+def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
+    gamma, weights = state.floats[GAMMA], state.weights
+    first = draw(weights, 0, gamma, rng)
+    second = draw(weights, 0, gamma, rng)
+    notes[0] = chance(weights, 0, gamma, first) * chance(weights, 0, gamma, second)
+    # The bias does not wait for the answer: it depends on this round's probabilities alone.
+    bias = state.floats[ETA] * state.floats[BETA]
+    notes[1] = state.floats[SHARE] / credit(weights, 0, gamma, bias)
+    return first, second
+
+
+@hot
+def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
+    weights = state.weights
+    score = won / (weights.shape[1] * notes[0])
+    share(weights, 0, first, math.exp(state.floats[ETA] * score), notes[1])
+    return 0
+
+
+@hot
+def _reset(state: Any) -> None:
+    state.weights[:] = 1.0 / state.weights.shape[1]
+
+
+@POLICIES.register("borda-dex3s")
+class BordaDex3S(KernelPolicy):
+    """Draw both arms by exponential weights on Borda scores, sharing weight as arms may come back.
+
+    Saha and Gupta, *Optimal and Efficient Dynamic Regret Algorithms for Non-Stationary Dueling
+    Bandits*, ICML 2022, Algorithm 3: both arms a, b come from p = (1-gamma) w + gamma/K; arm k is
+    credited with s(k) = [k = a] o / (K p(a) p(b)) + beta / p(k), where o is 1 for a win of a: an
+    estimate of the mean of P(k, .), and a bias that makes it hold with high probability. Then
+    w'(k) = w(k) exp(eta s(k)) + e alpha sum(w), normed.
+
+    Told: the horizon T, and the number of switches. The guarantee is against any sequence of arms,
+    so the switches that count are those of the Borda winner. ``switches`` counts switches; S in
+    the formulas is the number of phases, ``switches + 1``. (`play` tells the switches of the
+    Condorcet winner, or where there is none those of the preferences; say ``switches=...`` where
+    the Borda winner's are others.)
+
+    Guarantee: dynamic Borda regret of order (S K)^(1/3) T^(2/3) up to logarithms. It maximises
+    Borda scores: in a world whose Condorcet winner is not the Borda winner its Condorcet regret is
+    linear.
+
+    Constants: those of the paper's Theorem 6.1, eta = (S log(K) / (T sqrt(2 K)))^(2/3),
+    gamma = sqrt(2 eta K), alpha = 1 / (K T) and
+    beta = S^(1/3) sqrt(log(2 K / delta)) / ((2 eta)^(1/4) K^(3/4) sqrt(T)). What is ours: S is at
+    most T, and eta at most 1 / (2 K), where gamma is 1 and play is uniform.
+
+    **Late answers** are learned at once, weighted with the probabilities of their asking. The bias
+    is credited when a duel is asked for, so a forgotten duel leaves its bias and nothing else. The
+    coin of a self-duel counts: the mean that is estimated includes P(k, k) = 1/2.
+
+    Parameters
+    ----------
+    arms, rng
+        The number of arms K, and its randomness.
+    horizon
+        The number of rounds T.
+    switches
+        How often the Borda winner changes.
+    delta
+        The probability with which the regret bound may fail.
+    """
+
+    name: ClassVar[str] = "borda-dex3s"
+    told: ClassVar[tuple[str, ...]] = ("horizon", "switches")
+    guarantee: ClassVar[str] = "dynamic Borda regret (S K)^(1/3) T^(2/3), S known"
+    source: ClassVar[str] = "Saha and Gupta, ICML 2022"
+    confidence: ClassVar[str] = "high: constants printed in the paper (Theorem 6.1)"
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    notes: ClassVar[int] = 2
+    state: State
+
+    def __init__(
+        self,
+        arms: int,
+        rng: np.random.Generator,
+        horizon: Annotated[int, Range(2), "rounds T"],
+        switches: Annotated[int, Range(0), "how often the Borda winner changes"],
+        delta: Annotated[float, Range(0, 1, open=True), "probability of failure"] = 0.05,
+    ) -> None:
+        super().__init__(arms, rng)
+        given = {"horizon": horizon, "switches": switches, "delta": delta}
+        self.parameters = dict(POLICIES.resolve(Spec(self.name, given)).values)
+        phases = min(switches + 1, horizon)
+        eta = (phases * math.log(arms) / (horizon * math.sqrt(2.0 * arms))) ** (2.0 / 3.0)
+        eta = min(eta, 0.5 / arms)
+        gamma = math.sqrt(2.0 * eta * arms)
+        beta = (
+            phases ** (1.0 / 3.0)
+            * math.sqrt(math.log(2.0 * arms / delta))
+            / ((2.0 * eta) ** 0.25 * arms**0.75 * math.sqrt(horizon))
+        )
+        self.state = State(
+            floats=np.array([gamma, eta, beta, math.e / (arms * horizon)]),
+            weights=np.full((1, arms), 1.0 / arms),
+        )
