@@ -101,6 +101,24 @@ def test_it_plays_like_its_twin(seed):
     assert policy.state.numbers[4] == twin.alarms == alarms
 
 
+def test_a_match_without_end_is_given_up_when_next_to_nothing_is_left_of_the_bets():
+    """The challenger wins and loses in turns, so it is never behind, and every bet loses slowly."""
+    policy = make_policy("king", 2, 0)
+    pairs, t, stakes = 0, 0, [0.8 / 2**k for k in range(6)]
+    while sum((1 - s * s) ** pairs for s in stakes) / 6 >= 0.001:
+        pairs += 1
+    assert pairs > 8000
+    for duel in range(2 * pairs):
+        first = second = None
+        while first == second:
+            t += 1
+            first, second, _ = policy.choose(t)
+        assert policy.state.numbers[6] == 1, f"it was given up after {duel} duels"
+        policy.learn(t, first, second, duel % 2, ())
+    assert policy.state.numbers[1] == 0
+    assert policy.state.lead.tolist() == [-1, -1]
+
+
 @compiled
 @pytest.mark.parametrize("check", CHECKS)
 def test_it_keeps_the_contract(check):

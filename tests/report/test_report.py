@@ -1,6 +1,7 @@
 """The page and the figures: what is in them, how large they are, and what they are made from."""
 
 import json
+import math
 import re
 
 import numpy as np
@@ -12,7 +13,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("plotly")
 
 from driftduel.errors import DriftduelError, MissingExtraError
-from driftduel.figures.findings import read_findings, short_names
+from driftduel.figures.findings import Standing, fit, read_findings, short_names
 from driftduel.lab import compare, results
 from driftduel.lab.statistics import t_interval
 from driftduel.report import write_report
@@ -136,6 +137,33 @@ def test_slopes_are_those_of_the_power_law(grid):
         assert line.slope == pytest.approx(power, abs=0.02)
         assert line.slope_low < line.slope < line.slope_high
         assert line.slope_high - line.slope_low < 0.1
+
+
+@pytest.mark.parametrize("runs", [2, 3, 12])
+def test_the_interval_of_a_slope_is_the_jackknifes(runs):
+    """Fit without each run in turn: the variance is (n - 1) / n times the sum of squares."""
+    from scipy.stats import t as student
+
+    luck = np.random.default_rng(runs)
+    x = np.array([1e3, 1e4, 1e5])
+    games = [(0, run) for run in range(runs)]
+    table = np.sqrt(x)[:, None] * (1 + 0.3 * luck.random((3, runs)))
+    regrets = [dict(zip(games, row, strict=True)) for row in table]
+    regrets[1][1, 99] = 1e9  # a game that the other worlds do not have
+    standings = [Standing(0, "p", (), runs, runs, float(row.mean())) for row in table]
+    found = fit(x, standings, regrets)
+
+    def slope(columns):
+        return np.polyfit(np.log(x), np.log(table[:, columns].mean(axis=1)), 1)[0]
+
+    everyone = list(range(runs))
+    left_out = [slope([r for r in everyone if r != out]) for out in everyone]
+    middle = sum(left_out) / runs
+    error = math.sqrt((runs - 1) / runs * sum((each - middle) ** 2 for each in left_out))
+    half = student.ppf(0.975, runs - 1) * error
+    assert found.slope == pytest.approx(slope(everyone))
+    assert found.slope_low == pytest.approx(found.slope - half)
+    assert found.slope_high == pytest.approx(found.slope + half)
 
 
 def test_slopes_against_switches(tmp_path):

@@ -117,19 +117,27 @@ __all__ = [
 ]
 
 # Compositions by name. What keeps win counts can forget some of them, and take outcomes of duels it
-# did not ask for; what can be reset can be restarted; what must know T can be told an epoch's.
+# did not ask for; what can be reset can be restarted; what must know T can be told an epoch's. MDB
+# and DETECT go around what their authors put inside, too.
 _COUNTING = ["rucb", "rcs", "dts", "dts-plus", "rmed1", "rmed2", "ccb"]
+_STAYING = ["btw", "btwr", "wsw", "wss"]
 _RESTARTABLE = [
     *_COUNTING,
     *("rmed2fh", "scb", "self-sparring", "sparring", "multisbm", "doubler", "vdb"),
-    *("btw", "btwr", "wsw", "wss"),
+    *_STAYING,
 ]
 _NEED_HORIZON = ["btm", "if", "savage", "rmed2fh", "rex3", "dex3p", "dexp3", "anaconda"]
-for _wrapper in (SlidingWindow, Discounted, GlrRestart, Monitored, Detect):
-    register_around(_wrapper, _COUNTING)
-register_around(Oracle, _RESTARTABLE)
-register_around(Periodic, _RESTARTABLE)
-register_around(Doubling, _NEED_HORIZON)
+for _wrapper, _bases in (
+    (SlidingWindow, _COUNTING),
+    (Discounted, _COUNTING),
+    (GlrRestart, _COUNTING),
+    (Monitored, [*_COUNTING, *_STAYING]),
+    (Detect, [*_COUNTING, *_STAYING]),
+    (Oracle, _RESTARTABLE),
+    (Periodic, _RESTARTABLE),
+    (Doubling, _NEED_HORIZON),
+):
+    register_around(_wrapper, _bases)
 # The authors' own choice of what is inside.
 POLICIES.alias("mdb", "mdb-rucb")
 POLICIES.alias("detect", "detect-rucb")

@@ -5,14 +5,25 @@ window or a discount may change the counts between two rounds.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from driftduel._compile import hot
+from driftduel._compile import hot, kernel
 from driftduel.errors import DriftduelError
+from driftduel.policies.base import Kernels
 
-__all__ = ["bonus", "check_wins", "count_win", "forget_wins", "may_beat", "upper"]
+__all__ = [
+    "bonus",
+    "check_wins",
+    "count_win",
+    "counting",
+    "forget_wins",
+    "may_beat",
+    "most_victories",
+    "upper",
+]
 
 
 @hot
@@ -57,6 +68,29 @@ def forget_wins(wins: Any) -> None:
     for i in range(wins.shape[0]):
         for j in range(wins.shape[1]):
             wins[i, j] = 0.0
+
+
+@kernel
+def most_victories(state: Any) -> int:
+    """Return the arm that has won against most others, by more than half of their duels."""
+    wins = state.wins
+    arms = wins.shape[0]
+    best, most = 0, -1.0
+    for i in range(arms):
+        score = 0.0
+        for j in range(arms):
+            if j != i and wins[i, j] + wins[j, i] > 0.0:
+                share = wins[i, j] / (wins[i, j] + wins[j, i])
+                # The margin breaks ties between arms that beat equally many.
+                score += (1.0 if share > 0.5 else 0.0) + 1e-3 * share
+        if score > most:
+            best, most = i, score
+    return best
+
+
+def counting(ask: Callable[..., Any], tell: Callable[..., Any], reset: Any) -> Kernels:
+    """Return the kernels of a policy that learns by counting wins, whoever chose the duels."""
+    return Kernels(ask, tell, reset, most_victories, any_duel=True)
 
 
 def check_wins(name: str, wins: Any) -> None:

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from driftduel._compile import kernel
 from driftduel.errors import DriftduelError
 from driftduel.policies.base import KernelPolicy, Kernels, Policy
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Entry, parameters_of
 
-__all__ = ["Around", "register_around", "told_by"]
+__all__ = ["Around", "register_around", "suspect_inside", "told_by"]
 
 _CONTEXT = ("arms", "rng", "base")
 
@@ -30,6 +31,8 @@ class Around(KernelPolicy):
     prefix: str = ""
     needs_wins: bool = False
     """Whether the policy inside must keep its win counts in a field `wins`."""
+    needs_suspect: bool = False
+    """Whether the policy inside must be able to name whom it takes for the winner."""
     tells: tuple[str, ...] = ()
     """What the wrapper itself must be told."""
     extra_notes: int = 0
@@ -43,6 +46,11 @@ class Around(KernelPolicy):
         if self.needs_wins and "wins" not in base.state._fields:
             raise DriftduelError(
                 f"{self.prefix!r} needs a policy that keeps win counts; {base.name!r} does not."
+            )
+        if self.needs_suspect and base.kernels.suspect is None:
+            raise DriftduelError(
+                f"{self.prefix!r} needs a policy that can name whom it takes for the winner; "
+                f"{base.name!r} cannot."
             )
         if not self.needs_wins and not self.supplies and base.kernels.reset is None:
             raise DriftduelError(f"policy {base.name!r} cannot be restarted.")
@@ -82,6 +90,18 @@ class Around(KernelPolicy):
         """Refuse a saved state unless something holds of it."""
         if not sound:
             raise DriftduelError(f"the saved state of {self.name!r} does not hold together.")
+
+
+def suspect_inside(inner: Kernels) -> Any:
+    """Pass on whom the policy inside takes for the winner, if it can tell."""
+    inner_suspect = inner.suspect
+    if inner_suspect is None:
+        return None
+
+    def suspect(state):  # type: ignore[no-untyped-def]
+        return inner_suspect(state.base)
+
+    return kernel(suspect, inner_suspect)
 
 
 def register_around(wrapper: type[Around], bases: list[str]) -> None:

@@ -232,11 +232,20 @@ class Kernels(NamedTuple):
     ``tell(state, t, first, second, won, notes) -> flags`` returns `GROW`, `RESTARTED`, their sum
     or 0. ``reset(state)`` forgets everything learned, for those who restart policies (None: cannot
     be restarted). All change the arrays of `state` in place.
+
+    ``suspect(state) -> arm`` names the arm that it takes for the winner as things stand, also in
+    the middle of exploring and before the first duel, when it may be any. It changes nothing and
+    draws nothing, so it may be asked at any time (None: nobody in particular).
+
+    With ``any_duel`` a `tell` kernel may be told of duels that its `ask` never chose, with notes
+    that mean nothing. Without, it must not: a match or a queue would count them as its own.
     """
 
     ask: Callable[..., Any]
     tell: Callable[..., Any]
     reset: Any = None
+    suspect: Any = None
+    any_duel: bool = False
 
 
 class KernelPolicy(Policy):

@@ -77,11 +77,16 @@ def _reset(state: Any) -> None:
     ints[CHALLENGER] = 0
 
 
+@kernel
+def _suspect(state: Any) -> int:
+    return state.order[0]
+
+
 class _Queue(KernelPolicy):
     """What both have in common: all but one number."""
 
     notes: ClassVar[int] = 1
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect)
     resets: ClassVar[bool]
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
-from driftduel.policies._counts import check_wins, count_win
+from driftduel.policies._counts import check_wins, count_win, counting
 from driftduel.policies._counts import upper as upper_bound
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
@@ -249,7 +249,7 @@ class Ccb(KernelPolicy):
         "Zoghi, Karnin, Whiteson, de Rijke: Copeland Dueling Bandits, NeurIPS 2015"
     )
     confidence: ClassVar[str] = "medium to high: as in a public program, paper not at hand"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = counting(_ask, _tell, _reset)
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""DETECT around any policy that keeps win counts."""
+"""DETECT around any policy that can name whom it takes for the winner."""
 
 import math
 import warnings
@@ -39,26 +39,10 @@ class State(NamedTuple):
     """(1,) b: how far the halves may differ."""
 
 
-@kernel
-def _suspect(wins: Any) -> int:
-    """Return the arm that has won against most others, by more than half of their duels."""
-    arms = wins.shape[0]
-    best, most = 0, -1.0
-    for i in range(arms):
-        score = 0.0
-        for j in range(arms):
-            if j != i and wins[i, j] + wins[j, i] > 0.0:
-                share = wins[i, j] / (wins[i, j] + wins[j, i])
-                # The margin breaks ties between arms that beat equally many.
-                score += (1.0 if share > 0.5 else 0.0) + 1e-3 * share
-        if score > most:
-            best, most = i, score
-    return best
-
-
 @cache
 def _wrap(inner: Kernels) -> Kernels:
     inner_ask, inner_tell, inner_reset = inner.ask, inner.tell, inner.reset
+    inner_suspect = inner.suspect
 
     def ask(state, rng, t, notes):  # type: ignore[no-untyped-def]
         ints = state.ints
@@ -67,7 +51,7 @@ def _wrap(inner: Kernels) -> Kernels:
             notes[0] = -1.0
             return inner_ask(state.base, rng, local, notes[1:])
         if ints[_INCUMBENT] < 0:
-            ints[_INCUMBENT] = _suspect(state.base.wins)
+            ints[_INCUMBENT] = inner_suspect(state.base)
         arms = len(state.seen)
         other = (local - ints[_EXPLORE] - 1) % (arms - 1)
         challenger = other + int(other >= ints[_INCUMBENT])
@@ -99,8 +83,17 @@ def _wrap(inner: Kernels) -> Kernels:
             for k in range(state.windows.shape[1]):
                 state.windows[a, k] = 0
 
+    def suspect(state):  # type: ignore[no-untyped-def]
+        incumbent = state.ints[_INCUMBENT]
+        return incumbent if incumbent >= 0 else inner_suspect(state.base)
+
     reset = kernel(_reset, inner_reset)
-    return Kernels(hot(ask, inner_ask), hot(tell, inner_tell, reset), reset)
+    return Kernels(
+        hot(ask, inner_ask, inner_suspect),
+        hot(tell, inner_tell, reset),
+        reset,
+        kernel(suspect, inner_suspect),
+    )
 
 
 class Detect(Around):
@@ -131,7 +124,7 @@ class Detect(Around):
     """
 
     prefix = "detect"
-    needs_wins = True
+    needs_suspect = True
     tells = ("horizon", "delta", "p_min")
     extra_notes = 1
     easy_regret = "weak"

@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from driftduel._compile import hot, kernel
-from driftduel.policies.around import Around
+from driftduel.policies.around import Around, suspect_inside
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.specs import Range
 
@@ -41,7 +41,11 @@ def _wrap(inner: Kernels) -> Kernels:
 
     parts = (inner_ask, inner_tell)
     return Kernels(
-        hot(ask, *parts), hot(tell, *parts), kernel(reset, inner_reset) if inner_reset else None
+        hot(ask, *parts),
+        hot(tell, *parts),
+        kernel(reset, inner_reset) if inner_reset else None,
+        suspect_inside(inner),
+        inner.any_duel,
     )
 
 

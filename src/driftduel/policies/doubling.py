@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from driftduel._compile import hot
-from driftduel.policies.around import Around
+from driftduel.policies.around import Around, suspect_inside
 from driftduel.policies.base import GROW, RESTARTED, KernelPolicy, Kernels
 from driftduel.specs import Range
 
@@ -46,7 +46,7 @@ def _wrap(inner: Kernels) -> Kernels:
             flags |= GROW | RESTARTED  # a longer epoch takes a new policy, which Python makes
         return flags
 
-    return Kernels(hot(ask, inner_ask), hot(tell, inner_tell))
+    return Kernels(hot(ask, inner_ask), hot(tell, inner_tell), suspect=suspect_inside(inner))
 
 
 class Doubling(Around):

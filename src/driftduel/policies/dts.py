@@ -7,7 +7,7 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import beta, beta_above_half, uniform
-from driftduel.policies._counts import bonus, count_win, forget_wins, may_beat
+from driftduel.policies._counts import bonus, count_win, counting, forget_wins, may_beat
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range, Spec
@@ -159,7 +159,7 @@ class Dts(KernelPolicy):
     guarantee: ClassVar[str] = "K log T + K^2 log log T, stationary"
     source: ClassVar[str] = "Wu and Liu, NIPS 2016"
     confidence: ClassVar[str] = "high; paper and authors' code agree"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = counting(_ask, _tell, _reset)
     plus: ClassVar[int] = 0
 
     def __init__(

@@ -8,7 +8,7 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
-from driftduel.policies.around import Around
+from driftduel.policies.around import Around, suspect_inside
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.specs import Range
 
@@ -116,7 +116,13 @@ def _wrap(inner: Kernels) -> Kernels:
             state.kept[p, 1] = 1
 
     reset = kernel(_reset, inner_reset)
-    return Kernels(hot(ask, inner_ask), hot(tell, inner_tell, reset), reset)
+    return Kernels(
+        hot(ask, inner_ask),
+        hot(tell, inner_tell, reset),
+        reset,
+        suspect_inside(inner),
+        inner.any_duel,
+    )
 
 
 class GlrRestart(Around):

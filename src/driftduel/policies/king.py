@@ -138,6 +138,11 @@ def _learn(state: Any, t: int, king: int, j: int, won: int) -> int:
     return RESTARTED
 
 
+@kernel
+def _suspect(state: Any) -> int:
+    return state.numbers[_KING]
+
+
 @POLICIES.register("king")
 class King(KernelPolicy):
     """Play one arm against itself, and let it be challenged as often as it pays.
@@ -188,7 +193,7 @@ class King(KernelPolicy):
     guarantee: ClassVar[str] = "2 log(1 + n / 100) false alarms in n matches; regret only measured"
     source: ClassVar[str] = "ours"
     confidence: ClassVar[str] = "our own"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, suspect=_suspect)
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)

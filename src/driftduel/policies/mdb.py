@@ -1,4 +1,4 @@
-"""Monitored Dueling Bandits around any policy that keeps win counts."""
+"""Monitored Dueling Bandits around any policy that can be restarted."""
 
 import math
 import warnings
@@ -10,7 +10,7 @@ import numpy as np
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.errors import WeakSpotWarning
-from driftduel.policies.around import Around
+from driftduel.policies.around import Around, suspect_inside
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.specs import Range
 
@@ -61,6 +61,7 @@ def alarm(sums: Any, seen: int, size: int, limit: float) -> bool:
 @cache
 def _wrap(inner: Kernels) -> Kernels:
     inner_ask, inner_tell, inner_reset = inner.ask, inner.tell, inner.reset
+    any_duel = inner.any_duel
 
     def ask(state, rng, t, notes):  # type: ignore[no-untyped-def]
         ints, order = state.ints, state.order
@@ -83,8 +84,10 @@ def _wrap(inner: Kernels) -> Kernels:
         start = state.ints[_START]
         if t < start:
             return 0  # asked for before the alarm
-        flags = inner_tell(state.base, t - start + 1, first, second, won, notes[1:])
+        flags = 0
         p = int(notes[0])
+        if p < 0 or any_duel:
+            flags = inner_tell(state.base, t - start + 1, first, second, won, notes[1:])
         if p >= 0:
             slide(state.windows[p], state.sums[p], state.seen[p], won)
             state.seen[p] += 1
@@ -117,7 +120,12 @@ def _wrap(inner: Kernels) -> Kernels:
             if b == a:
                 a, b = a + 1, 0
 
-    return Kernels(hot(ask, inner_ask), hot(tell, inner_tell, forget), kernel(reset, forget))
+    return Kernels(
+        hot(ask, inner_ask),
+        hot(tell, inner_tell, forget),
+        kernel(reset, forget),
+        suspect_inside(inner),
+    )
 
 
 class Monitored(Around):
@@ -126,8 +134,12 @@ class Monitored(Around):
     Source: Kolpaczki, Bengs, Huellermeier, *Non-Stationary Dueling Bandits*, 2022 (MDB). Told T,
     the number of switches and the smallest change delta. Guarantee for binary strong regret:
     K sqrt(M T log T) / delta plus M times the regret of the policy inside. Formulas as in the
-    authors' program; constants not verified against the paper. Monitored outcomes go to the policy
-    inside, as they do there.
+    authors' program; constants not verified against the paper. Around RUCB and Winner Stays
+    (strong) it is theirs: the program has these two, and no other.
+
+    Monitored outcomes go to the policy inside if it keeps win counts, which take any duel. Beat the
+    Winner and Winner Stays never hear of them: to a match or a round of theirs a duel that they did
+    not ask for means nothing. In the authors' program it is the same, RUCB alone listens.
 
     **Weak spot.** The share of rounds spent on monitoring is gamma = (K-1)/2 sqrt(M w / T): 58 %
     for T = 1e6, K = 10, M = 10, delta = 0.3. Creating it warns when that is above a quarter.
@@ -148,7 +160,6 @@ class Monitored(Around):
     """
 
     prefix = "mdb"
-    needs_wins = True
     tells = ("horizon", "switches", "delta")
     extra_notes = 1
     guarantee = "K sqrt(M T log T) / delta + M times that of the policy inside, binary strong"

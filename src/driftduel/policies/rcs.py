@@ -7,7 +7,7 @@ import numpy as np
 
 from driftduel._compile import hot
 from driftduel._random import beta_above_half, uniform
-from driftduel.policies._counts import check_wins, count_win, upper
+from driftduel.policies._counts import check_wins, count_win, counting, upper
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range, Spec
@@ -118,7 +118,7 @@ class Rcs(KernelPolicy):
         "Ranker Evaluation, WSDM 2014"
     )
     confidence: ClassVar[str] = "medium to high: as in a public program, paper not at hand"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = counting(_ask, _tell, _reset)
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel.errors import DriftduelError
-from driftduel.policies.around import Around
+from driftduel.policies.around import Around, suspect_inside
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.specs import Range
 
@@ -57,7 +57,13 @@ def _wrap(inner: Kernels) -> Kernels:
         state.start[0] = 1
 
     parts = (inner_ask, inner_tell, inner_reset)
-    return Kernels(hot(ask, inner_ask), hot(tell, *parts), kernel(reset, inner_reset))
+    return Kernels(
+        hot(ask, inner_ask),
+        hot(tell, *parts),
+        kernel(reset, inner_reset),
+        suspect_inside(inner),
+        inner.any_duel,
+    )
 
 
 class _Restarted(Around):

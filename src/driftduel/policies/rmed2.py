@@ -6,6 +6,7 @@ import numpy as np
 
 from driftduel._compile import hot
 from driftduel.policies import _rmed_kernels as rmed
+from driftduel.policies._counts import counting
 from driftduel.policies.base import Kernels
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range, Spec
@@ -60,7 +61,7 @@ class Rmed2(rmed.Rmed):
 
     name: ClassVar[str] = "rmed2"
     guarantee: ClassVar[str] = "asymptotically optimal on stationary worlds"
-    kernels: ClassVar[Kernels] = Kernels(_ask, rmed.tell, rmed.reset)
+    kernels: ClassVar[Kernels] = counting(_ask, rmed.tell, rmed.reset)
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ import numpy as np
 
 from driftduel._compile import hot
 from driftduel._random import uniform
-from driftduel.policies._counts import bonus, count_win, forget_wins, may_beat, upper
+from driftduel.policies._counts import bonus, count_win, counting, forget_wins, may_beat, upper
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range, Spec
@@ -117,7 +117,7 @@ class Rucb(KernelPolicy):
     guarantee: ClassVar[str] = "K^2 + K log T / gap^2, stationary"
     source: ClassVar[str] = "Zoghi et al., ICML 2014"
     confidence: ClassVar[str] = "high; paper and public code agree"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = counting(_ask, _tell, _reset)
 
     def __init__(
         self,

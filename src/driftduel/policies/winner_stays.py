@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot
+from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.errors import DriftduelError
 from driftduel.policies.base import KernelPolicy, Kernels
@@ -115,6 +115,25 @@ def _reset_strong(state: Any) -> None:
     state.phase[CHAMPION] = 0
 
 
+@kernel
+def _leader(state: Any) -> int:
+    """Return an arm with the highest score, one of the last duel if possible."""
+    best = 0
+    for k in range(len(state.score)):
+        if state.score[k] > state.score[best]:
+            best = k
+    for k in state.last:
+        if k != NONE and state.score[k] == state.score[best]:
+            return k
+    return best
+
+
+@kernel
+def _last_winner(state: Any) -> int:
+    """Return who won the last round that is over; before there is one, whoever leads."""
+    return state.phase[CHAMPION] if state.phase[ROUND] > 1 else _leader(state)
+
+
 def _check(policy: KernelPolicy, stored: Any, lowest: int = NONE) -> None:
     if not ((stored >= lowest) & (stored < policy.arms)).all():
         raise DriftduelError(f"the saved state of {policy.name!r} does not hold together.")
@@ -149,7 +168,7 @@ class WinnerStaysWeak(KernelPolicy):
     guarantee: ClassVar[str] = "weak regret K^2, constant in T, stationary"
     source: ClassVar[str] = "Chen, Frazier: Dueling Bandits with Weak Regret, ICML 2017"
     confidence: ClassVar[str] = "rule read in public code, bounds in the abstract"
-    kernels: ClassVar[Kernels] = Kernels(_ask_weak, _tell, _reset_weak)
+    kernels: ClassVar[Kernels] = Kernels(_ask_weak, _tell, _reset_weak, _leader)
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)
@@ -192,7 +211,7 @@ class WinnerStaysStrong(KernelPolicy):
     guarantee: ClassVar[str] = "strong regret K^2 + K log T, stationary"
     source: ClassVar[str] = "Chen, Frazier: Dueling Bandits with Weak Regret, ICML 2017"
     confidence: ClassVar[str] = "rule read in public code, bounds in the abstract; beta not checked"
-    kernels: ClassVar[Kernels] = Kernels(_ask_strong, _tell, _reset_strong)
+    kernels: ClassVar[Kernels] = Kernels(_ask_strong, _tell, _reset_strong, _last_winner)
 
     def __init__(
         self,

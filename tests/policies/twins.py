@@ -1,0 +1,388 @@
+"""Slow, obvious twins of what goes around a policy, and of three policies to go inside.
+
+Lists, dictionaries and the formulas as they are printed; nothing is shared with the kernels but the
+order in which random numbers are drawn. Each has `ask(t, draw)`, which returns two arms, and
+`tell(t, first, second, won)`, which returns whether everything was forgotten. `draw()` gives a
+uniform number.
+"""
+
+import math
+from collections import defaultdict
+
+
+def shuffled(items, draw):
+    """Shuffle from the back, as Fisher and Yates do."""
+    items = list(items)
+    for i in range(len(items) - 1, 0, -1):
+        j = int(draw() * (i + 1))
+        items[i], items[j] = items[j], items[i]
+    return items
+
+
+def even_at_least(x):
+    w = math.ceil(x)
+    return w + w % 2
+
+
+# ---- policies to go inside ----
+
+
+class Rucb:
+    """RUCB as in the paper, B included."""
+
+    any_duel = True
+
+    def __init__(self, K, alpha=0.51):
+        self.K, self.alpha = K, alpha
+        self.reset()
+
+    def reset(self):
+        self.wins = [[0] * self.K for _ in range(self.K)]
+        self.B = None
+
+    def u(self, i, j, t):
+        if i == j:
+            return 0.5
+        n = self.wins[i][j] + self.wins[j][i]
+        return self.wins[i][j] / n + math.sqrt(self.alpha * math.log(t) / n) if n else math.inf
+
+    def ask(self, t, draw):
+        K = self.K
+        C = [i for i in range(K) if all(self.u(i, j, t) >= 0.5 for j in range(K))]
+        if self.B not in C:
+            self.B = None
+        if not C:
+            first = int(draw() * K)
+        elif len(C) == 1:
+            first = self.B = C[0]
+        elif self.B is not None and draw() < 0.5:
+            first = self.B
+        else:
+            others = [i for i in C if i != self.B]
+            first = others[int(draw() * len(others))]
+        second, most, ties = first, 0.5, 0  # of equals somebody else, and each with the same chance
+        for j in range(K):
+            hope = self.u(j, first, t)
+            if j == first or hope < most:
+                continue
+            ties = ties + 1 if ties and hope == most else 1
+            if ties == 1 or draw() * ties < 1:
+                second, most = j, hope
+        return first, second
+
+    def tell(self, t, first, second, won):
+        if first != second:
+            winner, loser = (first, second) if won else (second, first)
+            self.wins[winner][loser] += 1
+        return False
+
+    def suspect(self):
+        """Most victories; of equals, the one that won the larger shares."""
+
+        def record(i):
+            score = 0.0  # summed up one by one: in a tie, rounding decides
+            for j in range(self.K):
+                n = self.wins[i][j] + self.wins[j][i]
+                if j != i and n:
+                    share = self.wins[i][j] / n
+                    score += (share > 0.5) + share / 1000
+            return score
+
+        return max(range(self.K), key=record)
+
+
+class BeatTheWinner:
+    """Matches to r wins; the loser goes to the back of the queue."""
+
+    any_duel = False
+
+    def __init__(self, K, *, resets=False):
+        self.K, self.resets = K, resets
+        self.reset()
+
+    def reset(self):
+        self.queue, self.r, self.score = None, 1, [0, 0]
+
+    def ask(self, t, draw):
+        if self.queue is None:
+            self.incumbent, *self.queue = shuffled(range(self.K), draw)
+        return self.incumbent, self.queue[0]
+
+    def tell(self, t, first, second, won):
+        self.score[1 - won] += 1
+        if max(self.score) == self.r:
+            challenger = self.queue.pop(0)
+            loser = challenger if won else self.incumbent
+            self.incumbent = self.incumbent if won else challenger
+            self.queue.append(loser)
+            self.r = 1 if self.resets and not won else self.r + 1
+            self.score = [0, 0]
+        return False
+
+    def suspect(self):
+        return 0 if self.queue is None else self.incumbent
+
+
+class WinnerStays:
+    """Play who has the most wins minus losses; of equals, who was in the last duel."""
+
+    any_duel = False
+
+    def __init__(self, K, beta=None):
+        self.K, self.beta = K, beta
+        self.reset()
+
+    def reset(self):
+        self.C, self.last, self.round, self.alone, self.champion = [0] * self.K, (), 1, 0, None
+
+    def best(self, among, draw):
+        top = [k for k in among if self.C[k] == max(self.C[j] for j in among)]
+        kept = [k for k in self.last if k in top]
+        return kept[0] if kept else top[int(draw() * len(top))]
+
+    def ask(self, t, draw):
+        if self.alone:
+            self.alone -= 1
+            return self.champion, self.champion
+        first = self.best(range(self.K), draw)
+        second = self.best([k for k in range(self.K) if k != first], draw)
+        if self.beta and self.C[second] <= -self.round:
+            self.alone, self.champion = math.floor(self.beta**self.round) - 1, first
+            self.round += 1
+            return first, first
+        self.last = first, second
+        return first, second
+
+    def tell(self, t, first, second, won):
+        if first != second:
+            self.C[first] += 2 * won - 1
+            self.C[second] -= 2 * won - 1
+        return False
+
+    def suspect(self):
+        return self.champion if self.round > 1 else self.best(range(self.K), lambda: 0.0)
+
+
+# ---- what goes around them ----
+
+
+class Plain:
+    """Nothing around it."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def ask(self, t, draw):
+        return self.inner.ask(t, draw)
+
+    def tell(self, t, first, second, won):
+        return self.inner.tell(t, first, second, won)
+
+    def suspect(self):
+        return self.inner.suspect()
+
+
+class Window(Plain):
+    """The policy inside knows the last W answers, and no more than W rounds."""
+
+    def __init__(self, inner, W):
+        super().__init__(inner)
+        self.W, self.answers = W, []
+
+    def ask(self, t, draw):
+        self.inner.wins = [[0] * self.inner.K for _ in range(self.inner.K)]
+        for answer in self.answers[-self.W :]:
+            self.inner.tell(t, *answer)
+        return self.inner.ask(min(t, self.W), draw)
+
+    def tell(self, t, first, second, won):
+        self.answers.append((first, second, won))
+        return False
+
+
+class Discount(Plain):
+    """An answer counts discount^n once n more have come."""
+
+    def __init__(self, inner, discount):
+        super().__init__(inner)
+        self.discount, self.answers = discount, []
+
+    def ask(self, t, draw):
+        wins = [[0.0] * self.inner.K for _ in range(self.inner.K)]
+        for age, (first, second, won) in enumerate(reversed(self.answers)):
+            if first != second:
+                winner, loser = (first, second) if won else (second, first)
+                wins[winner][loser] += self.discount**age
+        self.inner.wins = wins
+        return self.inner.ask(min(t, math.floor(1 / (1 - self.discount))), draw)
+
+    def tell(self, t, first, second, won):
+        self.answers.append((first, second, won))
+        return False
+
+
+class Restarting(Plain):
+    """What those have in common that forget everything: `start` is round 1 of the policy inside."""
+
+    def __init__(self, inner):
+        super().__init__(inner)
+        self.start = 1
+
+    def local(self, t):
+        return max(1, t - self.start + 1)
+
+    def restart(self, after):
+        self.inner.reset()
+        self.start = after + 1
+        return True
+
+
+class Scheduled(Restarting):
+    """Start anew in given rounds; late answers may make it later."""
+
+    def __init__(self, inner, period=math.inf, at=()):
+        super().__init__(inner)
+        self.period, self.at = period, at
+
+    def ask(self, t, draw):
+        return self.inner.ask(self.local(t), draw)
+
+    def tell(self, t, first, second, won):
+        if t < self.start:
+            return False
+        self.inner.tell(self.local(t), first, second, won)
+        later = [a for a in self.at if a > self.start]
+        return t + 1 >= min([self.start + self.period, *later]) and self.restart(t)
+
+
+def halves_differ(outcomes, w, b):
+    """The alarm of MDB and DETECT: the newer w/2 of the last w outcomes against the older w/2."""
+    if len(outcomes) < w:
+        return False
+    newest = outcomes[-w:]
+    return abs(sum(newest[w // 2 :]) - sum(newest[: w // 2])) > b
+
+
+class Mdb(Restarting):
+    """Monitored Dueling Bandits, told T, M and delta."""
+
+    def __init__(self, inner, T, M, delta):
+        super().__init__(inner)
+        K = inner.K
+        C = math.log((4 * T + 2) * math.sqrt(T) / (math.sqrt(M) * K))
+        self.w = even_at_least(8 * C / delta**2)
+        self.b = math.sqrt(self.w * C / 2)
+        self.gamma = (K - 1) / 2 * math.sqrt(M * self.w / T)
+        self.D = max(1, math.floor(K * (K - 1) / 2 / self.gamma))
+        self.pairs, self.seen, self.asked = None, defaultdict(list), {}
+
+    def ask(self, t, draw):
+        if self.pairs is None:
+            K = self.inner.K
+            self.pairs = shuffled(((a, b) for a in range(K) for b in range(a)), draw)
+        r = (self.local(t) - 1) % self.D
+        self.asked[t] = r < len(self.pairs)
+        return self.pairs[r] if self.asked[t] else self.inner.ask(self.local(t), draw)
+
+    def tell(self, t, first, second, won):
+        if t < self.start:
+            return False
+        monitored = self.asked[t]
+        if not monitored or self.inner.any_duel:
+            self.inner.tell(self.local(t), first, second, won)
+        if not monitored:
+            return False
+        self.seen[first, second].append(won)
+        if halves_differ(self.seen[first, second], self.w, self.b):
+            self.seen.clear()
+            return self.restart(t)
+        return False
+
+
+class Detect(Restarting):
+    """DETECT, told T, delta, p_min and which constants."""
+
+    def __init__(self, inner, T, delta, p_min, setting):
+        super().__init__(inner)
+        K, m, log = inner.K, (2 * p_min - 1) ** 2, math.log
+        if setting == "1":
+            self.T_ = (log(T / ((1 - math.exp(-m)) * log(T))) / m + K - 1) ** 2
+            self.w = even_at_least((16 * log(T) + 6) / delta**2)
+            self.b = math.sqrt(self.w * (log(T) + 3 / 8))
+        else:
+            self.T_ = math.sqrt(T)
+            x = math.exp(-(T ** (1 / 4) - K + 1) * m) / (1 - math.exp(-m))
+            enough = max(1, log(2 * T / x))
+            self.w = even_at_least(8 * enough / delta**2)
+            self.b = math.sqrt(self.w * enough / 2)
+        self.incumbent, self.seen, self.asked = None, defaultdict(list), {}
+
+    def ask(self, t, draw):
+        turn = self.local(t) - math.ceil(self.T_)
+        self.asked[t] = turn > 0
+        if turn <= 0:
+            return self.inner.ask(self.local(t), draw)
+        if self.incumbent is None:
+            self.incumbent = self.inner.suspect()
+        others = [k for k in range(self.inner.K) if k != self.incumbent]
+        return self.incumbent, others[(turn - 1) % len(others)]
+
+    def tell(self, t, first, second, won):
+        if t < self.start:
+            return False
+        if not self.asked[t]:
+            return self.inner.tell(self.local(t), first, second, won)
+        self.seen[second].append(won)
+        if halves_differ(self.seen[second], self.w, self.b):
+            self.seen.clear()
+            self.incumbent = None
+            return self.restart(t)
+        return False
+
+    def suspect(self):
+        return self.inner.suspect() if self.incumbent is None else self.incumbent
+
+
+def likelihood(outcomes):
+    """The log likelihood of outcomes under the coin that makes them likeliest."""
+    n, heads = len(outcomes), sum(outcomes)
+    return sum(k * math.log(k / n) for k in (heads, n - heads) if k)
+
+
+class Glr(Restarting):
+    """Some pair's history is likelier under two coins, by log(3 n sqrt(n) / delta)."""
+
+    def __init__(self, inner, explore, delta, splits=64):
+        super().__init__(inner)
+        self.explore, self.delta, self.splits = explore, delta, splits
+        self.history = defaultdict(list)
+
+    def ask(self, t, draw):
+        if draw() < self.explore:
+            first = int(draw() * self.inner.K)
+            others = [k for k in range(self.inner.K) if k != first]
+            return first, others[int(draw() * len(others))]
+        return self.inner.ask(self.local(t), draw)
+
+    def kept(self, n):
+        """Where a history of n may be split: the multiples of a power of two, 64 at most."""
+        gap = 1
+        while (n - 1) // gap > self.splits:
+            gap *= 2
+        return range(gap, n, gap)
+
+    def tell(self, t, first, second, won):
+        if t < self.start:
+            return False
+        self.inner.tell(self.local(t), first, second, won)
+        if first == second:
+            return False
+        pair = self.history[min(first, second), max(first, second)]
+        pair.append(won if first < second else 1 - won)
+        n = len(pair)
+        limit = math.log(3 * n * math.sqrt(n) / self.delta)
+        for k in self.kept(n):
+            if likelihood(pair[:k]) + likelihood(pair[k:]) - likelihood(pair) > limit:
+                self.history.clear()
+                return self.restart(t)
+        return False
