@@ -303,3 +303,5 @@ def test_detect_needs_somebody_to_suspect():
 def test_what_the_authors_put_inside_can_be_put_inside():
     for name in ("detect-btw", "detect-wsw", "mdb-wss", "mdb-rucb"):
         assert name in POLICIES
+    assert make_policy("mdb", 3, horizon=10**6, switches=0).name == "mdb-rucb"
+    assert make_policy("detect", 3, horizon=10**6).name == "detect-wsw"
