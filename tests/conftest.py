@@ -3,6 +3,13 @@
 import signal
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile(
+    "driftduel", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("driftduel")
 
 # Whoever starts tests in the background has them ignore Ctrl-C; some of them press it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

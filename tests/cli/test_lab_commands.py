@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from driftduel.cli import main
+from tests.waiting import LONG, eventually
 
 pytest.importorskip("polars")
 pytest.importorskip("scipy")
@@ -254,19 +254,18 @@ def test_a_sweep_needs_a_folder(capsys, plan):
     assert "--out DIR" in err
 
 
-def start(plan, out):
+def start(plan, out, rounds=20_000):
     """Start a sweep that takes some seconds and wait until something of it is finished."""
     plan.write_text(
-        PLAN.replace("runs = 3", "runs = 40").replace('"wss"', '"dts"').replace("8e2", "20000")
+        PLAN.replace("runs = 3", "runs = 40").replace('"wss"', '"dts"').replace("8e2", str(rounds))
     )
     process = subprocess.Popen(
         [sys.executable, "-m", "driftduel.cli", "sweep", str(plan), "--out", str(out)],
         stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    deadline = time.monotonic() + 120
-    while not list(Path(out, "cells").glob("*.parquet")) and process.poll() is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    assert eventually(
+        lambda: list(Path(out, "cells").glob("*.parquet")) or process.poll() is not None
+    )
     assert process.poll() is None, process.communicate()
     return process
 
@@ -274,9 +273,9 @@ def start(plan, out):
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_says_how_to_go_on(capsys, tmp_path, plan, sign):
     out = tmp_path / "out"
-    process = start(plan, out)
+    process = start(plan, out, rounds=2_000_000)  # more than it can finish before the signal
     process.send_signal(sign)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=LONG)
     assert process.returncode == 130
     assert "the same command goes on from there" in err
     assert "Traceback" not in err

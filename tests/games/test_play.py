@@ -2,8 +2,6 @@
 
 import os
 import signal
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -247,16 +245,15 @@ def test_a_policy_that_asks_for_an_arm_that_is_not_there():
 
 
 def test_ctrl_c_keeps_what_was_reached():
-    class Slow(Stubborn):
+    class Pressing(Stubborn):
         def choose(self, t):
-            time.sleep(0.001)
+            if t == 5_000:
+                os.kill(os.getpid(), signal.SIGINT)
             return super().choose(t)
 
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    game = play(Slow(2, np.random.default_rng(0)), "two-arm:rounds=100000", seed=1)
+    game = play(Pressing(2, np.random.default_rng(0)), "two-arm:rounds=100000", seed=1)
     assert not game.finished
-    assert 0 < game.rounds < 100_000
+    assert 5_000 <= game.rounds < 100_000
     assert game.at[-1] == game.rounds
     assert len(game.regret["dynamic"]) == len(game.at)
 

@@ -83,7 +83,7 @@ def test_short_games_have_fewer_slices(rounds):
     assert list(row["at"]) == list(range(1, rounds + 1))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @example(1, 10)
 @example(2, 10)
 @example(10, 10)

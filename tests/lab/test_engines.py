@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -30,6 +30,7 @@ from driftduel.lab.plan import game_seed
 from driftduel.lab.running import Silent
 from driftduel.lab.store import TIMINGS
 from driftduel.policies import POLICIES, make_policy
+from tests.waiting import LONG, eventually, no_hanging
 
 WORLDS = ["geometric-btl:arms=4,rounds=3000,phases=3", "random-walk:arms=3,rounds=2000,sd=0.02"]
 PLAYERS = ["uniform", "dts", "anaconda:constant=0.5"]
@@ -100,25 +101,9 @@ class Mortal(Policy):
 '''
 
 
-@contextmanager
-def within(seconds):
-    """Fail rather than wait for ever."""
-
-    def ring(*_):
-        raise TimeoutError(f"not finished within {seconds} s")
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
 @pytest.fixture(autouse=True)
 def _bounded():
-    with within(100):
+    with no_hanging():
         yield
 
 
@@ -201,13 +186,6 @@ def is_alive(pid):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
-
-
-def eventually(condition, seconds):
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return condition()
 
 
 # The same everywhere
@@ -321,7 +299,7 @@ def test_modules_beside_a_script_are_found_by_processes(tmp_path):
         "print(results.missing, results.failures)\n"
     )
     ended = subprocess.run(
-        [sys.executable, str(script)], cwd="/", capture_output=True, text=True, timeout=60,
+        [sys.executable, str(script)], cwd="/", capture_output=True, text=True, timeout=LONG,
         check=False,
     )  # fmt: skip
     assert (ended.stdout, ended.stderr) == ("0 {}\n", "")
@@ -337,48 +315,59 @@ def test_processes_end_with_a_parent_that_was_killed(mortal, tmp_path):
     )
     with subprocess.Popen([sys.executable, "-c", code]) as parent:
         try:
-            assert eventually(lambda: list(folder.iterdir()), 30)
+            assert eventually(lambda: list(folder.iterdir()))
             (child,) = (int(path.name) for path in folder.iterdir())
             assert is_alive(child)
         finally:
             parent.kill()
-    assert eventually(lambda: not is_alive(child), 5)
+    assert eventually(lambda: not is_alive(child))
 
 
+@pytest.fixture
+def _patient(monkeypatch):
+    """Threads that do not end are left behind, but not because the machine is busy."""
+    monkeypatch.setattr("driftduel.lab.engines.base._SECONDS_TO_END", LONG)
+
+
+@pytest.mark.usefixtures("_patient")
 def test_closing_ends_a_long_game_in_a_thread():
     plan = make_plan([ENDLESS, WORLD], ["uniform"], runs=1)
     stream = Threads(2).outcomes(taker(plan.cells()), lambda rounds: None)
     assert next(stream).cell.world == WORLD
-    begun, threads = time.monotonic(), threading.active_count()
+    threads = threading.active_count()
     stream.close()
-    assert time.monotonic() - begun < 4
     assert threading.active_count() < threads
 
 
+@pytest.mark.usefixtures("_patient")
 def test_closing_ends_a_process_whatever_it_does(mortal, started, tmp_path):
     sleeper = f"mortal:does=sleep,folder={tmp_path}"
     plan = make_plan([WORLD], [sleeper, "uniform"], runs=1, imports=[mortal])
     stream = Processes(2, [mortal]).outcomes(taker(plan.cells()), lambda rounds: None)
     assert next(stream).cell.policy == "uniform"
-    assert eventually(lambda: any((tmp_path / str(child.pid)).exists() for child in started), 20)
-    begun = time.monotonic()
+    assert eventually(lambda: any((tmp_path / str(child.pid)).exists() for child in started))
     stream.close()
-    assert time.monotonic() - begun < 4
     assert len(started) == 2
     assert all(child.returncode is not None for child in started)
 
 
-@pytest.mark.parametrize("engine", [Threads(1), Processes(1)], ids=lambda engine: engine.name)
-def test_ctrl_c_is_heard_while_a_long_game_is_played(engine):
-    cells = make_plan([ENDLESS], ["uniform"], runs=1).cells()
-    begun = time.monotonic()
-    threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
-    with (
-        closing(engine.outcomes(taker(cells), lambda rounds: None)) as stream,
-        pytest.raises(KeyboardInterrupt),
-    ):
+@pytest.mark.parametrize("engine", ["threads", "processes"])
+def test_ctrl_c_is_heard_while_a_long_game_is_played(engine, mortal, tmp_path):
+    world, policy = {
+        "threads": (ENDLESS, "uniform"),
+        "processes": (WORLD, f"mortal:does=sleep,folder={tmp_path}"),
+    }[engine]
+    cells = make_plan([world], [policy], runs=1, imports=[mortal]).cells()
+    ticks = []
+
+    def press():
+        eventually(lambda: ticks or any(path.name.isdigit() for path in tmp_path.iterdir()))
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press).start()
+    stream = make_engine(engine, 1, [mortal]).outcomes(taker(cells), ticks.append)
+    with closing(stream), pytest.raises(KeyboardInterrupt):
         next(stream)
-    assert time.monotonic() - begun < 4
 
 
 def test_an_error_in_a_hand_reaches_the_reader():
@@ -448,7 +437,7 @@ def test_without_distributed_the_extra_is_named():
         "make_engine('dask')\n"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=LONG, check=False
     )
     assert f"{MissingExtraError.__name__}: the engine dask needs distributed" in ended.stderr
     assert "pip install driftduel[cluster]" in ended.stderr
@@ -465,8 +454,8 @@ class Cluster:
         self.processes = []
         file = folder / "scheduler.json"
         self.start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", file)
-        assert eventually(file.exists, 30)
-        assert eventually(lambda: file.read_text().endswith("}"), 5)
+        assert eventually(file.exists)
+        assert eventually(lambda: file.read_text().endswith("}"))
         self.address = json.loads(file.read_text())["address"]
         for _ in range(workers):
             self.start(
@@ -531,13 +520,13 @@ def test_a_local_cluster_ends_with_a_parent_that_was_killed():
     with subprocess.Popen([sys.executable, "-c", code]) as parent:
         try:
             family = psutil.Process(parent.pid)
-            assert eventually(lambda: len(family.children(recursive=True)) >= 2, 30)
+            assert eventually(lambda: len(family.children(recursive=True)) >= 2)
             time.sleep(5)
             children = [child.pid for child in family.children(recursive=True)]
             assert all(map(is_alive, children))
         finally:
             parent.kill()
-    assert eventually(lambda: not any(map(is_alive, children)), 15)
+    assert eventually(lambda: not any(map(is_alive, children)))
 
 
 @pytest.mark.parametrize("cluster", [2], indirect=True)
@@ -573,16 +562,14 @@ def test_workers_stop_when_nobody_waits(cluster):
     with closing(engine):
         stream = engine.outcomes(taker([*plan.cells()][1:2] + cells), lambda rounds: None)
         assert next(stream).cell.world == WORLD
-        begun = time.monotonic()
         stream.close()
-    assert time.monotonic() - begun < 4
-    with within(20):
-        assert not compare(["uniform"], WORLD, runs=4, cluster=cluster.address).missing
+    # A worker that still played would be at it for hours.
+    assert not compare(["uniform"], WORLD, runs=4, cluster=cluster.address).missing
 
 
 def test_a_lost_scheduler_is_said_kindly(cluster):
     watch = AfterFirst(lambda: cluster.kill(SCHEDULER))
-    with within(40), pytest.raises(DriftduelError, match="the cluster failed"):
+    with pytest.raises(DriftduelError, match="the cluster failed"):
         compare(PLAYERS, WORLDS, runs=100, cluster=cluster.address, watch=watch)
     assert watch.seen
 
@@ -593,7 +580,7 @@ def test_a_lost_scheduler_is_said_kindly(cluster):
 )
 def test_nobody_at_the_address(address, said):
     pytest.importorskip("distributed")
-    with within(25), pytest.raises(DriftduelError) as error:
+    with pytest.raises(DriftduelError) as error:
         compare(["uniform"], WORLD, cluster=address)
     assert str(error.value).startswith(f"cannot play on the cluster {address!r}: ")
     assert said in str(error.value)
@@ -604,7 +591,7 @@ def test_somebody_else_at_the_address(monkeypatch):
     monkeypatch.setattr("driftduel.lab.engines.cluster._SECONDS_TO_CONNECT", 1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = "tcp://127.0.0.1:{1}".format(*silent.getsockname())
-        with within(10), pytest.raises(DriftduelError, match="no scheduler of dask"):
+        with pytest.raises(DriftduelError, match="no scheduler of dask"):
             compare(["uniform"], WORLD, cluster=address)
 
 
@@ -619,7 +606,7 @@ def test_a_cluster_whose_last_worker_dies(cluster, monkeypatch):
     monkeypatch.setattr("driftduel.lab.engines.cluster._SECONDS_BETWEEN_LOOKS", 0.5)
     monkeypatch.setattr("driftduel.lab.engines.cluster._SECONDS_WITHOUT_WORKERS", 2)
     watch = AfterFirst(lambda: cluster.kill(WORKER))
-    with within(40), pytest.raises(DriftduelError, match="no workers any more"):
+    with pytest.raises(DriftduelError, match="no workers any more"):
         compare(PLAYERS, WORLDS, runs=100, cluster=cluster.address, watch=watch)
 
 

@@ -66,7 +66,7 @@ def rows(*games, plan=PLAN):
 # Intervals
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40))
 def test_the_interval_is_that_of_scipy(values):
     low, high = t_interval(values)
@@ -149,7 +149,7 @@ def slow_delays(restarts, switches):
     return found
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(ROUNDS, ROUNDS)
 def test_false_restarts_and_delays_equal_their_slow_twins(restarts, switches):
     assert false_restarts(restarts, switches) == slow_false_restarts(restarts, switches)

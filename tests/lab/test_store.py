@@ -29,6 +29,7 @@ from tests.lab.helpers import (
     start,
     timeless,
 )
+from tests.waiting import LONG
 
 PLAN = make_plan([WORLD, "two-arm:rounds=60"], ["uniform", "dts"], 3)
 
@@ -489,7 +490,7 @@ def test_a_full_disk_loses_nothing_that_was_finished(tmp_path, whole):
     worlds, policies = ([each.spec for each in some] for some in (PLAN.worlds, PLAN.policies))
     file.write_text(f"worlds = {worlds}\npolicies = {policies}\nruns = 3\n")
     with start(FULL_DISK, file, tmp_path / "s") as process:
-        _, err = process.communicate(timeout=300)
+        _, err = process.communicate(timeout=LONG)
     assert process.returncode == 1
     assert "DriftduelError: cannot write" in err
     assert "File too large" in err

@@ -32,7 +32,7 @@ def condorcet_worlds(draw):
 
 
 @given(condorcet_worlds())
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 def test_measures_follow_their_definitions_and_the_papers_inequalities(world):
     found = measure(world)
     P = [world.preferences(t).matrix for t in range(1, world.rounds + 1)]

@@ -10,8 +10,8 @@ from driftduel.preferences import Preferences
 
 TOLERANCE = 1e-9
 
-#: No deadline: on a shared machine a slow example says nothing about the code.
-quick = settings(deadline=None, max_examples=80)
+#: For properties of one small matrix, of which there are many.
+quick = settings(max_examples=80)
 
 
 def mirrored(upper, arms):

@@ -5,6 +5,8 @@ import shutil
 
 import pytest
 
+from tests.waiting import LONG
+
 pytest.importorskip("polars")
 pytest.importorskip("matplotlib")
 pytest.importorskip("plotly")
@@ -16,13 +18,15 @@ pytestmark = pytest.mark.skipif(
     BROWSER is None, reason="no browser: 'apt-get install chromium' brings one"
 )
 expect = sync_api.expect
-expect.set_options(timeout=20_000)  # for machines that are busy
+expect.set_options(timeout=1000 * LONG)
 
 
 @pytest.fixture(scope="module")
 def browser():
     with sync_api.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        started = driver.chromium.launch(
+            executable_path=BROWSER, args=["--no-sandbox"], timeout=1000 * LONG
+        )
         yield started
         started.close()
 
@@ -32,6 +36,7 @@ class Visit:
 
     def __init__(self, browser, path, width=1280, scheme="light"):
         self.page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        self.page.set_default_timeout(1000 * LONG)
         self.errors, self.requests = [], []
         self.page.on("console", lambda message: self.errors.append(message.text))
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
