@@ -6,12 +6,14 @@ BIN := $(VENV)/bin
 # Two test workers: what CI has, and what the kernels' cache is happiest with.
 PYTEST := $(BIN)/python -m pytest -q -n 2
 
-# Long tests that touch no extra, and so would say the same twice.
+# `make test` answers soon; `make test-long` runs what is thorough, in the same three ways.
+PART := not long
+# Tests that touch no extra, and so would say the same twice.
 SAME_WITHOUT_EXTRAS := --ignore=tests/test_reproduce.py --ignore=tests/test_site.py $(addprefix --ignore=tests/policies/test_, \
 	conformance.py rmed_and_copeland.py elimination_and_sparring.py adversarial.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-core test-nojit test-slow lint docs bench reproduce ablation lock clean
+.PHONY: help demo test test-long test-core test-nojit test-slow lint docs bench reproduce ablation lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -19,15 +21,18 @@ help: ## list the targets
 demo: $(VENV)/.ready ## eight policies in a changing world: a table with intervals, a page
 	@$(BIN)/driftduel demo --out demo
 
-test: $(VENV)/.ready $(CORE)/.ready ## all tests: everything, extras absent, compiler off
-	$(PYTEST) -m "not slow"
-	$(MAKE) --no-print-directory test-core test-nojit
+test: $(VENV)/.ready $(CORE)/.ready ## the tests: everything, extras absent, compiler off
+	$(PYTEST) -m "$(PART) and not slow"
+	$(MAKE) --no-print-directory test-core test-nojit PART="$(PART)"
+
+test-long: ## the long tests: every policy and composition, the study, the site, published numbers
+	$(MAKE) --no-print-directory test PART=long
 
 test-core: $(CORE)/.ready ## the tests in an environment without the optional extras
-	$(CORE)/bin/python -m pytest -q -n 2 -m "not slow and not kernels" $(SAME_WITHOUT_EXTRAS)
+	$(CORE)/bin/python -m pytest -q -n 2 -m "$(PART) and not slow and not kernels" $(SAME_WITHOUT_EXTRAS)
 
 test-nojit: $(VENV)/.ready ## the kernels' tests as plain Python, compiler off
-	NUMBA_DISABLE_JIT=1 $(PYTEST) -m "kernels and not slow"
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m "$(PART) and kernels and not slow"
 
 test-slow: $(VENV)/.ready ## what takes longer than CI allows
 	$(PYTEST) -m slow

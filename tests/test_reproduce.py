@@ -14,6 +14,7 @@ KNOWN_MISSES = {"dts-plus"}
 
 
 @pytest.mark.skipif(not jit_enabled(), reason="hundreds of games are for compiled code")
+@pytest.mark.long
 @pytest.mark.parametrize("only", ["linear-order", "cyclic", "geometric-btl"])
 def test_published_numbers(tmp_path, only):
     out = tmp_path / "table.json"

@@ -288,6 +288,7 @@ def seen(site) -> dict[Path, Seen]:
     return {path.resolve(): Seen(path) for path in site.rglob("*.html")}
 
 
+@pytest.mark.long
 def test_every_link_of_the_site_leads_somewhere(seen):
     for page, content in seen.items():
         if page.name == "404.html":  # its links are absolute
@@ -304,6 +305,7 @@ def test_every_link_of_the_site_leads_somewhere(seen):
                 assert place in seen[target].ids or place == "__skip", f"{page.name}: {link}"
 
 
+@pytest.mark.long
 def test_the_site_fetches_nothing_from_the_network(site, seen):
     for page, content in seen.items():
         outside = [each for each in content.resources if re.match(r"(https?:)?//", each)]
@@ -312,6 +314,7 @@ def test_the_site_fetches_nothing_from_the_network(site, seen):
         assert not re.search(r"url\(['\"]?(https?:)?//", sheet.read_text("utf-8")), sheet.name
 
 
+@pytest.mark.long
 def test_every_public_name_has_a_place_on_the_site(site, seen):
     for room in _rooms():
         ids = seen[(site / "reference" / "python" / f"{room}.html").resolve()].ids
@@ -319,6 +322,7 @@ def test_every_public_name_has_a_place_on_the_site(site, seen):
         assert [name for name in names if f"driftduel.{room}.{name}" not in ids] == []
 
 
+@pytest.mark.long
 def test_formulas_are_shown_without_a_script(site):
     page = (site / "theory.html").read_text("utf-8")
     assert page.count("<math") > 20

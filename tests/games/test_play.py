@@ -276,6 +276,7 @@ def test_no_false_restarts_on_stationary_worlds(arms):
 
 
 @pytest.mark.skipif(not jit_enabled(), reason="ten million rounds are for compiled code")
+@pytest.mark.long
 @pytest.mark.parametrize("arms", [2, 5])
 def test_as_many_episodes_as_phases(arms):
     """Five well-separated phases at T = 1e7 give five episodes in nearly every run."""

@@ -530,6 +530,7 @@ def test_a_local_cluster_ends_with_a_parent_that_was_killed():
 
 
 @pytest.mark.parametrize("cluster", [2], indirect=True)
+@pytest.mark.long
 def test_a_worker_killed_in_the_middle_costs_no_cell(cluster):
     world = "geometric-btl:arms=4,rounds=2e4,phases=3"
     given = {"policies": PLAYERS, "worlds": world, "runs": 40}
@@ -542,6 +543,7 @@ def test_a_worker_killed_in_the_middle_costs_no_cell(cluster):
     assert_same_games(results, compare(**given, engine="threads"))
 
 
+@pytest.mark.long
 def test_files_are_sent_to_workers_which_refuse_to_mix_versions(cluster, mortal, tmp_path):
     given = {"policies": ["mortal"], "worlds": WORLD, "runs": 5, "cluster": cluster.address}
     here = compare(["mortal"], WORLD, runs=5, imports=[mortal], engine="threads")
@@ -555,6 +557,7 @@ def test_files_are_sent_to_workers_which_refuse_to_mix_versions(cluster, mortal,
         compare(**given, imports=[str(other)])
 
 
+@pytest.mark.long
 def test_workers_stop_when_nobody_waits(cluster):
     plan = make_plan([ENDLESS, WORLD], ["uniform"], runs=3)
     cells = [cell for cell in plan.cells() if cell.world == ENDLESS]
@@ -567,6 +570,7 @@ def test_workers_stop_when_nobody_waits(cluster):
     assert not compare(["uniform"], WORLD, runs=4, cluster=cluster.address).missing
 
 
+@pytest.mark.long
 def test_a_lost_scheduler_is_said_kindly(cluster):
     watch = AfterFirst(lambda: cluster.kill(SCHEDULER))
     with pytest.raises(DriftduelError, match="the cluster failed"):
@@ -596,12 +600,14 @@ def test_somebody_else_at_the_address(monkeypatch):
 
 
 @pytest.mark.parametrize("cluster", [0], indirect=True)
+@pytest.mark.long
 def test_a_scheduler_without_workers(cluster, monkeypatch):
     monkeypatch.setattr("driftduel.lab.engines.cluster._SECONDS_TO_CONNECT", 2)
     with pytest.raises(DriftduelError, match=r"cannot play on the cluster .*0/1 workers"):
         compare(["uniform"], WORLD, cluster=cluster.address)
 
 
+@pytest.mark.long
 def test_a_cluster_whose_last_worker_dies(cluster, monkeypatch):
     monkeypatch.setattr("driftduel.lab.engines.cluster._SECONDS_BETWEEN_LOOKS", 0.5)
     monkeypatch.setattr("driftduel.lab.engines.cluster._SECONDS_WITHOUT_WORKERS", 2)
@@ -610,6 +616,7 @@ def test_a_cluster_whose_last_worker_dies(cluster, monkeypatch):
         compare(PLAYERS, WORLDS, runs=100, cluster=cluster.address, watch=watch)
 
 
+@pytest.mark.long
 def test_a_cell_that_kills_workers_is_reported(mortal):
     """With one worker, others always wait beside it, and dask suspects them as well."""
     pytest.importorskip("distributed")

@@ -10,11 +10,11 @@ from tests.policies.audit import audit
 from tests.policies.runs import outcomes, traced
 
 pytestmark = pytest.mark.kernels
-RUNS = 40 if jit_enabled() else 4
+RUNS = [pytest.param(seed, marks=pytest.mark.long if seed >= 8 else ()) for seed in range(40)]
 ROUNDS = 2500 if jit_enabled() else 600
 
 
-@pytest.mark.parametrize("seed", range(RUNS))
+@pytest.mark.parametrize("seed", RUNS if jit_enabled() else range(4))
 def test_active_sets_follow_from_the_rows_before(seed):
     rng = np.random.default_rng(seed)
     arms = int(rng.integers(2, 5))

@@ -7,14 +7,17 @@ from driftduel.policies import POLICIES
 from driftduel.testing import CHECKS, check_policy
 
 NEVER_LEARNS = {"uniform"}
-# In CI every composition is checked around one policy, and DETECT around one that keeps no counts;
-# `make test-slow` checks the rest.
+# `make test` checks a policy of each kind, and `make test-long` every other one and every
+# composition around one policy (DETECT around one more, which keeps no counts); `make test-slow`
+# checks the rest of these.
+OF_EACH_KIND = {"anaconda", "dts", "king", "rex3", "rucb", "sw-dts", "uniform", "wss"}
 SPECS = [
-    entry.name
+    pytest.param(entry.name, marks=() if entry.name in OF_EACH_KIND else pytest.mark.long)
     for entry in POLICIES
     if not hasattr(entry.factory, "wrapper")
     or entry.name.endswith(("-dts", "doubling-rex3", "detect-btw"))
 ]
+CHECKED = {spec.values[0] for spec in SPECS}
 
 
 @pytest.mark.skipif(not jit_enabled(), reason="the kernels' own tests run without the compiler")
@@ -27,7 +30,7 @@ def test_conformance(spec, check):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spec", [entry.name for entry in POLICIES if entry.name not in SPECS])
+@pytest.mark.parametrize("spec", [entry.name for entry in POLICIES if entry.name not in CHECKED])
 def test_every_other_composition(spec):
     check_policy(spec)
 

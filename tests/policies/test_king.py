@@ -126,6 +126,7 @@ def test_it_keeps_the_contract(check):
 
 
 @compiled
+@pytest.mark.long
 @pytest.mark.parametrize("world", ["equal", "in turns", "spiteful"])
 def test_false_alarms_stay_below_the_stated_bound(world):
     """No challenger is ever better than the king, so every alarm is false, whatever preferences do.

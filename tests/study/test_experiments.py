@@ -51,6 +51,7 @@ def test_plans_are_sound(module, size):
     assert all(plan.runs >= 2 for plan in plans)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [module.NAME for module in MODULES])
 def test_plans_are_made_without_further_ado(name):
     """In a process of their own, where nobody has registered the study's worlds yet."""

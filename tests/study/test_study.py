@@ -44,6 +44,7 @@ def whole(tmp_path_factory):
     return out
 
 
+@pytest.mark.long
 def test_everything_is_written(whole):
     study = read_study(whole / "study.json")
     assert [section.number for section in study.sections] == list(range(1, 8))
@@ -55,6 +56,7 @@ def test_everything_is_written(whole):
             assert (whole / "figures" / f"{chart.name}.svg").exists()
 
 
+@pytest.mark.long
 def test_the_page_needs_nothing_else(whole):
     page = (whole / "study.html").read_text("utf-8")
     assert not re.search(r"(src|href)='(?!data:|#)", page)
@@ -63,16 +65,19 @@ def test_the_page_needs_nothing_else(whole):
             assert claim.verdict in page
 
 
+@pytest.mark.long
 def test_every_claim_has_a_verdict_of_the_agreed_kind(whole):
     for section in read_study(whole / "study.json").sections:
         for claim in section.claims:
             assert claim.verdict.startswith(("holds", "begins at", "not seen up to", "undecided"))
 
 
+@pytest.mark.long
 def test_the_markdown_is_made_from_the_json_alone(whole):
     assert (whole / "study.md").read_text("utf-8") == as_markdown(read_study(whole / "study.json"))
 
 
+@pytest.mark.long
 def test_the_page_begins_with_a_sentence_a_section(whole):
     study = read_study(whole / "study.json")
     said = dict(in_short(study.sections))
@@ -99,6 +104,7 @@ class Stops(Silent):
             raise KeyboardInterrupt
 
 
+@pytest.mark.long
 def test_a_study_that_was_stopped_goes_on_to_the_same_numbers(tmp_path):
     for after in (5, 30):
         with pytest.raises(KeyboardInterrupt):
@@ -109,6 +115,7 @@ def test_a_study_that_was_stopped_goes_on_to_the_same_numbers(tmp_path):
     assert undated(texts[0]) == undated(texts[1])
 
 
+@pytest.mark.long
 def test_documentation_is_made_of_the_same_numbers(whole, tmp_path):
     study = read_study(whole / "study.json")
     write_docs(study, whole, tmp_path)
