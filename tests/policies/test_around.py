@@ -173,7 +173,7 @@ told = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(M=st.integers(1, 30), **told)
 def test_the_constants_of_mdb(K, T, M, delta):
     policy = made(f"mdb-wss:delta={delta!r}", K, 0, horizon=T, switches=M - 1)
@@ -188,7 +188,7 @@ def test_the_constants_of_mdb(K, T, M, delta):
     assert policy.state.windows.shape[0] == K * (K - 1) // 2
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(p_min=st.floats(0.55, 0.95), **told)
 def test_the_constants_of_detect(K, T, delta, p_min):
     m = (2 * p_min - 1) ** 2
