@@ -270,7 +270,7 @@ def start(plan, out, rounds=20_000):
     return process
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_ctrl_c_says_how_to_go_on(capsys, tmp_path, plan, sign):
     out = tmp_path / "out"
     process = start(plan, out, rounds=2_000_000)  # more than it can finish before the signal

@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import sys
 from dataclasses import replace
 from importlib.resources import files
@@ -15,12 +16,14 @@ pytest.importorskip("matplotlib")
 
 from driftduel.cli import study as command
 from driftduel.errors import DriftduelError
+from driftduel.games import play
 from driftduel.lab.running import Silent
 from driftduel.policies.calibration import FILE
 from driftduel.study import (
     EXPERIMENTS,
     as_markdown,
     read_study,
+    replays,
     run_study,
     running,
     write_calibration,
@@ -113,6 +116,22 @@ def test_a_study_that_was_stopped_goes_on_to_the_same_numbers(tmp_path):
     run_study("tiny", tmp_path / "at-once", only=SOME, workers=1)
     texts = [(tmp_path / name / "study.md").read_text("utf-8") for name in ("stopped", "at-once")]
     assert undated(texts[0]) == undated(texts[1])
+
+
+def test_a_game_that_was_cut_short_is_not_an_observation(monkeypatch):
+    """Ctrl-C ends the game at its next stretch and lets `play` return what there is."""
+    monkeypatch.setattr(
+        "driftduel.study.replays.play",
+        lambda policy, world, seed: play(policy, world, seed, progress=press),
+    )
+    monkeypatch.setattr("driftduel.study.replays._SIZES", {"tiny": (100_000, 1, 1)})
+    monkeypatch.setattr("driftduel.games.game._ROUNDS_A_CALL", 1000)
+
+    def press(done, rounds):
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        replays.observe("tiny", lambda text: None)
 
 
 @pytest.mark.long

@@ -10,7 +10,8 @@ from typing import NoReturn
 
 from driftduel import __version__
 from driftduel._notice import listen
-from driftduel.cli.common import BAD_INPUT, INTERRUPTED
+from driftduel.cli.common import BAD_INPUT
+from driftduel.cli.stopping import say_stopped, stoppable
 from driftduel.errors import DriftduelError
 
 __all__ = ["main", "parser"]
@@ -61,6 +62,14 @@ def _say_warning(message: Warning | str, *_: object) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, or 2 for a user's mistake."""
+    with stoppable():
+        try:
+            return _run(argv)
+        except KeyboardInterrupt as stop:
+            return say_stopped(str(stop))
+
+
+def _run(argv: Sequence[str] | None) -> int:
     arguments = parser().parse_args(argv)
     listen(_say_compiling)
     try:
@@ -77,7 +86,4 @@ def main(argv: Sequence[str] | None = None) -> int:
         where = f"{error.filename!r}: " if error.filename else ""
         print(f"driftduel: {where}{error.strerror or error}.", file=sys.stderr)
         return BAD_INPUT
-    except KeyboardInterrupt:
-        print("\ndriftduel: stopped.", file=sys.stderr)
-        return INTERRUPTED
     return 0

@@ -3,6 +3,7 @@
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ class Display:
     def close(self) -> None:
         """Wipe the live line."""
         if self._bar is not None:
-            self._bar.stop()
+            with suppress(OSError):  # the terminal may be what is gone
+                self._bar.stop()
             self._bar = None
 
     def _say_now_and_then(self, outcome: "Outcome") -> None:

@@ -2,15 +2,12 @@
 
 import argparse
 import json
-import signal
-import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from driftduel.cli.common import FAILED, INTERRUPTED
+from driftduel.cli.common import FAILED
+from driftduel.cli.stopping import say_stopped
 
 if TYPE_CHECKING:
     from driftduel.lab import Cell, Results
@@ -59,15 +56,14 @@ def play_and_say(
     display = Display()
     folder = found.store.folder
     try:
-        with _terminate_like_ctrl_c():
-            play_cells(
-                found,
-                cells,
-                engine=arguments.engine,
-                workers=arguments.workers,
-                cluster=arguments.cluster,
-                watch=display,
-            )
+        play_cells(
+            found,
+            cells,
+            engine=arguments.engine,
+            workers=arguments.workers,
+            cluster=arguments.cluster,
+            watch=display,
+        )
     except (KeyboardInterrupt, DriftduelError) as error:
         display.close()
         if kept:
@@ -82,28 +78,10 @@ def play_and_say(
             if not kept or not done:
                 raise
             raise DriftduelError(f"{error} {rest[0].upper()}{rest[1:]}") from None
-        print(f"\ndriftduel: stopped. {rest[0].upper()}{rest[1:]}", file=sys.stderr)
-        return INTERRUPTED
+        return say_stopped(f"{rest[0].upper()}{rest[1:]}")
     finally:
         display.close()
     return FAILED if display.failed else 0
-
-
-@contextmanager
-def _terminate_like_ctrl_c() -> Iterator[None]:
-    """Let SIGTERM, which clusters send before they kill, end the work as Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def print_table(found: "Results", *, as_json: bool = False) -> None:

@@ -5,6 +5,8 @@ Stopping loses nothing: the same command goes on where it was.
 
 import argparse
 
+from driftduel.cli.stopping import keeping
+
 __all__ = ["configure", "run"]
 
 
@@ -36,7 +38,6 @@ def run(arguments: argparse.Namespace) -> None:
     import warnings
     from pathlib import Path
 
-    from driftduel.cli.common import INTERRUPTED
     from driftduel.cli.display import Display
     from driftduel.errors import DriftduelError, WeakSpotWarning
     from driftduel.lab.engines.base import cores
@@ -59,16 +60,10 @@ def run(arguments: argparse.Namespace) -> None:
 
     display = Display()
     try:
-        study = run_study(
-            size, arguments.out, display, only=arguments.only, workers=workers, progress=say
-        )
-    except KeyboardInterrupt:
-        print(
-            f"\ndriftduel: stopped. What was finished is kept in {arguments.out}; "
-            f"the same command goes on from there.",
-            file=sys.stderr,
-        )
-        raise SystemExit(INTERRUPTED) from None
+        with keeping(arguments.out):
+            study = run_study(
+                size, arguments.out, display, only=arguments.only, workers=workers, progress=say
+            )
     finally:
         display.close()
     if arguments.docs:

@@ -3,6 +3,7 @@
 import argparse
 
 from driftduel.cli.common import add_imports, load_imports
+from driftduel.cli.stopping import keeping
 
 __all__ = ["configure", "run"]
 
@@ -34,9 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Play what is missing, score, print."""
     import json
-    import sys
 
-    from driftduel.cli.common import INTERRUPTED
     from driftduel.cli.display import Display
     from driftduel.cli.text import table, wrapped
     from driftduel.errors import DriftduelError
@@ -53,15 +52,10 @@ def run(arguments: argparse.Namespace) -> None:
         half = half.smaller(arguments.worlds or len(half.changing), arguments.runs or half.runs)
     display = Display()
     try:
-        played = run_suite(half, policies, arguments.out, workers=arguments.workers, watch=display)
-    except KeyboardInterrupt:
-        display.close()
-        print(
-            f"\ndriftduel: stopped. What is finished is kept in {arguments.out}; the same command "
-            f"goes on from there.",
-            file=sys.stderr,
-        )
-        raise SystemExit(INTERRUPTED) from None
+        with keeping(arguments.out):
+            played = run_suite(
+                half, policies, arguments.out, workers=arguments.workers, watch=display
+            )
     finally:
         display.close()
     scores = [score(half.name, policy, *played) for policy in policies]

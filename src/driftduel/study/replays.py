@@ -46,6 +46,8 @@ def observe(size: Size, say: Callable[[str], None]) -> dict[str, Any]:
             gone = restarted = 0
             for run in range(runs):
                 game = play(policy, _world(short, 1, arms), game_seed(1, run))
+                if not game.finished:  # a game ends at its next stretch, and we with it
+                    raise KeyboardInterrupt
                 winner = game.world.condorcet_winners()[0][1]
                 restarted += bool(game.restarts)
                 gone += bool(game.restarts) or winner not in (game.policy.info().good or ())
