@@ -1,7 +1,6 @@
 """People vote, late or never, and the server restarts in the middle."""
 
 # %%
-import json
 import tempfile
 from pathlib import Path
 
@@ -37,11 +36,10 @@ open_duels, shown, lost = [], [], 0
 for t in range(4000):
     duel = policy.ask()
     shown.append((duel.first, duel.second))
-    open_duels.append(json.dumps(duel))
+    open_duels.append(duel.to_json())
     while len(open_duels) > 25:  # somebody answers, not in order
         duel_text = open_duels.pop(int(people.integers(len(open_duels))))
-        first, second, asked, notes = json.loads(duel_text)
-        duel = Duel(first, second, asked, tuple(notes))
+        duel = Duel.from_json(duel_text)
         if people.random() < 0.1:
             policy.forget(duel)
             lost += 1

@@ -2,14 +2,17 @@
 
 import os
 import signal
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from driftduel._compile import jit_enabled
+from driftduel._compile import hot, jit_enabled
 from driftduel.errors import DriftduelError
 from driftduel.games import play, streams, trace
-from driftduel.policies import Policy, make_policy
+from driftduel.games.game import _Pace
+from driftduel.policies import KernelPolicy, Kernels, Policy, make_policy
 from driftduel.regret import log_rounds, regret
 from driftduel.worlds import Piecewise, make_world
 
@@ -63,16 +66,18 @@ def test_the_compiled_loop_plays_the_duels_of_ask_and_tell(world, policy):
 
 
 @pytest.mark.kernels
-def test_the_length_of_a_call_changes_nothing(monkeypatch):
+@pytest.mark.parametrize("seconds", [0.0, 1e-4, 1e9])
+def test_the_length_of_a_call_changes_nothing(seconds, monkeypatch):
     spec = ("anaconda:constant=0.1", "geometric-btl:arms=4,rounds=2000,phases=3")
     one = play(*spec, seed=3)
     monkeypatch.setattr("driftduel.games.game._ROUNDS_A_CALL", 37)
+    monkeypatch.setattr("driftduel.games.game._SECONDS_A_CALL", seconds)
     monkeypatch.setattr("driftduel.games.game._RESTARTS_A_CALL", 1)
     other = play(*spec, seed=3)
     assert one.restarts == other.restarts
     assert len(one.restarts) > 3
     for kind in one.regret:
-        np.testing.assert_allclose(one.regret[kind], other.regret[kind], rtol=1e-12)
+        np.testing.assert_array_equal(one.regret[kind], other.regret[kind])
 
 
 def test_seeds_fix_games_and_streams_are_apart():
@@ -127,7 +132,6 @@ def test_plays_are_what_a_trace_counts_at_each_mark(world, policy):
 
 def test_plays_of_plain_python_policies_and_across_calls(monkeypatch):
     monkeypatch.setattr("driftduel.games.game._ROUNDS_A_CALL", 37)
-    monkeypatch.setattr("driftduel.games.game._ROUNDS_A_SLOW_CALL", 37)
     at = [1, 36, 37, 38, 100]
     policy = Stubborn(3, np.random.default_rng(0), (2, 2))
     game = play(policy, "geometric-btl:arms=3,rounds=100", points=at)
@@ -150,7 +154,6 @@ def test_plays_of_plain_python_policies_and_across_calls(monkeypatch):
 @pytest.mark.parametrize("policy", ["uniform", "stubborn"])
 def test_switches_are_the_rounds_in_which_the_winner_changes(world, policy, monkeypatch):
     monkeypatch.setattr("driftduel.games.game._ROUNDS_A_CALL", 50)
-    monkeypatch.setattr("driftduel.games.game._ROUNDS_A_SLOW_CALL", 50)
     drawn = make_world(world, 9)
     player = policy if policy == "uniform" else Stubborn(drawn.arms, np.random.default_rng(0))
     game = play(player, drawn, seed=1)
@@ -244,6 +247,50 @@ def test_a_policy_that_asks_for_an_arm_that_is_not_there():
         play(Stubborn(3, np.random.default_rng(0), (0, 9)), "geometric-btl:arms=3,rounds=5")
 
 
+class Astray(KernelPolicy):
+    """Asks for an arm that is not there, from some round on."""
+
+    name = "astray"
+
+    def __init__(self, arms, rng, since=1, arm=9):
+        super().__init__(arms, rng)
+        self.state = AstrayState(np.array([since, arm]))
+
+
+class AstrayState(NamedTuple):
+    numbers: Any
+
+
+@hot
+def _astray_ask(state, rng, t, notes):
+    return 0, state.numbers[1] if t >= state.numbers[0] else 1
+
+
+@hot
+def _astray_tell(state, t, first, second, won, notes):
+    return 0
+
+
+Astray.kernels = Kernels(_astray_ask, _astray_tell)
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    "world", ["geometric-btl:arms=3,rounds=500", "random-walk:arms=3,rounds=500"]
+)
+@pytest.mark.parametrize("arm", [3, -1, 2**40, -(2**63)])
+@pytest.mark.parametrize("since", [1, 2, 300, 500])
+def test_a_kernel_that_asks_for_an_arm_that_is_not_there(since, arm, world):
+    policy = Astray(3, np.random.default_rng(0), since, arm)
+    said = f"'astray' asked for arms 0 and {arm} in round {since}; arms are 0 to 2"
+    with pytest.raises(DriftduelError, match=said):
+        play(policy, world)
+    assert policy.info().rounds == since - 1
+    with pytest.raises(DriftduelError, match=said):
+        policy.ask()
+    assert policy.info().rounds == since - 1
+
+
 def test_ctrl_c_keeps_what_was_reached():
     class Pressing(Stubborn):
         def choose(self, t):
@@ -256,6 +303,40 @@ def test_ctrl_c_keeps_what_was_reached():
     assert 5_000 <= game.rounds < 100_000
     assert game.at[-1] == game.rounds
     assert len(game.regret["dynamic"]) == len(game.at)
+
+
+@pytest.mark.parametrize("policy", ["dts", "stubborn"])
+def test_ctrl_c_ends_even_the_slowest_game(policy):
+    """The first call plays one round and none plays many more than the last: see `_Pace`."""
+    reached = []
+
+    def press(done, total):
+        reached.append(done)
+        if len(reached) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    player = policy if policy == "dts" else Stubborn(300, np.random.default_rng(0))
+    game = play(player, "geometric-btl:arms=300,rounds=100000,phases=1", progress=press)
+    assert reached[0] == 1
+    assert len(reached) == 2
+    assert game.rounds == reached[1] <= 17
+    assert not game.finished
+
+
+def test_a_call_takes_a_fifth_of_a_second():
+    pace = _Pace()
+    assert pace.rounds == 1
+    for seconds_a_round in (0.05, 1e-5, 0.5, 1e-3):
+        took, rounds = [], []
+        for _ in range(12):
+            rounds.append(pace.rounds)
+            took.append(pace.rounds * seconds_a_round)
+            pace.note(pace.rounds, took[-1])
+        assert pace.rounds == pytest.approx(max(1, 0.2 / seconds_a_round), abs=1)
+        # Whoever gets slower by a factor of 16 is noticed after 16 times 0.2 s, and so on.
+        assert all(after <= 16 * before for before, after in pairwise(rounds))
+    pace.note(pace.rounds, 0.0)  # a clock that stands still
+    assert 1 <= pace.rounds <= 1 << 17
 
 
 def test_progress_reaches_the_end():

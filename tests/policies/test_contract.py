@@ -63,9 +63,27 @@ def test_a_forgotten_duel_is_nothing_to_a_policy_that_learns_at_once():
 
 def test_a_duel_travels_through_json():
     policy = make_policy("anaconda", 3, horizon=100)
-    duel = policy.ask()
-    first, second, t, notes = json.loads(json.dumps(duel))
-    policy.tell(Duel(first, second, t, tuple(notes)), winner=first)
+    duels = [policy.ask() for _ in range(5)]
+    assert Duel.from_json(duels[0].to_json()) == duels[0]
+    assert duels[0].to_json() == json.dumps(duels[0])
+    policy.tell(Duel.from_json(duels[0].to_json()), winner=duels[0].first)
+    policy.tell(json.loads(json.dumps(duels[1])), winner=duels[1].first)
+    policy.tell(Duel(*json.loads(json.dumps(duels[2]))), winner=duels[2].first)
+    policy.tell_first_won(json.loads(json.dumps(duels[3])), 1)
+    policy.forget(json.loads(json.dumps(duels[4])))
+    assert policy._pending == policy._held == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "7", "null", "[]", "[0, 1, 2]", "[0, 1, 2, 3]", '["0", 1, 2, []]', "[true, 1, 2, []]",
+     "[0.5, 1, 2, []]", '[0, 1, 2, ["x"]]', "[0, 1, 2, [[]]]", "{}", "[" * 100_000,
+     f"[0, 1, 2, [1{'0' * 400}]]"],
+)  # fmt: skip
+def test_what_is_no_duel_in_json(text):
+    with pytest.raises(DriftduelError) as error:
+        Duel.from_json(text)
+    assert len(str(error.value)) < 250
 
 
 def test_winner_becomes_first_won():

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from driftduel.errors import DriftduelError
 from driftduel.games.knowledge import knowledge
-from driftduel.policies import KernelPolicy, Policy, make_policy
+from driftduel.policies import GROW, KernelPolicy, Policy, make_policy
+from driftduel.policies.base import no_such_arms
 from driftduel.regret import chunk_losses, log_rounds
 from driftduel.specs import Spec
 from driftduel.worlds import Chunk, World, make_world
@@ -22,7 +23,7 @@ __all__ = ["Play", "play", "streams"]
 
 # Long enough that the calls cost nothing, short enough that Ctrl-C and progress feel immediate.
 _ROUNDS_A_CALL = 1 << 17
-_ROUNDS_A_SLOW_CALL = 1 << 10
+_SECONDS_A_CALL = 0.2
 _RESTARTS_A_CALL = 4096
 
 Progress = Callable[[int, int], None]
@@ -136,19 +137,22 @@ def play(
     table = _Table(_marks(points, world.rounds), world.arms)
     outcomes = np.random.default_rng(for_outcomes)
     stretch = _compiled if isinstance(policy, KernelPolicy) else _interpreted
-    limit = _ROUNDS_A_CALL if isinstance(policy, KernelPolicy) else _ROUNDS_A_SLOW_CALL
-    seconds = 0.0
+    pace = _Pace()
     switches: list[int] = []
     winner = None
     with _interruptible() as interrupted:
-        for chunk in world.chunks(limit=limit):
+        for chunk in world.chunks(limit=_ROUNDS_A_CALL):
             luck = outcomes.random(chunk.end - int(chunk.starts[0]))
             winners = chunk.row_winners()
             losses = chunk_losses(chunk, benchmark, winners=winners)
             winner = _note_switches(chunk, winners, winner, switches)
-            seconds += stretch(policy, chunk, luck, losses, table)
-            if progress is not None:
-                progress(policy._asked, world.rounds)
+            while (first := policy._asked + 1) < chunk.end:
+                end = min(first + pace.rounds, chunk.end)
+                pace.note(end - first, stretch(policy, chunk, luck, losses, table, end))
+                if progress is not None:
+                    progress(policy._asked, world.rounds)
+                if interrupted():
+                    break
             if interrupted():
                 break
     reached = policy._asked
@@ -169,7 +173,7 @@ def play(
         restarts=list(policy.restarts),
         switches=[t for t in switches if t <= reached],
         rounds=reached,
-        seconds=seconds,
+        seconds=pace.seconds,
     )
 
 
@@ -201,6 +205,24 @@ def _note_switches(
     return int(winners[-1])
 
 
+class _Pace:
+    """How many rounds the next call may play: about as many as fit into a fifth of a second.
+
+    A round takes a hundredth of a microsecond or a second; nobody knows before the first. So the
+    first call plays one, and none plays many times more than the one before it.
+    """
+
+    def __init__(self) -> None:
+        self.rounds = 1
+        self.seconds = 0.0
+
+    def note(self, rounds: int, seconds: float) -> None:
+        """Learn how long a call took."""
+        self.seconds += seconds
+        fitting = int(rounds * _SECONDS_A_CALL / max(seconds, 1e-9))
+        self.rounds = max(1, min(fitting, 16 * self.rounds, _ROUNDS_A_CALL))
+
+
 class _Table:
     """The regret and the plays so far, and their curves."""
 
@@ -213,54 +235,50 @@ class _Table:
         self.plays = np.zeros((len(marks), arms), np.int64)
 
 
-def _compiled(policy: Any, chunk: Chunk, luck: Floats, losses: Floats, table: _Table) -> float:
-    """Play a chunk in compiled code; return the seconds it took."""
-    from driftduel.games.loop import compiled_loop
+def _compiled(
+    policy: Any, chunk: Chunk, luck: Floats, losses: Floats, table: _Table, end: int
+) -> float:
+    """Play up to a round of a chunk in compiled code; return the seconds it took."""
+    from driftduel.games.loop import ASTRAY, compiled_loop
 
     loop = compiled_loop(policy.kernels)
     restarts = np.empty(_RESTARTS_A_CALL, np.int64)
 
     tables = chunk.matrices.reshape(-1, policy.arms**2)  # one index is faster than two
 
-    def call(loop: Any, t: int) -> Any:
+    def call(t: int, end: int) -> Any:
         return loop(
-            chunk, tables, luck, losses, policy.state, policy.bits, policy.scratch, t,
+            chunk, tables, luck, losses, policy.state, policy.bits, policy.scratch, t, end,
             table.sums, table.marks, table.mark, table.curves, table.counts, table.plays, restarts,
         )  # fmt: skip
 
     t = policy._asked + 1
     if t == 1:  # play no rounds: compiling, or loading what was compiled, is not the policy's time
-        call(loop, chunk.end)
+        call(t, t)
     begun = time.perf_counter()
-    while t < chunk.end:
-        t, table.mark, seen, full = call(loop, t)
+    while t < end:
+        t, table.mark, seen, flags, strange = call(t, end)
         policy.restarts.extend(restarts[:seen].tolist())
         policy.advance_to(t - 1)
-        if full:
+        if flags & ASTRAY:
+            raise no_such_arms(policy, strange[0], strange[1], t)
+        if flags & GROW:
             policy.grow()
     return time.perf_counter() - begun
 
 
 def _interpreted(
-    policy: Policy, chunk: Chunk, luck: Floats, losses: Floats, table: _Table
+    policy: Policy, chunk: Chunk, luck: Floats, losses: Floats, table: _Table, end: int
 ) -> float:
-    """Play a chunk by ask and tell, for policies in plain Python."""
+    """Play up to a round of a chunk by ask and tell, for policies in plain Python."""
     from driftduel.worlds._kernels import probability
 
     begun = time.perf_counter()
-    segment = 0
     begin = int(chunk.starts[0])
-    for t in range(begin, chunk.end):
-        if segment + 1 < len(chunk.starts) and t == chunk.starts[segment + 1]:
-            segment += 1
-        row = chunk.rows[segment]
+    for t in range(policy._asked + 1, end):
+        row = chunk.rows[np.searchsorted(chunk.starts, t, side="right") - 1]
         duel = policy.ask()
         a, b = duel.first, duel.second
-        if not (0 <= a < policy.arms and 0 <= b < policy.arms):
-            raise DriftduelError(
-                f"policy {policy.name!r} asked for arms {a} and {b} in round {t}; "
-                f"arms are 0 to {policy.arms - 1}."
-            )
         policy.tell_first_won(duel, int(luck[t - begin] < probability(chunk, row, a, b)))
         x, y = losses[row, a], losses[row, b]
         table.sums += (0.5 * (x + y), min(x, y), x > 0 and y > 0, x > 0 or y > 0)

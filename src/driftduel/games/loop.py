@@ -10,7 +10,9 @@ from driftduel.policies.base import GROW, RESTARTED, Kernels
 from driftduel.worlds import NO_LINK
 from driftduel.worlds._kernels import link_value
 
-__all__ = ["REGRETS", "compiled_loop"]
+__all__ = ["ASTRAY", "REGRETS", "compiled_loop"]
+
+ASTRAY = 4  # beside the flags of a `tell` kernel
 
 REGRETS = ("dynamic", "weak", "binary-weak", "binary-strong")
 """The kinds of regret that a loop adds up, in this order."""
@@ -20,15 +22,16 @@ REGRETS = ("dynamic", "weak", "binary-weak", "binary-strong")
 def compiled_loop(kernels: Kernels) -> Any:
     """Return the loop that plays a policy made of these kernels.
 
-    It plays the rounds ``first, ..., chunk.end - 1`` of a chunk and returns the next round and
-    how many restarts it saw. It stops early when the policy needs room, or when there is no more
-    room for restarts; the caller sees to that and calls again. Kernels are compiled into the
-    loop, which is why there is one loop for each pair of them.
+    It plays the rounds ``first, ..., end - 1`` of a chunk and returns the next round, the next
+    mark, how many restarts it saw and its flags. It stops early when the policy needs room
+    (`GROW`), when there is no more room for restarts, or when the policy asked for arms that are
+    not there (`ASTRAY`, with the arms); the caller sees to that and calls again. Kernels are
+    compiled into the loop, which is why there is one loop for each pair of them.
     """
     ask, tell = kernels.ask, kernels.tell
 
     def loop(  # type: ignore[no-untyped-def]
-        chunk, tables, luck, losses, state, rng, notes, first,
+        chunk, tables, luck, losses, state, rng, notes, first, end,
         sums, marks, mark, curves, counts, plays, restarts,
     ):  # fmt: skip
         begin = chunk.starts[0]
@@ -42,7 +45,8 @@ def compiled_loop(kernels: Kernels) -> Any:
         seen = 0
         flags = 0
         t = first
-        while t < chunk.end:
+        strange = (0, 0)
+        while t < end:
             if t == next_start:
                 segment += 1
                 row = chunk.rows[segment]
@@ -54,6 +58,9 @@ def compiled_loop(kernels: Kernels) -> Any:
                 last = segment + 1 == len(chunk.starts)
                 next_start = chunk.end if last else chunk.starts[segment + 1]
             a, b = ask(state, rng, t, notes)
+            if not (0 <= a < arms and 0 <= b < arms):  # a kernel of somebody's own may be wrong
+                flags, strange = ASTRAY, (int(a), int(b))
+                break
             p = (
                 link_value(chunk.link, utility[a] - utility[b])
                 if by_utility
@@ -86,6 +93,6 @@ def compiled_loop(kernels: Kernels) -> Any:
                 if flags & GROW or seen == len(restarts):
                     break
         sums[0], sums[1], sums[2], sums[3] = dynamic, weak, binary_weak, binary_strong
-        return t, mark, seen, flags & GROW
+        return t, mark, seen, flags, strange
 
     return kernel(loop, ask, tell)

@@ -25,6 +25,10 @@ class Duel(NamedTuple):
     """Two arms to compare, and all that the policy needs to use the answer later.
 
     It holds plain numbers only, so it may travel: into a database, through JSON, and back.
+
+    >>> duel = Duel(0, 3, round=1, notes=(0.25,))
+    >>> Duel.from_json(duel.to_json()) == duel
+    True
     """
 
     first: int
@@ -33,6 +37,37 @@ class Duel(NamedTuple):
     """The policy's own count of duels asked for, from 1."""
     notes: tuple[float, ...] = ()
     """What the policy will want to know when the answer comes (weights, probabilities)."""
+
+    def to_json(self) -> str:
+        """Write it as JSON: a list of the first arm, the second, the round and the notes."""
+        return json.dumps(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Duel":
+        """Read what `to_json`, or ``json.dumps(duel)``, wrote."""
+        try:
+            raw = json.loads(text)
+        except (ValueError, TypeError, RecursionError):
+            raise DriftduelError("this is not JSON, or nothing that was a duel.") from None
+        return cls.of(raw)
+
+    @classmethod
+    def of(cls, raw: Any) -> "Duel":
+        """Take a duel, or the list that JSON makes of one."""
+        if isinstance(raw, cls) and isinstance(raw.notes, tuple):
+            return raw
+        try:
+            first, second, t, notes = raw
+            whole = all(type(each) is int for each in (first, second, t))
+            plain = all(type(note) in (int, float) for note in notes)
+            if whole and plain:
+                return cls(first, second, t, tuple(map(float, notes)))
+        except (TypeError, ValueError, OverflowError):
+            pass
+        raise DriftduelError(
+            f"{_short(raw)} is not a duel; tell what ask returned: the first arm, the second, "
+            f"the round and the notes."
+        )
 
 
 @dataclass(frozen=True)
@@ -87,7 +122,7 @@ class Policy(ABC):
     """
 
     name: ClassVar[str] = ""
-    """The name under which it is registered."""
+    """The name under which it is registered, which sets it."""
     in_order: ClassVar[bool] = False
     """Whether answers are learned in the order of asking."""
     told: ClassVar[tuple[str, ...]] = ()
@@ -104,13 +139,15 @@ class Policy(ABC):
     """Authors, title, venue, year."""
     confidence: ClassVar[str] = ""
     """How sure we are that it is what the authors mean, and where it differs."""
+    parameters: dict[str, Any]
+    """What it was built with, by key; a registered class keeps it by itself."""
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         if not isinstance(arms, int | np.integer) or arms < 2:
             raise DriftduelError(f"arms={arms} must be a whole number at least 2.")
         self.arms = arms
         self.rng = rng
-        self.parameters: dict[str, Any] = {}
+        vars(self).setdefault("parameters", {})
         self.restarts: list[int] = []
         self._asked = 0
         self._pending: dict[int, Duel] = {}
@@ -134,6 +171,8 @@ class Policy(ABC):
         """Ask for the next duel."""
         t = self._asked + 1
         first, second, notes = self.choose(t)
+        if not (0 <= first < self.arms and 0 <= second < self.arms):
+            raise no_such_arms(self, first, second, t)
         self._asked = t
         duel = Duel(first, second, t, notes)
         self._pending[t] = duel
@@ -149,8 +188,7 @@ class Policy(ABC):
         winner
             ``duel.first`` or ``duel.second``.
         """
-        if not isinstance(duel, Duel):
-            raise DriftduelError(f"{duel!r} is not a duel; tell what ask returned.")
+        duel = Duel.of(duel)
         if isinstance(winner, bool | np.bool_):
             raise DriftduelError(
                 f"winner={winner} must be the arm that won, {duel.first} or {duel.second}."
@@ -168,27 +206,23 @@ class Policy(ABC):
 
     def tell_first_won(self, duel: Duel, won: int) -> None:
         """Tell whether the first arm won (1) or lost (0); for self-duels this is the coin."""
-        t = duel.round
-        known = self._pending.get(t)
-        if known is None or known != duel:
-            raise self._not_pending(duel)
-        del self._pending[t]
-        self._settle(duel, int(won))
+        self._settle(self._taken(duel), int(won))
 
     def forget(self, duel: Duel) -> None:
         """Give up on a duel whose answer will never come."""
-        if self._pending.get(duel.round) != duel:
-            raise self._not_pending(duel)
-        del self._pending[duel.round]
-        self._settle(duel, _UNANSWERED)
+        self._settle(self._taken(duel), _UNANSWERED)
 
-    def _not_pending(self, duel: Duel) -> DriftduelError:
+    def _taken(self, duel: Duel) -> Duel:
+        """Take a duel from those that wait for an answer."""
+        duel = Duel.of(duel)
         t = duel.round
+        if self._pending.get(t) == duel:
+            return self._pending.pop(t)
         if t in self._pending or not 1 <= t <= self._asked:
-            return DriftduelError(
+            raise DriftduelError(
                 f"the duel of {duel.first} and {duel.second} in round {t} was never asked for."
             )
-        return DriftduelError(f"the duel of round {t} was already answered.")
+        raise DriftduelError(f"the duel of round {t} was already answered.")
 
     def _settle(self, duel: Duel, won: int) -> None:
         if not self.in_order:
@@ -270,7 +304,7 @@ class KernelPolicy(Policy):
     def choose(self, t: int) -> tuple[int, int, tuple[float, ...]]:
         """Pick the arms of round `t`, and the notes that `learn` will need."""
         first, second = self.kernels.ask(self.state, self.bits, t, self.scratch)
-        return first, second, tuple(self.scratch.tolist())
+        return int(first), int(second), tuple(self.scratch.tolist())
 
     def learn(self, t: int, first: int, second: int, won: int, notes: tuple[float, ...]) -> int:
         """Learn that `first` won (1), lost (0) or that nobody will ever know (-1)."""
@@ -338,6 +372,19 @@ def _nested(like: Any, arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> 
         for name, value in like._asdict().items()
     }
     return type(like)(**values)
+
+
+def no_such_arms(policy: Policy, first: int, second: int, t: int) -> DriftduelError:
+    """Say that a policy asked for arms that are not there."""
+    return DriftduelError(
+        f"policy {policy.name!r} asked for arms {first} and {second} in round {t}; "
+        f"arms are 0 to {policy.arms - 1}."
+    )
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def generator_state(rng: np.random.Generator) -> str:

@@ -73,16 +73,11 @@ def _restored(header: dict[str, Any], content: dict[str, Any]) -> Policy:
     policy._asked = int(header["asked"])
     policy._next = int(header["next"])
     policy.restarts = [int(t) for t in header["restarts"]]
-    policy._pending = {duel.round: duel for duel in map(_duel, header["pending"])}
+    policy._pending = {duel.round: duel for duel in map(Duel.of, header["pending"])}
     policy._held = {
-        duel.round: (duel, int(won)) for raw, won in header["held"] for duel in [_duel(raw)]
+        duel.round: (duel, int(won)) for raw, won in header["held"] for duel in [Duel.of(raw)]
     }
     for duel in (*policy._pending.values(), *(duel for duel, _ in policy._held.values())):
         if not (0 <= duel.first < policy.arms and 0 <= duel.second < policy.arms):
             raise DriftduelError(f"it has a duel of arms {duel.first} and {duel.second}.")
     return policy
-
-
-def _duel(raw: list[Any]) -> Duel:
-    first, second, t, notes = raw
-    return Duel(int(first), int(second), int(t), tuple(float(note) for note in notes))
