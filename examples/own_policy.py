@@ -25,7 +25,7 @@ class Stubborn(Policy):
 
     def __init__(self, arms, rng, rest: Annotated[int, Range(0), "rounds alone"] = 20):
         super().__init__(arms, rng)
-        self.parameters = {"rest": rest}
+        self.rest = rest
         self.champion, self.challenger, self.lost, self.alone = 0, 1, 0, 0
 
     def choose(self, t):  # noqa: D102 - said by Policy
@@ -35,7 +35,7 @@ class Stubborn(Policy):
         if first == second:
             self.alone -= 1
         elif won:
-            self.lost, self.alone = 0, self.parameters["rest"]
+            self.lost, self.alone = 0, self.rest
             self.challenger = (first + 1 + int(self.rng.random() * (self.arms - 1))) % self.arms
         else:
             self.lost += 1

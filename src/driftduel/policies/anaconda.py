@@ -9,7 +9,7 @@ from driftduel.policies import _anaconda_kernels as engine
 from driftduel.policies.base import Info, KernelPolicy, Kernels
 from driftduel.policies.calibration import calibrated_constant
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Choice, Range, Spec
+from driftduel.specs import Choice, Range
 
 __all__ = ["Anaconda"]
 
@@ -109,14 +109,6 @@ class Anaconda(KernelPolicy):
         replay_rate: Annotated[float, Range(0, open=True), "replays; 1 is the paper"] = 1.0,
     ) -> None:
         super().__init__(arms, rng)
-        given = {
-            "horizon": horizon,
-            "constant": constant,
-            "rule": rule,
-            "estimate": estimate,
-            "replay_rate": replay_rate,
-        }
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, given)).values)
         self.state = _fresh_state(arms)
         ints, floats = self.state.ints, self.state.floats
         ints[engine.DOUBLING] = horizon is None

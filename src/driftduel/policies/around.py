@@ -13,7 +13,7 @@ import numpy as np
 from driftduel._compile import kernel
 from driftduel.errors import DriftduelError
 from driftduel.policies.base import KernelPolicy, Kernels, Policy
-from driftduel.policies.registry import POLICIES
+from driftduel.policies.registry import POLICIES, keep_parameters
 from driftduel.specs import Entry, parameters_of
 
 __all__ = ["Around", "register_around", "suspect_inside", "told_by"]
@@ -66,6 +66,8 @@ class Around(KernelPolicy):
             self.easy_regret = base.easy_regret  # type: ignore[misc]
         self.bounded_memory = base.bounded_memory  # type: ignore[misc]
         super().__init__(arms, rng)
+        inside = {k: value for k, value in base.parameters.items() if k != self.supplies}
+        self.parameters = {**inside, **self.parameters}
 
     @staticmethod
     def wrap(inner: Kernels) -> Kernels:
@@ -106,6 +108,7 @@ def suspect_inside(inner: Kernels) -> Any:
 
 def register_around(wrapper: type[Around], bases: list[str]) -> None:
     """Register a wrapper around every policy named."""
+    keep_parameters(wrapper, _CONTEXT)
     own = tuple(parameters_of(wrapper, _CONTEXT))
     names = {parameter.name for parameter in own}
     for base in bases:
@@ -154,5 +157,4 @@ class _Factory:
             base = inner.factory(arms=arms, rng=rng, **for_base)
         made = self.wrapper(arms, rng, base, **values)
         made.remake = remake
-        made.parameters = {**for_base, **values}
         return made

@@ -9,7 +9,7 @@ from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.policies.base import Info, KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range, Spec
+from driftduel.specs import Range
 
 __all__ = ["BeatTheMean"]
 
@@ -148,8 +148,6 @@ class BeatTheMean(KernelPolicy):
         factor: Annotated[float, Range(0, open=True), "of the radius; 3 is the paper"] = 3.0,
     ) -> None:
         super().__init__(arms, rng)
-        given = {"horizon": horizon, "gamma": gamma, "factor": factor}
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, given)).values)
         self.state = State(
             alive=np.ones(arms, np.bool_),
             own=np.zeros((2, arms, arms), np.int64),

@@ -11,7 +11,7 @@ from driftduel.policies._counts import check_wins, count_win, counting
 from driftduel.policies._counts import upper as upper_bound
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range, Spec
+from driftduel.specs import Range
 
 __all__ = ["Ccb"]
 
@@ -258,7 +258,6 @@ class Ccb(KernelPolicy):
         alpha: Annotated[float, Range(0), "width of the confidence bounds"] = 0.51,
     ) -> None:
         super().__init__(arms, rng)
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, {"alpha": alpha})).values)
         self.state = State(
             wins=np.zeros((arms, arms)),
             upper=np.zeros((arms, arms)),

@@ -9,7 +9,7 @@ from driftduel._compile import hot
 from driftduel.policies._exp3 import chance, draw, weigh
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range, Spec
+from driftduel.specs import Range
 
 __all__ = ["Dexp3"]
 
@@ -96,7 +96,6 @@ class Dexp3(KernelPolicy):
         horizon: Annotated[int, Range(2), "rounds T"],
     ) -> None:
         super().__init__(arms, rng)
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, {"horizon": horizon})).values)
         eta = (math.log(arms) / (horizon * math.sqrt(arms))) ** (2.0 / 3.0)
         gamma = min(1.0, math.sqrt(eta * arms))
         self.state = State(

@@ -9,7 +9,6 @@ from driftduel._random import uniform
 from driftduel.policies._sbm import Alpha, advance, feedback
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Spec
 
 __all__ = ["Doubler"]
 
@@ -122,7 +121,6 @@ class Doubler(KernelPolicy):
 
     def __init__(self, arms: int, rng: np.random.Generator, alpha: Alpha = 3.0) -> None:
         super().__init__(arms, rng)
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, {"alpha": alpha})).values)
         self.state = State(
             gains=np.zeros(arms),
             pulls=np.zeros(arms),

@@ -10,7 +10,7 @@ from driftduel._random import beta, beta_above_half, uniform
 from driftduel.policies._counts import bonus, count_win, counting, forget_wins, may_beat
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range, Spec
+from driftduel.specs import Range
 
 __all__ = ["Dts"]
 
@@ -169,7 +169,6 @@ class Dts(KernelPolicy):
         alpha: Annotated[float, Range(0, open=True), "width of the confidence bounds"] = 0.51,
     ) -> None:
         super().__init__(arms, rng)
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, {"alpha": alpha})).values)
         self.state = State(
             wins=np.zeros((arms, arms)),
             candidates=np.zeros(arms, np.int64),

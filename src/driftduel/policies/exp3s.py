@@ -9,7 +9,7 @@ from driftduel._compile import hot
 from driftduel.policies._exp3 import chance, draw, exp3s_gamma, share
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range, Spec
+from driftduel.specs import Range
 
 __all__ = ["Exp3S"]
 
@@ -100,8 +100,6 @@ class Exp3S(KernelPolicy):
         switches: Annotated[int, Range(0), "how often the best arm changes"],
     ) -> None:
         super().__init__(arms, rng)
-        given = {"horizon": horizon, "switches": switches}
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, given)).values)
         gamma = exp3s_gamma(arms, horizon, switches + 1)
         bonus = math.e / horizon / arms
         self.state = State(np.array([gamma, bonus]), np.full((2, arms), 1.0 / arms))

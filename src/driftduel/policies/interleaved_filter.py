@@ -10,7 +10,7 @@ from driftduel._random import uniform
 from driftduel.errors import DriftduelError
 from driftduel.policies.base import Info, KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range, Spec
+from driftduel.specs import Range
 
 __all__ = ["InterleavedFilter"]
 
@@ -144,8 +144,6 @@ class InterleavedFilter(KernelPolicy):
         prune: Annotated[bool, "drop who is behind a fallen candidate (IF2)"] = True,
     ) -> None:
         super().__init__(arms, rng)
-        given = {"horizon": horizon, "prune": prune}
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, given)).values)
         self.state = State(
             wins=np.zeros((arms, arms)),
             alive=np.ones(arms, np.bool_),

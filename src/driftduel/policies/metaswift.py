@@ -16,7 +16,7 @@ from driftduel.policies import _anaconda_kernels as engine
 from driftduel.policies.anaconda import Anaconda, _fresh_state
 from driftduel.policies.base import RESTARTED, Info, KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range, Spec
+from driftduel.specs import Range
 
 __all__ = ["Metaswift"]
 
@@ -176,8 +176,6 @@ class Metaswift(KernelPolicy):
         replay_rate: Annotated[float, Range(0, open=True), "replays; 1 is the paper"] = 1.0,
     ) -> None:
         super().__init__(arms, rng)
-        given = {"horizon": horizon, "constant": constant, "replay_rate": replay_rate}
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, given)).values)
         self.state = _fresh_state(arms)._replace(ints=np.zeros(INTS, np.int64))
         ints, floats = self.state.ints, self.state.floats
         ints[engine.RULE] = engine.PAPER

@@ -10,7 +10,6 @@ from driftduel.errors import DriftduelError
 from driftduel.policies._sbm import Alpha, advance, feedback
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Spec
 
 __all__ = ["MultiSBM"]
 
@@ -88,7 +87,6 @@ class MultiSBM(KernelPolicy):
 
     def __init__(self, arms: int, rng: np.random.Generator, alpha: Alpha = 3.0) -> None:
         super().__init__(arms, rng)
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, {"alpha": alpha})).values)
         self.state = State(
             gains=np.zeros((arms, arms)),
             pulls=np.zeros((arms, arms)),

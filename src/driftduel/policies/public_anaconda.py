@@ -16,7 +16,7 @@ from driftduel._random import uniform
 from driftduel.errors import DriftduelError
 from driftduel.policies.base import GROW, RESTARTED, Info, KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range, Spec
+from driftduel.specs import Range
 
 __all__ = ["PublicAnaconda"]
 
@@ -305,8 +305,6 @@ class PublicAnaconda(KernelPolicy):
         replay_rate: Annotated[float, Range(0), "replays; 1 is the paper"] = 0.1,
     ) -> None:
         super().__init__(arms, rng)
-        given = {"horizon": horizon, "constant": constant, "replay_rate": replay_rate}
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, given)).values)
         confidence = 4.0 * math.log2(horizon) + 2.0 * math.log2(arms)
         scale = constant * (math.e - 1.0)
         ints = np.zeros(INTS, np.int64)

@@ -10,7 +10,7 @@ from driftduel._random import beta_above_half, uniform
 from driftduel.policies._counts import check_wins, count_win, counting, upper
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range, Spec
+from driftduel.specs import Range
 
 __all__ = ["Rcs"]
 
@@ -127,7 +127,6 @@ class Rcs(KernelPolicy):
         alpha: Annotated[float, Range(0), "width of the confidence bounds"] = 0.51,
     ) -> None:
         super().__init__(arms, rng)
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, {"alpha": alpha})).values)
         self.state = State(
             wins=np.zeros((arms, arms)),
             champions=np.zeros(arms, np.int64),

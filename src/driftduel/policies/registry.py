@@ -1,15 +1,59 @@
 """Policies by name."""
 
+import inspect
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from driftduel.policies.base import Policy
-from driftduel.specs import Registry, Spec
+from driftduel.specs import Factory, Registry, Spec, parameters_of
 
-__all__ = ["POLICIES", "make_policy"]
+__all__ = ["POLICIES", "keep_parameters", "make_policy"]
 
-POLICIES: Registry[Policy] = Registry("policy", context=("arms", "rng"))
+
+class _Policies(Registry[Policy]):
+    """Policies by name; each keeps what it was built with, so that it can be built again."""
+
+    def register(self, name: str) -> Callable[[Factory], Factory]:
+        """Register the decorated class of policies under `name`."""
+        register = super().register(name)
+
+        def decorate(policy: Factory) -> Factory:
+            register(policy)
+            policy.name = name  # type: ignore[attr-defined]
+            keep_parameters(policy, self.context)
+            return policy
+
+        return decorate
+
+
+def keep_parameters(policy: Any, context: tuple[str, ...]) -> None:
+    """Let a class check what its policies are built with, and keep it in their `parameters`.
+
+    It is done here and not by each author, who would forget it: a policy that does not know its
+    parameters is saved without them and loaded with the defaults.
+    """
+    keys = tuple(parameters_of(policy, context))
+    init = policy.__init__
+    signature = inspect.signature(init)
+
+    @wraps(init)
+    def build(self: Policy, *args: Any, **kwargs: Any) -> None:
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        owner = self.name or type(self).__name__
+        for key in keys:
+            bound.arguments[key.name] = key.read(bound.arguments[key.name], owner)
+        if "parameters" not in vars(self):  # else a class made out of this one was faster
+            self.parameters = {key.name: bound.arguments[key.name] for key in keys}
+        init(*bound.args, **bound.kwargs)
+
+    policy.__init__ = build
+
+
+POLICIES = _Policies("policy", context=("arms", "rng"))
 
 
 def make_policy(

@@ -9,7 +9,7 @@ from driftduel.policies import _rmed_kernels as rmed
 from driftduel.policies._counts import counting
 from driftduel.policies.base import Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range, Spec
+from driftduel.specs import Range
 
 __all__ = ["Rmed1"]
 
@@ -65,5 +65,4 @@ class Rmed1(rmed.Rmed):
         weight: Annotated[float, Range(0), "f(K) = weight K^1.01"] = 0.3,
     ) -> None:
         super().__init__(arms, rng)
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, {"weight": weight})).values)
         self.state = rmed.fresh_state(arms, weight)

@@ -9,7 +9,7 @@ from driftduel.policies import _rmed_kernels as rmed
 from driftduel.policies._counts import counting
 from driftduel.policies.base import Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range, Spec
+from driftduel.specs import Range
 
 __all__ = ["Rmed2"]
 
@@ -71,7 +71,5 @@ class Rmed2(rmed.Rmed):
         alpha: Annotated[float, Range(0), "each pair alpha log log t times"] = 3.0,
     ) -> None:
         super().__init__(arms, rng)
-        given = {"weight": weight, "alpha": alpha}
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, given)).values)
         self.state = rmed.fresh_state(arms, weight)
         self.state.floats[rmed.ALPHA] = alpha

@@ -8,7 +8,7 @@ from driftduel._compile import hot
 from driftduel.policies import _rmed_kernels as rmed
 from driftduel.policies.base import Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range, Spec
+from driftduel.specs import Range
 
 __all__ = ["Rmed2Fh"]
 
@@ -72,8 +72,6 @@ class Rmed2Fh(rmed.Rmed):
         alpha: Annotated[float, Range(0), "each pair alpha log log T times"] = 3.0,
     ) -> None:
         super().__init__(arms, rng)
-        given = {"horizon": horizon, "weight": weight, "alpha": alpha}
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, given)).values)
         self.state = rmed.fresh_state(arms, weight)
         self.state.floats[rmed.ALPHA] = alpha
         self.state.floats[rmed.LOG_LOG_T] = rmed.log_log(horizon)

@@ -9,7 +9,7 @@ from driftduel._random import uniform
 from driftduel.policies._counts import bonus, count_win, counting, forget_wins, may_beat, upper
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range, Spec
+from driftduel.specs import Range
 
 __all__ = ["Rucb"]
 
@@ -126,7 +126,6 @@ class Rucb(KernelPolicy):
         alpha: Annotated[float, Range(0, open=True), "width of the confidence bounds"] = 0.51,
     ) -> None:
         super().__init__(arms, rng)
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, {"alpha": alpha})).values)
         self.state = State(
             wins=np.zeros((arms, arms)),
             best=np.full(1, _NOBODY),

@@ -9,7 +9,7 @@ from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.policies.base import Info, KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range, Spec
+from driftduel.specs import Range
 
 __all__ = ["Savage"]
 
@@ -126,7 +126,6 @@ class Savage(KernelPolicy):
         horizon: Annotated[int, Range(2), "rounds T"],
     ) -> None:
         super().__init__(arms, rng)
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, {"horizon": horizon})).values)
         self.state = State(
             wins=np.zeros((arms, arms)),
             alive=np.ones(arms, np.bool_),

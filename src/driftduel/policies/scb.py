@@ -11,7 +11,7 @@ from driftduel.errors import DriftduelError
 from driftduel.policies._counts import check_wins, count_win
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range, Spec
+from driftduel.specs import Range
 
 __all__ = ["Scb"]
 
@@ -250,8 +250,6 @@ class Scb(KernelPolicy):
         first_budget: Annotated[int, Range(2), "rounds of the first epoch"] = 4,
     ) -> None:
         super().__init__(arms, rng)
-        given = {"alpha": alpha, "first_budget": first_budget}
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, given)).values)
         self.state = State(
             wins=np.zeros((arms, arms)),
             verdict=np.zeros((arms, arms), np.int64),

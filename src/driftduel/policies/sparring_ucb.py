@@ -8,7 +8,6 @@ from driftduel._compile import hot
 from driftduel.policies._sbm import Alpha, advance, feedback
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Spec
 
 __all__ = ["Sparring"]
 
@@ -77,5 +76,4 @@ class Sparring(KernelPolicy):
 
     def __init__(self, arms: int, rng: np.random.Generator, alpha: Alpha = 3.0) -> None:
         super().__init__(arms, rng)
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, {"alpha": alpha})).values)
         self.state = State(np.zeros((2, arms)), np.zeros((2, arms)), np.array([float(alpha)]))
