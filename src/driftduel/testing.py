@@ -74,8 +74,9 @@ def a_seed_fixes_the_run(spec: str) -> None:
 
     one = run(1)
     assert run(1) == one, "the same seed gave different duels"
-    # Some draw little, such as an order of the arms, and two seeds may agree; eight do not.
-    assert any(run(seed) != one for seed in range(2, 10)), "all seeds gave the same duels"
+    if _fresh(spec, world).draws:
+        # Some draw little, such as an order of the arms, and two seeds may agree; nine do not.
+        assert any(run(seed) != one for seed in range(2, 10)), "all seeds gave the same duels"
 
 
 def asking_equals_the_loop(spec: str) -> None:

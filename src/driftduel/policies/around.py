@@ -64,6 +64,7 @@ class Around(KernelPolicy):
         self.easy_rounds = base.easy_rounds  # type: ignore[misc]
         if self.easy_regret == KernelPolicy.easy_regret:
             self.easy_regret = base.easy_regret  # type: ignore[misc]
+        self.draws = base.draws  # type: ignore[misc]
         self.bounded_memory = base.bounded_memory  # type: ignore[misc]
         super().__init__(arms, rng)
         inside = {k: value for k, value in base.parameters.items() if k != self.supplies}

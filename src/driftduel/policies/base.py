@@ -127,6 +127,8 @@ class Policy(ABC):
     """Whether answers are learned in the order of asking."""
     told: ClassVar[tuple[str, ...]] = ()
     """What it must be told beyond the number of arms, by the names of its parameters."""
+    draws: ClassVar[bool] = True
+    """Whether it draws random numbers; one that does not plays the same duels from all seeds."""
     bounded_memory: ClassVar[bool] = True
     """Whether it holds the same amount of memory however many rounds it plays."""
     easy_rounds: ClassVar[int] = 20_000

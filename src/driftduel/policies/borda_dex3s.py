@@ -9,7 +9,7 @@ from driftduel._compile import hot
 from driftduel.policies._exp3 import chance, credit, draw, share
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range, Spec
+from driftduel.specs import Range
 
 __all__ = ["BordaDex3S"]
 
@@ -113,8 +113,6 @@ class BordaDex3S(KernelPolicy):
         delta: Annotated[float, Range(0, 1, open=True), "probability of failure"] = 0.05,
     ) -> None:
         super().__init__(arms, rng)
-        given = {"horizon": horizon, "switches": switches, "delta": delta}
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, given)).values)
         phases = min(switches + 1, horizon)
         eta = (phases * math.log(arms) / (horizon * math.sqrt(2.0 * arms))) ** (2.0 / 3.0)
         eta = min(eta, 0.5 / arms)

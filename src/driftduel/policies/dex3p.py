@@ -9,7 +9,7 @@ from driftduel._compile import hot
 from driftduel.policies._exp3 import chance, draw, weigh
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range, Spec
+from driftduel.specs import Range
 
 __all__ = ["Dex3P"]
 
@@ -105,7 +105,6 @@ class Dex3P(KernelPolicy):
         horizon: Annotated[int, Range(2), "rounds T"],
     ) -> None:
         super().__init__(arms, rng)
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, {"horizon": horizon})).values)
         beta = math.sqrt(math.log(arms) / (arms * horizon))
         eta = 0.5 * beta
         gamma = min(1.0, 2.0 * eta * arms)

@@ -10,7 +10,7 @@ from driftduel.errors import DriftduelError
 from driftduel.policies._exp3 import chance, credit, draw, share
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Choice, Range, Spec
+from driftduel.specs import Choice, Range
 
 __all__ = ["Dex3S"]
 
@@ -119,8 +119,6 @@ class Dex3S(KernelPolicy):
         ),
     ) -> None:
         super().__init__(arms, rng)
-        given = {"horizon": horizon, "switches": switches, "variation": variation, "by": by}
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, given)).values)
         if by == "switches" and switches is not None:
             eta = math.sqrt(min(switches + 1, horizon) / (arms * horizon))
         elif by == "variation" and variation is not None:

@@ -9,7 +9,7 @@ from driftduel._compile import hot
 from driftduel.policies._exp3 import chance, draw, weigh
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range, Spec
+from driftduel.specs import Range
 
 __all__ = ["Rex3"]
 
@@ -101,8 +101,6 @@ class Rex3(KernelPolicy):
         tau: Annotated[float, Range(0, open=True), "e Gmax / T"] = math.e / 2,
     ) -> None:
         super().__init__(arms, rng)
-        given = {"horizon": horizon, "tau": tau}
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, given)).values)
         gamma = min(0.5, math.sqrt(arms * math.log(arms) / (tau * horizon)))
         self.state = State(
             gamma=np.array([gamma]),

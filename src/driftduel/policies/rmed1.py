@@ -56,6 +56,7 @@ class Rmed1(rmed.Rmed):
 
     name: ClassVar[str] = "rmed1"
     guarantee: ClassVar[str] = "K log T on stationary worlds, optimal up to a constant"
+    draws: ClassVar[bool] = False
     kernels: ClassVar[Kernels] = counting(_ask, rmed.tell, rmed.reset)
 
     def __init__(

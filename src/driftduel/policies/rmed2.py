@@ -61,6 +61,7 @@ class Rmed2(rmed.Rmed):
 
     name: ClassVar[str] = "rmed2"
     guarantee: ClassVar[str] = "asymptotically optimal on stationary worlds"
+    draws: ClassVar[bool] = False
     kernels: ClassVar[Kernels] = counting(_ask, rmed.tell, rmed.reset)
 
     def __init__(

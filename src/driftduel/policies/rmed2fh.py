@@ -61,6 +61,7 @@ class Rmed2Fh(rmed.Rmed):
     name: ClassVar[str] = "rmed2fh"
     told: ClassVar[tuple[str, ...]] = ("horizon",)
     guarantee: ClassVar[str] = "asymptotically optimal on stationary worlds"
+    draws: ClassVar[bool] = False
     kernels: ClassVar[Kernels] = Kernels(_ask, rmed.tell, rmed.reset)
 
     def __init__(

@@ -10,7 +10,7 @@ from driftduel._random import uniform
 from driftduel.policies._exp3 import pick
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Choice, Range, Spec
+from driftduel.specs import Choice, Range
 
 __all__ = ["VersatileDuelingBandits"]
 
@@ -174,8 +174,6 @@ class VersatileDuelingBandits(KernelPolicy):
         ),
     ) -> None:
         super().__init__(arms, rng)
-        given = {"players": players, "estimate": estimate, "rate": rate}
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, given)).values)
         self.state = State(
             ints=np.array([players == "shared", estimate == "reduced"], dtype=np.int64),
             rate=np.array([rate or (4.0 if estimate == "reduced" else 2.0)]),

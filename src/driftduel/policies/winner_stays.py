@@ -9,7 +9,7 @@ from driftduel._random import uniform
 from driftduel.errors import DriftduelError
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range, Spec
+from driftduel.specs import Range
 
 __all__ = ["WinnerStaysStrong", "WinnerStaysWeak"]
 
@@ -220,7 +220,6 @@ class WinnerStaysStrong(KernelPolicy):
         beta: Annotated[float, Range(1, open=True), "growth of the self-duels"] = 1.05,
     ) -> None:
         super().__init__(arms, rng)
-        self.parameters = dict(POLICIES.resolve(Spec(self.name, {"beta": beta})).values)
         phase = np.array([1, 0, 0])
         self.state = StrongState(
             np.zeros(arms, np.int64), np.full(2, NONE), phase, np.array([float(beta)])
