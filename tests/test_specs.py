@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from driftduel.errors import DriftduelError
-from driftduel.specs import Choice, Range, Registry, Spec
+from driftduel.specs import MOST_NUMBERS, Choice, Range, Registry, Spec, need_room
 
 THINGS: Registry[dict] = Registry("thing")
 
@@ -79,7 +79,7 @@ def test_errors_name_the_value_and_what_would_be_right(spec, said):
 
 @given(
     size=st.integers(2, 10**12),
-    weight=st.floats(0, 1, exclude_min=True, exclude_max=True),
+    weight=st.floats(1e-100, 1, exclude_max=True),
     colour=st.sampled_from(["red", "green"]),
     limit=st.none() | st.integers(1, 10**6),
     shut=st.booleans(),
@@ -100,3 +100,64 @@ def test_range_reads_as_a_sentence():
     assert str(Range(2)) == "at least 2"
     assert str(Range(0, open=True)) == "above 0"
     assert math.inf in Range(0)
+
+
+@THINGS.register("scale")
+def scale(
+    factor: Annotated[float, Range(0), "how much"] = 1.0,
+    below: Annotated[float, Range(0, 1e200), "how little"] = 1.0,
+    count: Annotated[int, Range(0), "how often"] = 1,
+    few: Annotated[int, Range(0, 2**70), "how seldom"] = 1,
+    free: int = 0,
+    limit: Annotated[float, Range(0, infinite=True), "at most"] = math.inf,
+) -> tuple:
+    """Weigh something."""
+    return factor, below, count, few, free, limit
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("factor", "inf", "scale: factor=inf must be a number at least 0, and finite."),
+        ("factor", "1e400", "factor=1e400 must be a number at least 0, and finite."),
+        ("factor", "-inf", "factor=-inf must be a number at least 0."),
+        ("factor", "1e101", "in size between 1e-100 and 1e+100"),
+        ("factor", "1e-101", "in size between 1e-100 and 1e+100"),
+        ("factor", "5e-324", "in size between 1e-100 and 1e+100"),
+        ("below", "1e-200", "in size between"),
+        ("count", "1000000000000000001", "in size at most 1,000,000,000,000,000,000."),
+        ("count", "1e300", "in size at most"),
+        ("free", "-1e19", "in size at most"),
+        ("count", "inf", "must be a whole number at least 0."),
+        ("count", "9" * 5000, "must be a whole number at least 0."),
+    ],
+)
+def test_numbers_that_cannot_be_computed_with(key, value, said):
+    with pytest.raises(DriftduelError) as error:
+        THINGS.build(f"scale:{key}={value}")
+    assert said in str(error.value)
+    assert len(str(error.value)) < 200
+
+
+def test_numbers_at_the_ends_of_what_can_be_computed_with():
+    spec = "scale:factor=1e100,below=1e200,count=1e18,few=1180591620717411303424,limit=inf"
+    assert THINGS.build(spec) == (1e100, 1e200, 10**18, 2**70, 0, math.inf)
+    assert THINGS.build("scale:factor=0,below=1e-100,limit=1e50")[:2] == (0.0, 1e-100)
+    assert THINGS.build(f"scale:factor={0.1 + 0.2!r}")[0] == 0.1 + 0.2
+
+
+def test_what_takes_too_much_room_is_refused_before_it_is_made():
+    need_room("a box", MOST_NUMBERS)
+    said = r"a box would take 100,000,001 numbers \(0.8 GB\); at most 100,000,000 \(0.8 GB\)"
+    with pytest.raises(DriftduelError, match=said):
+        need_room("a box", MOST_NUMBERS + 1)
+
+
+def test_a_machine_without_enough_memory():
+    @THINGS.register("hoard")
+    def hoard() -> dict:
+        raise MemoryError("Unable to allocate 9 TiB")
+
+    with pytest.raises(DriftduelError, match="'hoard' needs more memory than there is: Unable to"):
+        THINGS.build("hoard")
+    del THINGS._entries["hoard"]

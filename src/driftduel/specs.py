@@ -15,10 +15,18 @@ from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_t
 
 from driftduel.errors import DriftduelError
 
-__all__ = ["Choice", "Entry", "Parameter", "Range", "Registry", "Spec", "near", "parameters_of"]
+__all__ = [
+    "MOST_NUMBERS", "Choice", "Entry", "Parameter", "Range", "Registry", "Spec", "near",
+    "need_room", "parameters_of",
+]  # fmt: skip
 
 Built = TypeVar("Built")
 Factory = TypeVar("Factory", bound=Callable[..., Any])
+# What can be computed with: squares and products of such numbers are still numbers, and not 0.
+_SMALLEST, _LARGEST = 1e-100, 1e100
+_LARGEST_WHOLE = 10**18
+MOST_NUMBERS = 100_000_000
+"""What a world may hold at once: 800 MB."""
 _REQUIRED = inspect.Parameter.empty
 # A comma separates keys only where a key follows it, so that file names may contain commas.
 _KEYS = re.compile(r",(?=\s*[\w-]+\s*=)")
@@ -27,12 +35,17 @@ _NAME = re.compile(r"[A-Za-z][\w-]*")
 
 @dataclass(frozen=True)
 class Range:
-    """Allow numbers from `low` to `high`, the ends included unless `open`, or `open_low`."""
+    """Allow numbers from `low` to `high`, the ends included unless `open`, or `open_low`.
+
+    Numbers that cannot be computed with (infinite, or in size beyond 1e100 or 10^18 for whole ones)
+    are allowed only up to a `high` of that kind, or if `infinite`.
+    """
 
     low: float = -math.inf
     high: float = math.inf
     open: bool = False
     open_low: bool = False
+    infinite: bool = False
 
     def __contains__(self, value: float) -> bool:
         if self.open:
@@ -130,16 +143,34 @@ class Parameter:
             raise self._wrong(value, owner) from None
         if self.allowed is not None and result not in self.allowed:
             raise self._wrong(value, owner)
+        if isinstance(result, int | float) and not isinstance(result, bool):
+            self._need_bearable(result, value, owner)
         return result
 
-    def _wrong(self, value: Any, owner: str) -> DriftduelError:
+    def _need_bearable(self, number: float, value: Any, owner: str) -> None:
+        """Refuse what a machine's numbers cannot hold, or only until somebody squares it."""
+        allowed = self.allowed if isinstance(self.allowed, Range) else Range()
+        if isinstance(number, int):
+            if not math.isinf(allowed.high) or abs(number) <= _LARGEST_WHOLE:
+                return
+            raise self._wrong(value, owner, f", in size at most {_LARGEST_WHOLE:,}")
+        if math.isinf(number):
+            if not allowed.infinite:
+                raise self._wrong(value, owner, ", and finite")
+            return
+        most = _LARGEST if math.isinf(allowed.high) else max(_LARGEST, allowed.high)
+        if number != 0 and not _SMALLEST <= abs(number) <= most:
+            sizes = f", in size between {_SMALLEST:g} and {most:g}"
+            raise self._wrong(value, owner, sizes)
+
+    def _wrong(self, value: Any, owner: str, more: str = "") -> DriftduelError:
         words = {int: "a whole number", float: "a number", str: "a word", bool: "true or false"}
         expected = words[self.kind]
         if isinstance(self.allowed, Choice):
             expected = str(self.allowed)
         elif self.allowed is not None:
             expected = f"{expected} {self.allowed}"
-        return DriftduelError(f"{owner}: {self.name}={_write(value)} must be {expected}.")
+        return DriftduelError(f"{owner}: {self.name}={_short(value)} must be {expected}{more}.")
 
 
 @dataclass(frozen=True)
@@ -238,7 +269,32 @@ class Registry(Generic[Built]):
         open_keys = {k: v for k, v in given.items() if k in known and k not in spec.values}
         resolved = self.resolve(Spec(spec.name, {**spec.values, **open_keys}))
         context = {name: given[name] for name in self.context}
-        return self[spec.name].factory(**context, **resolved.values)
+        try:
+            return self[spec.name].factory(**context, **resolved.values)
+        except MemoryError as error:
+            raise DriftduelError(
+                f"{self.kind} {str(spec)!r} needs more memory than there is"
+                + (f": {error}." if str(error) else ".")
+            ) from None
+
+
+def need_room(what: str, numbers: int, most: int = MOST_NUMBERS) -> None:
+    """Refuse what would take more memory than is sensible, before anything is made.
+
+    Parameters
+    ----------
+    what
+        What takes it, as a sentence begins: ``"arms=10^6: a matrix of arms x arms entries"``.
+    numbers
+        How many numbers that is, of eight bytes each.
+    most
+        How many there may be.
+    """
+    if numbers > most:
+        raise DriftduelError(
+            f"{what} would take {numbers:,} numbers ({numbers / 1.25e8:,.1f} GB); at most "
+            f"{most:,} ({most / 1.25e8:,.1f} GB) are sensible."
+        )
 
 
 def near(name: str, known: Iterable[str]) -> str:
@@ -266,6 +322,12 @@ def parameters_of(factory: Any, context: tuple[str, ...] = ()) -> Iterator[Param
         allowed = next((extra for extra in extras if isinstance(extra, Range | Choice)), None)
         text = next((extra for extra in extras if isinstance(extra, str)), "")
         yield Parameter(name, kind, parameter.default, allowed, text)
+
+
+def _short(value: Any) -> str:
+    """Write a value as an error shows it: what is wrong is seen in its first characters."""
+    text = _write(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _write(value: Any) -> str:

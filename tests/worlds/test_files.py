@@ -53,6 +53,7 @@ GOOD = {"matrices": lone_winner(2).matrix[None], "starts": [1], "rounds": 10}
         ({**GOOD, "starts": [3]}, "must start in 1"),
         ({**GOOD, "rounds": 0}, "rounds=0"),
         ({**GOOD, "rounds": 2.5}, "whole number"),
+        ({**GOOD, "rounds": 1e300}, "must be at most 1,000,000,000,000,000"),
         ({"matrices": GOOD["matrices"], "starts": [1]}, "no array 'rounds'"),
         ({"matrices": GOOD["matrices"], "rounds": 5}, "no array 'starts'"),
         ({**GOOD, "matrices": [[[0.5, np.nan], [0.4, 0.5]]]}, "nan"),

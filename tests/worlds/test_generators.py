@@ -1,5 +1,6 @@
 """Every named world is valid, seeded, and does what its keys say."""
 
+import signal
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftduel.errors import DriftduelError
+from driftduel.preferences import geometric_btl
 from driftduel.worlds import WORLDS, make_world, phase_starts
 
 NAMES = [entry.name for entry in WORLDS if entry.name != "file"]
@@ -125,3 +127,51 @@ def test_bad_specs_get_one_sentence(spec, said):
     with pytest.raises(DriftduelError) as error:
         make_world(spec)
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "geometric-btl:arms=1e9",
+        "total-order:arms=1e5",
+        "lone-winner:arms=1001,phases=100",
+        "uniform-random:arms=1e9",
+        "cycle:arms=1000001",
+        "random-walk:arms=1e9",
+        "seasonal:arms=2501",
+        "interpolated:arms=1e9",
+        "interpolated:arms=30,knots=1e6",
+        "saha-gupta-switching:arms=1e9",
+        "saha-gupta-static:arms=1e9",
+        "saha-gupta-continuous:arms=1e9",
+    ],
+)
+def test_a_world_that_would_not_fit_says_what_it_would_need(spec):
+    with pytest.raises(DriftduelError, match=r"arms=\d+: .* of arms x arms entries would take"):
+        make_world(spec)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["interpolated:knots=1e9", "geometric-btl:phases=1e9,rounds=1e15", "random-walk:spread=inf",
+     "seasonal:swing=1e308", "utilities:sd=1e-320", "saha-gupta-switching:phases=1e15"],
+)  # fmt: skip
+def test_numbers_without_end_are_refused(spec):
+    with pytest.raises(DriftduelError, match="must be a"):
+        make_world(spec)
+
+
+def test_ctrl_c_while_a_world_is_built(monkeypatch):
+    """It is drawn matrix by matrix, and between two of them Python listens."""
+    drawn = []
+
+    def draw(*arguments):
+        drawn.append(arguments)
+        if len(drawn) == 5:
+            signal.raise_signal(signal.SIGINT)
+        return geometric_btl(*arguments)
+
+    monkeypatch.setattr("driftduel.preferences.geometric_btl", draw)
+    with pytest.raises(KeyboardInterrupt):
+        make_world("interpolated:arms=2,rounds=1e9,knots=1e6")
+    assert len(drawn) == 5

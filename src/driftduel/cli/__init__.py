@@ -1,7 +1,6 @@
 """The command line: parse, call, print. Everything it does, the Python interface does too."""
 
 import argparse
-import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -10,7 +9,8 @@ from typing import NoReturn
 
 from driftduel import __version__
 from driftduel._notice import listen
-from driftduel.cli.common import BAD_INPUT
+from driftduel.cli import streams
+from driftduel.cli.common import BAD_INPUT, UNREAD
 from driftduel.cli.stopping import say_stopped, stoppable
 from driftduel.errors import DriftduelError
 
@@ -62,6 +62,7 @@ def _say_warning(message: Warning | str, *_: object) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, or 2 for a user's mistake."""
+    streams.prepare()
     with stoppable():
         try:
             return _run(argv)
@@ -70,20 +71,28 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    arguments = parser().parse_args(argv)
-    listen(_say_compiling)
     try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _say_warning  # type: ignore[assignment]
-            arguments.run(arguments)
-        sys.stdout.flush()
+        try:
+            arguments = parser().parse_args(argv)
+            listen(_say_compiling)
+            with warnings.catch_warnings():
+                warnings.showwarning = _say_warning  # type: ignore[assignment]
+                arguments.run(arguments)
+        finally:
+            sys.stdout.flush()
     except DriftduelError as error:
-        print(f"driftduel: {error}", file=sys.stderr)
+        streams.say(error)
         return BAD_INPUT
     except BrokenPipeError:  # the reader of a pipe has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.give_up(sys.stdout)
+        streams.give_up(sys.stderr)
+        return UNREAD
     except OSError as error:
+        streams.give_up(sys.stdout)
         where = f"{error.filename!r}: " if error.filename else ""
-        print(f"driftduel: {where}{error.strerror or error}.", file=sys.stderr)
+        streams.say(f"{where}{error.strerror or error}.")
+        return BAD_INPUT
+    except MemoryError as error:
+        streams.say(f"there is not enough memory{f': {error}' if str(error) else ''}.")
         return BAD_INPUT
     return 0

@@ -2,12 +2,21 @@
 
 import argparse
 
-__all__ = ["BAD_INPUT", "FAILED", "INTERRUPTED", "add_game", "add_imports", "load_imports"]
+__all__ = [
+    "BAD_INPUT",
+    "FAILED",
+    "INTERRUPTED",
+    "UNREAD",
+    "add_game",
+    "add_imports",
+    "load_imports",
+]
 
 # Exit codes.
 FAILED = 1  # something that was to be played could not be
 BAD_INPUT = 2
 INTERRUPTED = 130
+UNREAD = 141  # the reader of a pipe went away; the code of a program that SIGPIPE ended
 
 
 def add_imports(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from driftduel.errors import WeakSpotWarning
 from driftduel.policies.around import Around
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.mdb import alarm, slide
-from driftduel.specs import Choice, Range
+from driftduel.specs import Choice, Range, need_room
 
 __all__ = ["Detect"]
 
@@ -154,17 +154,19 @@ class Detect(Around):
     ) -> None:
         super().__init__(arms, rng, base)
         m = (2 * p_min - 1) ** 2
+        miss = 1 - math.exp(-m) or m  # the same where m is lost beside 1
         T, logT = horizon, math.log(horizon)
         if setting == "1":
-            explore = (math.log(T / ((1 - math.exp(-m)) * logT)) / m + arms - 1) ** 2
+            explore = (math.log(T / (miss * logT)) / m + arms - 1) ** 2
             w = 2 * math.ceil((16 * logT + 6) / delta**2 / 2)
             limit = math.sqrt(w * (logT + 3 / 8))
         else:
             explore = math.sqrt(T)
-            log_x = -(T**0.25 - arms + 1) * m - math.log(1 - math.exp(-m))
+            log_x = -(T**0.25 - arms + 1) * m - math.log(miss)
             L = max(1.0, math.log(2 * T) - log_x)
             w = 2 * math.ceil(8 * L / delta**2 / 2)
             limit = math.sqrt(w * L / 2)
+        need_room(f"detect: delta={delta}: {w:,} outcomes for each of {arms} arms", w * arms)
         if explore > horizon / 2:
             warnings.warn(
                 f"DETECT explores for {explore:,.0f} of {horizon:,} rounds (setting {setting}, "
@@ -177,7 +179,7 @@ class Detect(Around):
             windows=np.zeros((arms, w), np.int64),
             sums=np.zeros((arms, 2), np.int64),
             seen=np.zeros(arms, np.int64),
-            ints=np.array([1, math.ceil(explore), -1], dtype=np.int64),
+            ints=np.array([1, math.ceil(min(explore, 1e18)), -1], dtype=np.int64),
             limit=np.array([limit]),
         )
 

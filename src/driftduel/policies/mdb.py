@@ -12,7 +12,7 @@ from driftduel._random import uniform
 from driftduel.errors import WeakSpotWarning
 from driftduel.policies.around import Around, suspect_inside
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
-from driftduel.specs import Range
+from driftduel.specs import Range, need_room
 
 __all__ = ["Monitored", "alarm", "slide"]
 
@@ -179,7 +179,10 @@ class Monitored(Around):
         super().__init__(arms, rng, base)
         segments = switches + 1
         C = math.log((4 * horizon + 2) * math.sqrt(horizon) / (math.sqrt(segments) * arms))
-        w = 2 * math.ceil(8 * C / delta**2 / 2)
+        C = max(0.0, C)  # below 0 for a handful of rounds; a window has two halves all the same
+        w = max(2, 2 * math.ceil(8 * C / delta**2 / 2))
+        many = arms * (arms - 1) // 2
+        need_room(f"mdb: delta={delta}: {w:,} outcomes for each of {many:,} pairs", w * many)
         gamma = (arms - 1) / 2 * math.sqrt(segments * w / horizon)
         pairs = np.array([(a, b) for a in range(arms) for b in range(a)], dtype=np.int64)
         if gamma > 0.25:

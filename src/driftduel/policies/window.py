@@ -8,7 +8,7 @@ import numpy as np
 from driftduel._compile import hot, kernel
 from driftduel.policies.around import Around, suspect_inside
 from driftduel.policies.base import KernelPolicy, Kernels
-from driftduel.specs import Range
+from driftduel.specs import Range, need_room
 
 __all__ = ["SlidingWindow"]
 
@@ -97,6 +97,7 @@ class SlidingWindow(Around):
         base: KernelPolicy,
         window: Annotated[int, Range(1), "answers that count"] = 5000,
     ) -> None:
+        need_room(f"sw-{base.name}: window={window}: as many answers", window)
         super().__init__(arms, rng, base)
         self.state = State(base.state, np.full(window, -1), np.zeros(1, np.int64))
 

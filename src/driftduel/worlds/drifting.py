@@ -10,12 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from driftduel.errors import DriftduelError
 from driftduel.preferences import Preferences
+from driftduel.specs import need_room
 from driftduel.worlds._walk import SpendingWalk, Walk
 from driftduel.worlds.base import LINK_CODES, NO_LINK, Chunk, World
 
 __all__ = ["Interpolated", "MatrixDrift", "MatrixWalk", "RandomWalk", "Seasonal"]
 
 Floats = NDArray[np.float64]
+_FEWEST_BITS = 4  # 16 rounds at a time, however large a matrix is
 
 
 class _Utilities(World):
@@ -196,4 +198,10 @@ def _every_round(
 
 def _rounds_in_memory(arms: int) -> int:
     """Choose how many full matrices to hold at once: about sixteen megabytes."""
-    return 1 << max(4, int(np.log2(16e6 / (8 * arms * arms))))
+    return 1 << max(_FEWEST_BITS, int(np.log2(16e6 / (8 * arms * arms))))
+
+
+def need_rounds(arms: int) -> None:
+    """Refuse so many arms that the matrices of a few rounds would not fit into memory."""
+    rounds = 1 << _FEWEST_BITS
+    need_room(f"arms={arms}: {rounds} rounds of arms x arms entries", rounds * arms * arms)

@@ -15,7 +15,7 @@ from driftduel.errors import DriftduelError
 from driftduel.preferences import Preferences
 from driftduel.specs import Range
 from driftduel.worlds.base import World
-from driftduel.worlds.generators import WORLDS
+from driftduel.worlds.generators import MOST_ROUNDS, WORLDS
 from driftduel.worlds.piecewise import Piecewise
 
 __all__ = ["load_world", "save_world"]
@@ -27,7 +27,9 @@ _MOST_NUMBERS = 100_000_000
 @WORLDS.register("file")
 def load_world(
     path: Annotated[str, "an NPZ file (matrices, starts, rounds) or one CSV matrix"],
-    rounds: Annotated[int | None, Range(1), "number of rounds; needed for a CSV matrix"] = None,
+    rounds: Annotated[
+        int | None, Range(1, MOST_ROUNDS), "number of rounds; needed for a CSV matrix"
+    ] = None,
 ) -> World:
     """Read a world from an NPZ file or from a single CSV matrix.
 
@@ -74,6 +76,8 @@ def _from_npz(packed: bytes, rounds: int | None) -> World:
         if length.size != 1 or not np.isfinite(length).all() or (length != np.floor(length)).any():
             raise DriftduelError(f"rounds={length} must be one whole number.")
         rounds = int(length.item())
+        if rounds > MOST_ROUNDS:
+            raise DriftduelError(f"rounds={rounds:g} must be at most {MOST_ROUNDS:,}.")
     return Piecewise(content["matrices"], content["starts"], rounds)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from driftduel import preferences as models
 from driftduel.errors import DriftduelError
 from driftduel.preferences import LINKS, NAMED, Preferences
-from driftduel.specs import Choice, Range, Registry
+from driftduel.specs import Choice, Range, Registry, need_room
 from driftduel.worlds.base import World
 from driftduel.worlds.drifting import (
     Interpolated,
@@ -17,16 +17,19 @@ from driftduel.worlds.drifting import (
     MatrixWalk,
     RandomWalk,
     Seasonal,
+    need_rounds,
 )
 from driftduel.worlds.piecewise import Piecewise
 
-__all__ = ["WORLDS", "phase_starts"]
+__all__ = ["MOST_ROUNDS", "WORLDS", "phase_starts"]
 
 WORLDS: Registry[World] = Registry("world")
 
+MOST_ROUNDS = 10**15
 Arms = Annotated[int, Range(2), "number of options K"]
-Rounds = Annotated[int, Range(1, 10**15), "number of rounds T"]
-Phases = Annotated[int, Range(1), "stretches of constant preferences"]
+Rounds = Annotated[int, Range(1, MOST_ROUNDS), "number of rounds T"]
+TwoRounds = Annotated[int, Range(2, MOST_ROUNDS), "number of rounds T"]
+Phases = Annotated[int, Range(1, 10**6), "stretches of constant preferences"]
 Lengths = Annotated[
     str, Choice(("equal", "random", "uneven")), "length of the phases; uneven: up to 1000 to 1"
 ]
@@ -35,7 +38,7 @@ Change = Annotated[
     Choice(("any", "winner", "background")),
     "at each switch: any (the winner may stay), winner (a new one), background (it always stays)",
 ]
-Seed = Annotated[int, Range(0), "fixes the world completely"]
+Seed = Annotated[int, Range(0, 2**128 - 1), "fixes the world completely"]
 Link = Annotated[str, Choice(tuple(LINKS)), "from a difference of utilities to a probability"]
 _TRIES = 100
 Draw = Callable[[np.random.Generator, int | None], Preferences]
@@ -59,10 +62,16 @@ def phase_starts(
     return extra + np.arange(1, phases + 1)
 
 
+def _need_matrices(arms: int, matrices: int = 1) -> None:
+    many = f"{matrices} matrices" if matrices > 1 else "a matrix"
+    need_room(f"arms={arms}: {many} of arms x arms entries", matrices * arms * arms)
+
+
 def _phased(
     draw: Draw, *, arms: int, rounds: int, phases: int, lengths: str, change: str, seed: int
 ) -> World:
     """Draw one matrix a phase; `draw` takes the winner it must have, or None for any."""
+    _need_matrices(arms, phases)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     starts = phase_starts(rounds, phases, lengths, rng)
     matrices: list[Preferences] = []
@@ -227,18 +236,19 @@ def _cycle(
     p: Annotated[float, Range(0.5, 1, open_low=True), "probability of beating the next arm"] = 0.6,
 ) -> World:
     """Stand still on a cycle: everyone is beaten by someone, nobody is the Condorcet winner."""
+    _need_matrices(arms)
     return Piecewise([models.cycle(arms, p)], [1], rounds)
 
 
 @WORLDS.register("two-arm")
-def _two_arm(rounds: Annotated[int, Range(2, 10**15), "number of rounds T"] = 1000) -> World:
+def _two_arm(rounds: TwoRounds = 1000) -> World:
     """Swap two arms after half of the rounds, as in the paper's Example 2.1."""
     matrices = [NAMED["paper-two-arm-first"](), NAMED["paper-two-arm-second"]()]
     return Piecewise(matrices, [1, rounds // 2 + 1], rounds)
 
 
 @WORLDS.register("alternating")
-def _alternating(rounds: Annotated[int, Range(2, 10**15), "number of rounds T"] = 1000) -> World:
+def _alternating(rounds: TwoRounds = 1000) -> World:
     """Change two losers in every round and the winner never, as in the paper's Remark 2.1."""
     matrices = [NAMED["paper-background-odd"](), NAMED["paper-background-even"]()]
     return Piecewise(matrices, [1, 2], rounds, period=2)
@@ -254,6 +264,7 @@ def _random_walk(
     seed: Seed = 0,
 ) -> World:
     """Let every utility take a small Gaussian step in every round."""
+    need_rounds(arms)
     first, steps = np.random.SeedSequence(seed).spawn(2)
     start = np.random.default_rng(first).normal(0.0, spread, arms)
     return RandomWalk(start, sd, rounds, link, seed=int(steps.generate_state(1, np.uint64)[0]))
@@ -270,6 +281,7 @@ def _seasonal(
     seed: Seed = 0,
 ) -> World:
     """Let utilities swing like the seasons, each arm with a peak of its own."""
+    need_rounds(arms)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     level = rng.normal(0.0, spread, arms)
     shift = rng.random(arms)
@@ -279,12 +291,14 @@ def _seasonal(
 @WORLDS.register("interpolated")
 def _interpolated(
     arms: Arms = 10,
-    rounds: Annotated[int, Range(2, 10**15), "number of rounds T"] = 50_000,
-    knots: Annotated[int, Range(2), "matrices to pass through"] = 5,
+    rounds: TwoRounds = 50_000,
+    knots: Annotated[int, Range(2, 10**6), "matrices to pass through"] = 5,
     ratio: Annotated[float, Range(1, open=True), "odds of beating the next in rank"] = 2.0,
     seed: Seed = 0,
 ) -> World:
     """Move in straight lines from one geometric BTL matrix to the next."""
+    need_rounds(arms)
+    _need_matrices(arms, knots)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     matrices = [models.geometric_btl(_order(rng, arms, None), ratio) for _ in range(knots)]
     return Interpolated(matrices, rounds)
@@ -294,11 +308,12 @@ def _interpolated(
 def _saha_gupta_switching(
     arms: Arms = 10,
     rounds: Rounds = 1_000_000,
-    phases: Annotated[int, Range(2), "phases S; a switch every T/(S-1) rounds"] = 10,
+    phases: Annotated[int, Range(2, 10**6), "phases S; a switch every T/(S-1) rounds"] = 10,
     sd: Annotated[float, Range(0), "standard deviation of a switch, per entry"] = 0.05,
     seed: Seed = 0,
 ) -> World:
     """Add Gaussian noise to a uniform matrix at each switch, clipped (Saha and Gupta, 2022)."""
+    _need_matrices(arms, phases)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     every = max(1, rounds // (phases - 1))
     starts = np.arange(1, rounds + 1, every)[:phases]
@@ -339,6 +354,7 @@ def _saha_gupta_continuous(
 
 def _uniform_start(arms: int, seed: int) -> tuple[Preferences, int]:
     """Draw a matrix for round 1, and the seed of what follows."""
+    need_rounds(arms)
     first, steps = np.random.SeedSequence(seed).spawn(2)
     start = models.uniform_random(arms, np.random.default_rng(first))
     return start, int(steps.generate_state(1, np.uint64)[0])
