@@ -152,6 +152,7 @@ def test_interleaved_filter_sweeps_and_reviews(prune):
 @pytest.mark.kernels
 def test_savage_compares_possible_winners_evenly():
     alive, wins = set(range(5)), np.zeros((5, 5))
+    pairs, delta = 5 * 4 / 2, 1 / ROUNDS
     for first, second, won in duels("savage"):
         assert {first, second} <= alive
         if len(alive) == 1:
@@ -162,7 +163,7 @@ def test_savage_compares_possible_winners_evenly():
         wins[first, second] += won
         wins[second, first] += 1 - won
         n = np.maximum(wins + wins.T, 1)
-        c = np.sqrt((math.log(5 * 4) + 2 * math.log(ROUNDS)) / (2 * n))
+        c = np.sqrt(np.log(2 * pairs * ROUNDS / delta) / (2 * n))  # as the paper has it
         lost = ((wins + wins.T > 0) & (wins / n + c < 0.5)).any(axis=1)
         alive -= set(np.flatnonzero(lost).tolist())
     assert len(alive) == 1

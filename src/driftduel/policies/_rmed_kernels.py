@@ -63,7 +63,7 @@ class Rmed(KernelPolicy):
         "Komiyama, Honda, Kashima, Nakagawa: Regret Lower Bound and Optimal Algorithm in Dueling "
         "Bandit Problem, COLT 2015"
     )
-    confidence: ClassVar[str] = "high: read in the authors' program, reproduces its figures"
+    confidence: ClassVar[str] = "high: verified against the paper, reproduces its authors' figures"
 
     def check_state(self, state: Any) -> None:
         """Refuse a state that would lead the kernels out of their arrays."""

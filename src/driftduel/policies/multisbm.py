@@ -63,8 +63,9 @@ class MultiSBM(KernelPolicy):
     arm that beats its left arm most, so where losers beat each other by more than the winner
     beats them, it follows them round and does worse than random play.
 
-    Confidence: radius and alpha = 3 as in two public programs; each bandit has a clock of its
-    own, as in Komiyama's program (that of Wu and Liu gives all of them the global one).
+    Confidence: high, verified against the paper; alpha = 3 as in two public programs. Each bandit
+    has a clock of its own, as in Komiyama's program (that of Wu and Liu gives all of them the
+    global one).
 
     **Late answers** count when they come, for the left arm they were asked for. The duel of an
     arm with itself counts too: its coin is what the arm earns.
@@ -82,7 +83,7 @@ class MultiSBM(KernelPolicy):
     source: ClassVar[str] = (
         "Ailon, Karnin, Joachims: Reducing Dueling Bandits to Cardinal Bandits, ICML 2014"
     )
-    confidence: ClassVar[str] = "as in two public programs, high"
+    confidence: ClassVar[str] = "high: verified against the paper; alpha of public programs"
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
 
     def __init__(self, arms: int, rng: np.random.Generator, alpha: Alpha = 3.0) -> None:

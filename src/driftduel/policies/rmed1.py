@@ -39,9 +39,9 @@ class Rmed1(rmed.Rmed):
     Told: nothing. Guarantee: regret of order sum over i of log(T) / kl(p_{i*,i}, 1/2) plus
     K^(2 + eps) on a stationary world with a Condorcet winner: optimal up to a constant.
 
-    **Divergences and confidence.** High: the rule was read in the authors' program and reproduces
-    its figures. Their program sends the arms of the exploring duels through the loop too; here
-    the loop begins when each pair was compared. Ties go to the lowest index.
+    **Divergences and confidence.** High: verified against the paper and the authors' program, whose
+    figures it reproduces. Their program sends the arms of the exploring duels through the loop too;
+    here the loop begins when each pair was compared. Ties go to the lowest index.
 
     **Late answers** count for their pair when they come. Until all pairs have an answer, it goes
     round those that have none. A forgotten duel is as if never asked for.

@@ -40,11 +40,11 @@ class Rmed2(rmed.Rmed):
     Told: nothing. Guarantee: on a stationary world with a Condorcet winner the regret is
     asymptotically optimal, constant included.
 
-    **Divergences and confidence.** High: as in the authors' program, which it reproduces; that
-    has 0.01 as the least numerator, plays b_i also where i* does not seem better, and gives ties
-    to the lowest index. (The program of Wu and Liu has the numerator's opposite sign.) The
-    authors' program has log(log t + 0.01) and sends exploring duels through the loop; here log
-    log t is 0 for t <= e, and exploring leaves the loop alone.
+    **Divergences and confidence.** High: verified against the paper and the authors' program, which
+    it reproduces; that has 0.01 as the least numerator, plays b_i also where i* does not seem
+    better, and gives ties to the lowest index. (The program of Wu and Liu has the numerator's
+    opposite sign.) The authors' program has log(log t + 0.01) and sends exploring duels through the
+    loop; here log log t is 0 for t <= e, and exploring leaves the loop alone.
 
     **Late answers** count for their pair when they come. While pairs lack answers, it goes round
     those that do. A forgotten duel is as if never asked for.

@@ -39,9 +39,9 @@ class Rmed2Fh(rmed.Rmed):
     Told: the horizon T. Guarantee: on a stationary world with a Condorcet winner the regret is
     asymptotically optimal, constant included (this is the variant that the paper proves it of).
 
-    **Divergences and confidence.** High: as in the authors' program, which it reproduces; see
-    `rmed2`. In its test whether i* got its share of the duels the program has log log t, and so
-    has this; another public program has log log T there.
+    **Divergences and confidence.** High: verified against the paper and the authors' program, which
+    it reproduces; see `rmed2`. In its test whether i* got its share of the duels the program has
+    log log t, and so has this; another public program has log log T there.
 
     **Late answers** count for their pair when they come; the opponents are fixed when every pair
     has its answers. A forgotten duel is as if never asked for. After the horizon it goes on.

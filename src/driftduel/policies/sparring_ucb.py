@@ -52,9 +52,9 @@ class Sparring(KernelPolicy):
     Told: nothing. Guarantee: none in the paper for random outcomes, where it is offered as a
     conjecture and does well in experiments.
 
-    Confidence: radius and alpha = 3 as in two public programs (the other writes 2.5 for
-    (alpha+2)/2), high. They try the arms in the order of their numbers, so that the two bandits
-    first meet as equals; here each begins at random.
+    Confidence: high, verified against the paper; alpha = 3 as in two public programs (one of them
+    writes 2.5 for (alpha+2)/2). They try the arms in the order of their numbers, so that the two
+    bandits first meet as equals; here each begins at random.
 
     **Late answers** count when they come. The duel of an arm with itself counts too, as in the
     paper: its coin is what the two bandits earn.
@@ -71,7 +71,7 @@ class Sparring(KernelPolicy):
     source: ClassVar[str] = (
         "Ailon, Karnin, Joachims: Reducing Dueling Bandits to Cardinal Bandits, ICML 2014"
     )
-    confidence: ClassVar[str] = "as in two public programs, high"
+    confidence: ClassVar[str] = "high: verified against the paper; alpha of public programs"
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
 
     def __init__(self, arms: int, rng: np.random.Generator, alpha: Alpha = 3.0) -> None:
