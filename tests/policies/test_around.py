@@ -164,6 +164,22 @@ def test_restarts_by_the_clock_are_in_their_rounds():
         assert policy.restarts == expected
 
 
+def test_glr_keeps_64_splits_evenly_spaced():
+    policy, twin = made("glr-rucb:explore=1", 2, 0), twins.Glr(twins.Rucb(2), 1, 0.001)
+    won = 0
+    before = []
+    for n in range(1, 1001):
+        duel = policy.ask()
+        won += n % 2
+        before.append(won)
+        policy.tell(duel, 1 - n % 2)
+        count = policy.state.kept[0, 0]
+        splits, wins = policy.state.splits[0, :count].T.tolist()
+        assert splits == list(twin.kept(n + 1))
+        assert wins == [before[k - 1] for k in splits]
+    assert policy.restarts == []
+
+
 # ---- constants ----
 
 told = {
