@@ -266,7 +266,8 @@ def exploitability(
 
 def _check_counted(rounds: NDArray[np.int64], at: NDArray[np.int64]) -> None:
     """Refuse plays that were not counted where preferences or the opponent's arm may change."""
-    missing = np.setdiff1d(rounds[rounds < at[-1]], at)
+    rounds = rounds[rounds < at[-1]]
+    missing = rounds[at[np.searchsorted(at, rounds)] != rounds]
     if missing.size:
         raise DriftduelError(
             f"the plays up to round {missing[0]}, after which something may change, are not known; "

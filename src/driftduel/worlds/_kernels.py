@@ -5,7 +5,7 @@ import math
 from driftduel._compile import hot, kernel
 from driftduel.worlds.base import LINK_CODES, NO_LINK
 
-__all__ = ["link_value", "probability", "walk"]
+__all__ = ["link_value", "mirror", "probability", "walk"]
 
 _LOGISTIC = LINK_CODES["logistic"]
 _PROBIT = LINK_CODES["probit"]
@@ -41,3 +41,17 @@ def walk(anchor, steps, clip):  # type: ignore[no-untyped-def]
             if clip:
                 place = min(1.0, max(0.0, place))
             steps[t, column] = place
+
+
+@kernel
+def mirror(entries, matrices):  # type: ignore[no-untyped-def]
+    """Write matrices from their entries above the diagonal, row by row."""
+    arms = matrices.shape[1]
+    for t in range(len(entries)):
+        entry = 0
+        for i in range(arms):
+            matrices[t, i, i] = 0.5
+            for j in range(i + 1, arms):
+                matrices[t, i, j] = entries[t, entry]
+                matrices[t, j, i] = 1.0 - entries[t, entry]
+                entry += 1

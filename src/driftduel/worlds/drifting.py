@@ -132,11 +132,10 @@ class _Entries(World):
 
     def chunk(self, first: int, end: int) -> Chunk:
         """Return the rounds ``first, ..., end - 1`` as arrays."""
-        entries = self._walk.rows(first, end)
-        matrices = np.full((end - first, self.arms, self.arms), 0.5)
-        rows, columns = self._upper
-        matrices[:, rows, columns] = entries
-        matrices[:, columns, rows] = 1.0 - entries
+        from driftduel.worlds._kernels import mirror
+
+        matrices = np.empty((end - first, self.arms, self.arms))
+        mirror(self._walk.rows(first, end), matrices)
         return _every_round(first, end, matrices, None, NO_LINK)
 
 
