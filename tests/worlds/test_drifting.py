@@ -67,6 +67,15 @@ def naive_spending(start, variation, rounds, seed, size):
     return np.array(places)
 
 
+@pytest.mark.parametrize("blocks", [(3, 0, 5), (2, 1, 0, 4, 5), (0, 1, 2, 0, 3, 4, 7)])
+def test_a_walk_that_went_back_goes_on_where_it_was(blocks):
+    walk = Walk(np.array([0.1, 0.9]), 0.3, seed=5, block_rounds=8, clip=True)
+    expected = naive_walk([0.1, 0.9], 0.3, 5, 8, 64, True)
+    for block in blocks:
+        first = 8 * block + 1
+        np.testing.assert_array_equal(walk.rows(first, first + 8), expected[first - 1 : first + 7])
+
+
 @pytest.mark.parametrize("rounds", [1, 2, 8, 9, 60])
 def test_spending_walk_equals_one_step_after_the_other(rounds):
     start = np.array([0.1, 0.9, 0.5])
@@ -86,9 +95,13 @@ def test_what_a_spending_walk_spends_is_uniform_on_the_simplex():
         walk = SpendingWalk(np.array([0.5, 0.5]), 1e-3, 20, seed, block_rounds=8)
         parts[seed] = np.abs(np.diff(walk.rows(1, 21), axis=0)).max(axis=1) / 1e-3
     np.testing.assert_allclose(parts.sum(axis=1), 1, atol=1e-9)
-    moments = parts.T @ parts / len(parts)  # (1 + [i = j]) / (19 * 20)
-    np.testing.assert_allclose(moments * 19 * 20, 1 + np.eye(19), atol=0.25)
     np.testing.assert_allclose(parts.mean(axis=0) * 19, 1, atol=0.08)
+    moments = parts.T @ parts / len(parts)  # (1 + [i = j]) / (19 * 20)
+    np.testing.assert_allclose(moments * 19 * 20, 1 + np.eye(19), atol=0.2)
+    for first, end in ((0, 7), (7, 15), (15, 19)):  # the blocks: Beta(n, 19 - n)
+        n = end - first
+        spread = parts[:, first:end].sum(axis=1).var()
+        assert spread == pytest.approx(n * (19 - n) / (19**2 * 20), rel=0.1)
 
 
 @pytest.mark.parametrize("spec", SPECS)
