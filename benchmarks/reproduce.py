@@ -112,7 +112,7 @@ def saha_gupta() -> list[Row]:
         for policy, value in zip(
             ("uniform", "rex3", "dex3p", told_switches), published, strict=True
         ):
-            listed.append(Row(policy, world, (1e3 * value,), None, 40, SAHA, opponent="phase"))
+            listed.append(Row(policy, world, (1e3 * value,), None, 20, SAHA, opponent="phase"))
     drifting = {
         ("saha-gupta-continuous:rounds=1000000,arms=10", "round"): (306, 235, 230, 242),
         ("saha-gupta-static:rounds=1000000,arms=10", "never"): (42.6, -1.1, -6.2),
