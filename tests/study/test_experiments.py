@@ -84,7 +84,8 @@ def _noise_regret(grows):
         told = noise._switches(cell.world) + 1
         if cell.policy == "uniform":
             return 0.2 * cell.rounds
-        flat = cell.policy.startswith("anaconda") != grows
+        flat = cell.policy in (noise._ANACONDA.spec(""), noise._DEX3S.spec(cell.world))
+        flat = flat != grows
         return 0.01 * cell.rounds * (1 if flat else told**0.1)
 
     return regret
@@ -101,6 +102,34 @@ def test_noise_that_matters():
     section = noise.analyse(made(noise.plans("quick"), _noise_regret(grows=True)))
     for verdict in verdicts(section, "does not depend") + verdicts(section, "degrades"):
         assert verdict.startswith("not seen")
+
+
+def test_rivals_are_told_what_their_rows_say():
+    world = "study-noise:rounds=1000,phases=5,every=100"
+    said = {str(kind): kind.spec(world) for kind in noise._KINDS}
+    assert said["DEX3.S, told S^CW"] == "dex3s:switches=4,variation=0"
+    assert said["DEX3.S, told S^P"] == "dex3s:switches=9,variation=0"
+    assert (said["MDB, told S^P"], said["MDB, told S^CW"]) == ("mdb:switches=9", "mdb:switches=4")
+
+
+@pytest.mark.parametrize("window", [1, 9, 100, 10_000])
+@pytest.mark.parametrize(("arms", "rounds"), [(3, 1e5), (3, 1e8), (5, 1e6)])
+def test_a_constant_is_enough_if_freedmans_bound_stays_below_the_threshold(arms, rounds, window):
+    """The lemma's two sides, for one window: (e-1)(sqrt(V log) + R log) = C log(T) K sqrt(n)."""
+    chance = rounds**-2 / (arms**2 * rounds**2 / 2 * 2)  # pairs, windows, signs
+    n = max(window, arms**2)
+    V, R, log = 2 * arms**2 * n, arms**2, math.log(1 / chance)
+    deviation = (math.e - 1) * (math.sqrt(V * log) + R * log)
+    threshold = constants.enough(arms, rounds, window) * math.log(rounds) * arms * math.sqrt(n)
+    assert threshold == pytest.approx(deviation)
+
+
+def test_what_freedmans_bound_asks_for():
+    assert constants.enough(3, 1e5, 9) == pytest.approx(8.7, abs=0.05)
+    assert constants.enough(3, 1e5, math.inf) == pytest.approx(1.5, abs=0.05)
+    assert constants.enough(3, 1e5, 1e12) == pytest.approx(
+        constants.enough(3, 1e5, math.inf), rel=1e-3
+    )
 
 
 def test_significant_switches_count():

@@ -22,6 +22,8 @@ from driftduel.policies.calibration import FILE
 from driftduel.study import (
     EXPERIMENTS,
     as_markdown,
+    constants,
+    merged,
     read_study,
     replays,
     run_study,
@@ -145,6 +147,48 @@ def test_documentation_is_made_of_the_same_numbers(whole, tmp_path):
     assert all((tmp_path / name).exists() for name in shown)
 
 
+def test_sections_played_again_take_the_place_of_the_old_ones(whole, tmp_path):
+    before = read_study(whole / "study.json")
+    write_docs(before, whole, tmp_path)
+    words = ["--tiny", "--out", str(tmp_path / "again"), "--docs", str(tmp_path)]
+    for only, because in (("variation", "a trial."), ("rate", "another.")):
+        command.run(_arguments(*words, "--only", only, "--because", because))
+    found = read_study(tmp_path / "study.json")
+    assert [section.number for section in found.sections] == list(range(1, 8))
+    assert (found.games, found.rounds) == (before.games, before.rounds)
+    assert [(each.sections, each.because) for each in found.reruns] == [
+        ([4], "a trial."),
+        ([1], "another."),
+    ]
+    again = next(each for each in found.reruns if each.sections == [1])
+    assert 0 < again.games < before.games
+    # The same games: the same numbers.
+    for old, new in zip(before.sections, found.sections, strict=True):
+        assert old.claims == new.claims
+    text = (tmp_path / "study.md").read_text("utf-8")
+    assert text == as_markdown(found, figures="study")
+    assert re.search(
+        r"Section 4 was played again on \S+ with driftduel .* rounds\): a trial\.", text
+    )
+    shown = re.findall(r"\]\((study/[\w-]+\.png)\)", text)
+    assert all((tmp_path / name).exists() for name in shown)
+
+
+def test_a_section_played_twice_is_noted_once(whole):
+    study = read_study(whole / "study.json")
+
+    def some(*numbers):
+        return replace(study, sections=[s for s in study.sections if s.number in numbers])
+
+    found = merged(merged(study, some(2, 7), "first."), some(7), "second.")
+    assert [(each.sections, each.because) for each in found.reruns] == [
+        ([2], "first."),
+        ([7], "second."),
+    ]
+    with pytest.raises(DriftduelError, match="of size quick cannot be put into one of size tiny"):
+        merged(study, replace(study, size="quick"), "never.")
+
+
 def test_an_unknown_experiment_is_refused(tmp_path):
     with pytest.raises(DriftduelError, match="no experiment 'rates'"):
         run_study("tiny", tmp_path, only=["rates"])
@@ -172,6 +216,10 @@ def test_the_command_shows_its_budget_and_plays(tmp_path, capsys):
     ("words", "message"),
     [
         (("--docs", "{0}/none"), "must be a folder that is there"),
+        (("--docs", str(DOCS), "--only", "rate"), "say --because, why"),
+        (("--docs", str(DOCS), "--only", "rate", "--because", "so."), "cannot be put into it"),
+        (("--docs", str(DOCS), "--because", "so."), "it needs --only"),
+        (("--docs", "{0}", "--only", "rate", "--because", "so."), "that has a study.json"),
         (("--calibration", "{0}/none/c.json"), "there is no folder"),
         (("--calibration", "{0}/c.json", "--only", "rate"), "needs the experiment lemmas"),
     ],
@@ -194,6 +242,13 @@ def test_the_calibration_that_ships_is_that_of_the_docs(tmp_path):
     write_calibration(read_study(DOCS / "study.json"), tmp_path / FILE)
     shipped = files("driftduel.policies") / FILE
     assert (tmp_path / FILE).read_text("utf-8") == shipped.read_text("utf-8")
+
+
+def test_the_docs_say_of_the_constant_what_the_code_computes():
+    section = next(s for s in read_study(DOCS / "study.json").sections if s.number == 6)
+    assert section.intro == constants.intro([1e5, 1e6, 1e7, 1e8])
+    said = [claim.statement for claim in section.claims]
+    assert said[:4] == [constants.statement(t) for t in (1e5, 1e6, 1e7, 1e8)]
 
 
 def test_a_calibration_needs_its_experiment(tmp_path):

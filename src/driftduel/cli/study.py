@@ -27,6 +27,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--docs", metavar="DIR", help="also write study.md, its data and pictures here"
     )
     parser.add_argument(
+        "--because",
+        metavar="TEXT",
+        help="with --only and --docs: keep the other sections there, and say why these were "
+        "played again",
+    )
+    parser.add_argument(
         "--calibration", metavar="FILE", help="also write the C that were safe, as JSON"
     )
     parser.add_argument("--workers", type=int, metavar="N", help="how many at a time (processors)")
@@ -48,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.workers is not None and arguments.workers < 1:
         raise DriftduelError(f"workers={arguments.workers} must be a whole number at least 1.")
     workers = arguments.workers or cores()
-    _check_targets(arguments)
+    _check_targets(arguments, size)
     # Weak spots of rivals are part of what the study shows.
     warnings.simplefilter("ignore", WeakSpotWarning)
     if arguments.dry_run:
@@ -67,7 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
     finally:
         display.close()
     if arguments.docs:
-        write_docs(study, Path(arguments.out), Path(arguments.docs))
+        write_docs(study, Path(arguments.out), Path(arguments.docs), arguments.because)
     if arguments.calibration:
         write_calibration(study, Path(arguments.calibration))
     for section in study.sections:
@@ -79,15 +85,32 @@ def run(arguments: argparse.Namespace) -> None:
         raise SystemExit(1)
 
 
-def _check_targets(arguments: argparse.Namespace) -> None:
+def _check_targets(arguments: argparse.Namespace, size: str) -> None:
     """Refuse at once what would fail only after everything was played."""
     from pathlib import Path
 
     from driftduel.errors import DriftduelError
-    from driftduel.study import lemmas
+    from driftduel.study import lemmas, read_study
 
     if arguments.docs and not Path(arguments.docs).is_dir():
         raise DriftduelError(f"docs={arguments.docs!r} must be a folder that is there.")
+    there = bool(arguments.docs) and (Path(arguments.docs) / "study.json").exists()
+    if arguments.because is not None and not (arguments.only and there):
+        raise DriftduelError(
+            "--because says why some sections of a study were played again: it needs --only, and "
+            "--docs with a folder that has a study.json."
+        )
+    if arguments.only and there and not arguments.because:
+        raise DriftduelError(
+            f"{arguments.docs} has a study: say --because, why some of its sections were played "
+            f"again, to keep the others."
+        )
+    if arguments.because:
+        before = read_study(Path(arguments.docs) / "study.json")
+        if before.size != size:
+            raise DriftduelError(
+                f"the study in {arguments.docs} is --{before.size}; --{size} cannot be put into it."
+            )
     if not arguments.calibration:
         return
     folder = Path(arguments.calibration).parent

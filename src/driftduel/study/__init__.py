@@ -4,7 +4,7 @@ Needs the extras ``lab`` and ``plot``.
 """
 
 import driftduel.lab  # noqa: F401 - first, because it says which extra is missing
-from driftduel.study.page import Study, as_html, as_markdown, read_study
+from driftduel.study.page import Rerun, Study, as_html, as_markdown, merged, read_study
 from driftduel.study.running import (
     EXPERIMENTS,
     budget,
@@ -16,10 +16,12 @@ from driftduel.study.running import (
 
 __all__ = [
     "EXPERIMENTS",
+    "Rerun",
     "Study",
     "as_html",
     "as_markdown",
     "budget",
+    "merged",
     "read_study",
     "run_study",
     "write_calibration",

@@ -3,7 +3,7 @@
 import html
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from driftduel.errors import DriftduelError
 from driftduel.study.common import CEILING, TOLERANCE, Section, Table, section_from
 from driftduel.study.short import in_short
 
-__all__ = ["Study", "as_html", "as_markdown", "read_study"]
+__all__ = ["Rerun", "Study", "as_html", "as_markdown", "merged", "read_study"]
 
 _STYLE = """
 :root{color-scheme:light;--ink:#1d1d1f;--grey:#5c5c63;--line:#dcdce0}
@@ -33,6 +33,18 @@ font-size:.88rem;max-width:46rem}
 
 
 @dataclass(frozen=True)
+class Rerun:
+    """Some sections that were played again after all were."""
+
+    sections: list[int]
+    date: str
+    version: str
+    games: int
+    rounds: int
+    because: str
+
+
+@dataclass(frozen=True)
 class Study:
     """Everything that is shown."""
 
@@ -45,11 +57,43 @@ class Study:
     rounds: int
     missing: int
     sections: list[Section]
+    reruns: list[Rerun] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the study as JSON can hold it."""
-        record = {name: value for name, value in vars(self).items() if name != "sections"}
-        return {**record, "sections": [section.as_dict() for section in self.sections]}
+        return {
+            **vars(self),
+            "sections": [section.as_dict() for section in self.sections],
+            "reruns": [asdict(rerun) for rerun in self.reruns],
+        }
+
+
+def merged(before: Study, again: Study, because: str) -> Study:
+    """Put sections that were played again in the place of the old ones.
+
+    Parameters
+    ----------
+    before
+        What was published, of the same size.
+    again
+        Some of its sections.
+    because
+        Why they were played again; the page says so.
+    """
+    if before.size != again.size:
+        raise DriftduelError(
+            f"a study of size {again.size} cannot be put into one of size {before.size}."
+        )
+    new = {section.number: section for section in again.sections}
+    old = {section.number: section for section in before.sections}
+    reruns = [
+        replace(each, sections=[number for number in each.sections if number not in new])
+        for each in before.reruns
+    ]
+    reruns = [each for each in reruns if each.sections]
+    reruns.append(Rerun(sorted(new), again.date, again.version, again.games, again.rounds, because))
+    sections = [section for _, section in sorted({**old, **new}.items())]
+    return replace(before, sections=sections, reruns=reruns, missing=before.missing + again.missing)
 
 
 def read_study(source: Path | Mapping[str, Any]) -> Study:
@@ -57,7 +101,8 @@ def read_study(source: Path | Mapping[str, Any]) -> Study:
     record = parse_json(read_text(source)) if isinstance(source, Path) else source
     try:
         sections = [section_from(each) for each in record["sections"]]
-        return Study(**{**record, "sections": sections})
+        reruns = [Rerun(**each) for each in record.get("reruns", [])]
+        return Study(**{**record, "sections": sections, "reruns": reruns})
     except (KeyError, TypeError, ValueError, AttributeError):
         raise DriftduelError(f"{str(source)[:200]!r} is not a study of this program.") from None
 
@@ -66,8 +111,16 @@ def _facts(study: Study) -> str:
     text = (
         f"A run of `driftduel study --{study.size}`, finished on {study.date} with driftduel "
         f"{study.version}, seed {', '.join(map(str, study.seeds))}: {study.games:,} games of "
-        f"{study.rounds:,} rounds in all. The same command gives the same numbers."
+        f"{study.rounds:,} rounds in all."
     )
+    for rerun in study.reruns:
+        one = len(rerun.sections) == 1
+        text += (
+            f" {'Section' if one else 'Sections'} {' and '.join(map(str, rerun.sections))} "
+            f"{'was' if one else 'were'} played again on {rerun.date} with driftduel "
+            f"{rerun.version} ({rerun.games:,} games of {rerun.rounds:,} rounds): {rerun.because}"
+        )
+    text += " The same command gives the same numbers."
     if study.missing:
         text += f" {study.missing:,} planned games are missing."
     return text

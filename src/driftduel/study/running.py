@@ -19,7 +19,7 @@ from driftduel.lab.store import Store
 from driftduel.study import constants, lemmas, noise, rate, rivals, significant, variation
 from driftduel.study.charts import draw
 from driftduel.study.common import Size
-from driftduel.study.page import Study, as_html, as_markdown
+from driftduel.study.page import Study, as_html, as_markdown, merged, read_study
 
 __all__ = ["EXPERIMENTS", "budget", "run_study", "write_calibration", "write_docs", "write_study"]
 
@@ -192,7 +192,7 @@ def write_calibration(study: Study, path: Path) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write_docs(study: Study, out: Path, docs: Path) -> None:
+def write_docs(study: Study, out: Path, docs: Path, because: str | None = None) -> None:
     """Write ``study.json``, ``study.md`` and the pictures it shows into a folder of documentation.
 
     Parameters
@@ -203,15 +203,19 @@ def write_docs(study: Study, out: Path, docs: Path) -> None:
         Where it wrote its figures.
     docs
         The folder of documentation; pictures go to ``study`` in it.
+    because
+        Why these sections were played again: they take the place of those in the ``study.json``
+        that is there, whose other sections stay.
     """
+    whole = study if because is None else merged(read_study(docs / "study.json"), study, because)
     (docs / "study").mkdir(parents=True, exist_ok=True)
     for section in study.sections:
         for chart in section.charts:
             with whole_file(docs / "study" / f"{chart.name}.png") as temporary:
                 temporary.write_bytes((out / "figures" / f"{chart.name}.png").read_bytes())
     texts = {
-        "study.json": json.dumps(study.as_dict(), indent=1) + "\n",
-        "study.md": as_markdown(study, figures="study"),
+        "study.json": json.dumps(whole.as_dict(), indent=1) + "\n",
+        "study.md": as_markdown(whole, figures="study"),
     }
     for name, text in texts.items():
         with whole_file(docs / name) as temporary:

@@ -58,20 +58,28 @@ def _rate(section: Section) -> str:
 
 def _noise(section: Section) -> str:
     panel = _panels(section, "noise")[0]
-    ours, other = _line(panel, _OURS), _line(panel, "MDB, told S^CW")
-    rivals = [_line(panel, f"{name}, told S^P") for name in ("MDB", "DEX3.S")]
+    ours = _line(panel, _OURS)
+    rivals = _told(panel, "S^P")
     early, late = (
-        _listed([f"{number(each.y[place] / each.y[0])} times" for each in rivals])
+        _listed([f"{number(each.y[place] / each.y[0])} times" for each in rivals.values()])
         for place in (1, -1)
     )
     text = (
         f"From losers that keep their order to losers that swap it in every round, ANACONDA's "
-        f"regret grows {_grown(ours)} times. That of MDB and DEX3.S, told S^P, grows {early} at "
-        f"S^P = {ours.x[1] - 1:,.0f} and {late} in the end."
+        f"regret grows {_grown(ours)} times. That of {_listed(list(rivals))}, told S^P, grows "
+        f"{early} at S^P = {ours.x[1] - 1:,.0f} and {late} in the end."
     )
-    if other.y[-1] < ours.y[-1]:
-        text += f" MDB told S^CW loses {number(ours.y[-1] / other.y[-1])} times less than ANACONDA."
+    for name, other in _told(panel, "S^CW").items():
+        text += f" That of {name}, told S^CW, is multiplied by {times(other.y[-1] / other.y[0])}"
+        factor = ours.y[-1] / other.y[-1]
+        text += f" and ends {number(factor)} times below ANACONDA's." if factor > 1 else "."
     return text
+
+
+def _told(panel: Panel, what: str) -> dict[str, Series]:
+    """Return the lines of those who are told so, by name."""
+    end = f", told {what}"
+    return {s.name.removesuffix(end): s for s in panel.series if s.name.endswith(end)}
 
 
 def _significant(section: Section) -> str:
@@ -126,7 +134,7 @@ def _constants(section: Section) -> str:
     least, paper = rates.y.index(min(rates.y)), rates.x.index(1.0)
     return (
         f"At {last.name} C = {number(last.x[best])} loses least; C = {number(last.x[-1])}, the "
-        f"least of the proof's, {number(last.y[-1] / last.y[best])} times as much. The paper's "
+        f"largest played, {number(last.y[-1] / last.y[best])} times as much. The paper's "
         f"replay rate loses {number(rates.y[paper] / rates.y[least])} times as much as a rate of "
         f"{number(rates.x[least])}."
     )
