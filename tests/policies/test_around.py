@@ -3,6 +3,7 @@
 import math
 import warnings
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -10,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftduel.errors import DriftduelError, WeakSpotWarning
-from driftduel.policies import POLICIES, Detect, make_policy
+from driftduel.policies import (
+    POLICIES,
+    Detect,
+    KernelPolicy,
+    Kernels,
+    SlidingWindow,
+    hot,
+    make_policy,
+)
 from tests.policies import twins
 
 pytestmark = pytest.mark.kernels
@@ -162,6 +171,44 @@ def test_restarts_by_the_clock_are_in_their_rounds():
         for _ in range(99):
             policy.tell_first_won(policy.ask(), 1)
         assert policy.restarts == expected
+
+
+@pytest.mark.parametrize("at", ["1+30", "30+30", "30+20", "0"])
+def test_an_oracle_restarts_from_the_second_round_on_and_never_goes_back(at):
+    with pytest.raises(DriftduelError, match="must be rounds from 2 on, ascending"):
+        make_policy("oracle-rucb", 3, 0, at=at)
+
+
+class Counted(NamedTuple):
+    wins: Any
+
+
+def _only_arm_0(state, rng, t, notes):
+    return 0, 0
+
+
+def _count_any(state, t, first, second, won, notes):
+    state.wins[first, second] += 1.0
+    return 0
+
+
+class CountsSelfDuels(KernelPolicy):
+    name = "counts-self-duels"
+    kernels = Kernels(hot(_only_arm_0), hot(_count_any))
+
+    def __init__(self, arms, rng):
+        super().__init__(arms, rng)
+        self.state = Counted(np.zeros((arms, arms)))
+
+
+def test_a_window_forgets_self_duels_that_were_counted():
+    rng = np.random.default_rng(0)
+    policy = SlidingWindow(2, rng, CountsSelfDuels(2, rng), window=3)
+    counts = []
+    for _ in range(6):
+        policy.tell_first_won(policy.ask(), 1)
+        counts.append(policy.state.base.wins[0, 0])
+    assert counts == [1, 2, 3, 3, 3, 3]
 
 
 def test_glr_keeps_64_splits_evenly_spaced():
