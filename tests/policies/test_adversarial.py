@@ -286,7 +286,7 @@ def test_pairs_are_drawn_with_the_probabilities_they_note(spec):
     Along a game 1 / p has tails so heavy that a mean of [arm played] / p says nothing; counts of
     draws from one state are multinomial, and Pearson's statistic is what it should be.
     """
-    K, rounds, draws = 3, 400, 6000 if jit_enabled() else 1500
+    K, rounds, draws = 3, 100, 4000
     policy, arrays = state_after(spec, K, rounds)
     counts, noted = np.zeros((K, K)), np.full((K, K), np.nan)
     for _ in range(draws):
@@ -296,7 +296,7 @@ def test_pairs_are_drawn_with_the_probabilities_they_note(spec):
         chance_of_pair = notes[0] if spec in ONE_NOTE else notes[0] * notes[1]
         assert noted[first, second] in (chance_of_pair, pytest.approx(np.nan, nan_ok=True))
         noted[first, second] = chance_of_pair
-    assert np.isfinite(noted).all()  # every pair was drawn
+    assert noted.min() * draws > 5  # every pair was drawn, and often enough for the statistic
     assert noted.sum() == pytest.approx(1, abs=1e-9)
     pearson = ((counts - draws * noted) ** 2 / (draws * noted)).sum()
     assert pearson < 29  # of 8 degrees of freedom: 0.03 % are above
