@@ -162,7 +162,8 @@ _CRITERIA = (
     "at. After that, exponents were fitted without places near uniform play, and rows with nothing "
     "else are `undecided` (before, one such place made a row `not seen`), a level was added to the "
     "calibration at T = 1e7, where none had been safe for K = 5, and so was the row on the "
-    "symmetric estimate with half the C."
+    "symmetric estimate with half the C. The rows of DEX3.S told S^CW were added, with ANACONDA's "
+    "own criterion, before any of their games was looked at."
 )
 _TO_READ = (_WORDS, _VERDICTS, _METHOD, _CRITERIA)
 _OURS = "ours"
