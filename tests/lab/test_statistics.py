@@ -344,3 +344,41 @@ def test_differences_are_over_runs_that_both_have_finished():
     assert (pair["runs"], pair["difference"], pair["low"]) == (0, None, None)
     assert len(differences(table(), plan)) == 0
     assert differences(table(), plan).schema == differences(apart, plan).schema
+
+
+def test_differences_equal_their_slow_twin():
+    rng = np.random.default_rng(5)
+    worlds = [WORLD, "two-arm:rounds=200"]
+    names = ["uniform", "dts", "wss", "rucb"]
+    plan = make_plan(worlds, names, 5, (0, 3))
+    games = [
+        game(name, run, 100 * rng.random(), world, seed)
+        for world in worlds
+        for name in names
+        for seed in (0, 3)
+        for run in range(5)
+        if rng.random() < {"rucb": 0.2}.get(name, 0.8)
+    ]
+    rng.shuffle(games)
+    expected = []
+    for world in worlds:
+        for i, first in enumerate(names):
+            for second in names[i + 1 :]:
+                ours, theirs = (
+                    {
+                        (each["seed"], each["run"]): each["regret"]
+                        for each in games
+                        if (each["world"], each["policy"]) == (world, name)
+                    }
+                    for name in (first, second)
+                )
+                if ours and theirs:
+                    each = [ours[luck] - theirs[luck] for luck in ours.keys() & theirs.keys()]
+                    mean = np.mean(each) if each else None
+                    ends = t_interval(each) or (None, None)
+                    expected.append((world, first, second, len(each), mean, *ends))
+    found = differences(table(*games), plan).rows()
+    assert len({row[3] for row in found}) > 3
+    assert [row[:4] for row in found] == [row[:4] for row in expected]
+    for row, other in zip(found, expected, strict=True):
+        assert row[4:] == pytest.approx(other[4:], nan_ok=False)

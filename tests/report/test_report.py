@@ -16,7 +16,7 @@ from driftduel.errors import DriftduelError, MissingExtraError
 from driftduel.figures.findings import Standing, fit, read_findings, short_names
 from driftduel.lab import compare, results
 from driftduel.lab.statistics import t_interval
-from driftduel.report import write_report
+from driftduel.report import picture, write_report
 from driftduel.report.charts import numbers
 from tests.report.conftest import POLICIES, WORLD
 from tests.report.made import made_store
@@ -261,6 +261,103 @@ def test_twenty_policies_in_ten_worlds_stay_small(tmp_path):
     data = data_of(page.read_text())
     assert len(data["hidden"]) == 12
     assert len(data["charts"]) == 10 * (4 + 20) + 2
+
+
+def many(folder, worlds, policies, runs=1):
+    """Make up a store of so many worlds and policies, and return the specs of both."""
+    worlds = [f"total-order:arms=5,rounds=2000,phases=4,seed={seed}" for seed in range(worlds)]
+    policies = [f"sw-rucb:window={100 + i}" for i in range(policies)]
+
+    def regret(policy, world, run):
+        return 100.0 + policy * (1 + 0.1 * ((world * 7 + policy * 3 + run) % 11))
+
+    restarts = lambda policy, world, run: [600, 1600] if policy % 2 else []  # noqa: E731
+    made_store(folder, policies, worlds, runs, regret=regret, restarts=restarts)
+    return worlds, policies
+
+
+def check_large(path, worlds, policies):
+    """Look at a page that cannot show everything; return the places of the worlds it shows."""
+    page = path.read_text(encoding="utf-8")
+    (heat,) = re.findall(r'id="heat-table">.*?</table>', page, re.DOTALL)
+    assert heat.count('<th scope="col"') == 2 + len(worlds)  # what concerns all worlds is complete
+    assert heat.count("<tr>") == 1 + len(policies)
+    shown = [int(place) for place in re.findall(r'<section class="world" id="world-(\d+)"', page)]
+    assert re.findall(r'<option value="(\d+)"', page.partition("</select>")[0]) == list(
+        map(str, shown)
+    )
+    charts = data_of(page)["charts"]
+    for place in shown:
+        (standings,) = re.findall(rf'id="standings-{place}">.*?</table>', page, re.DOTALL)
+        assert standings.count('<span class="policy">') == len(policies)
+        assert len(charts[f"totals-{place}"]["rows"]) == len(policies)
+        lines = [trace for trace in charts[f"regret-{place}"]["traces"] if "name" in trace]
+        assert len(lines) == 12
+        assert len(charts[f"regret-{place}"]["shared"]["at"]) <= 100
+        assert charts[f"regret-{place}"]["shared"]["at"][-1] == 2000
+        pairs = re.findall(rf'id="differences-{place}">.*?</table>', page, re.DOTALL)[0]
+        assert pairs.count("<tr>") == 1 + 12 * 11 // 2
+    assert {name for name in charts if name.startswith("totals")} == {
+        f"totals-{place}" for place in shown
+    }
+    text = text_of(page)
+    assert f"The highest at the end, {policies[-1]}," in text  # sentences are about all policies
+    assert f"the best 12 of {len(policies)} policies of this world are drawn" in text
+    return shown, text
+
+
+def test_a_page_that_would_be_too_large_shows_less_and_says_so(tmp_path, monkeypatch):
+    worlds, policies = many(tmp_path / "s", 24, 18)
+    monkeypatch.setattr("driftduel.report.page._MOST_BYTES", 6_500_000)
+    page = write_report(tmp_path / "s", figures=False)
+    assert page.stat().st_size < 6_500_000 + 100_000
+    shown, text = check_large(page, worlds, policies)
+    assert shown == list(range(len(shown)))
+    assert 2 < len(shown) < 24
+    assert f"{len(shown)} of 24 worlds are shown, the first, to keep the page small" in text
+    assert "driftduel report s --world PATTERN shows those you name" in text
+
+
+def test_worlds_can_be_named(tmp_path):
+    _, policies = many(tmp_path / "s", 24, 18)
+    page = write_report(tmp_path / "s", figures=False, worlds="*seed=2?")
+    text = page.read_text(encoding="utf-8")
+    assert re.findall(r'<section class="world" id="world-(\d+)"', text) == ["20", "21", "22", "23"]
+    assert "4 of 24 worlds are shown, those that were asked for." in text_of(text)
+    # So few of them can be shown in full.
+    lines = [trace for trace in data_of(text)["charts"]["regret-20"]["traces"] if "name" in trace]
+    assert len(lines) == len(policies)
+    with pytest.raises(DriftduelError, match="no world with results matches 'seed=77'; worlds are"):
+        write_report(tmp_path / "s", figures=False, worlds="seed=77")
+    figures = write_report(tmp_path / "s", worlds="seed=23").parent / "figures"
+    assert {path.stem.split("-")[0] for path in figures.glob("*-24-*.png")} == {
+        "totals", "regret", "restarts", "shares",
+    }  # fmt: skip
+    assert [path.stem for path in figures.glob("*-1-*")] == []
+
+
+@pytest.mark.long
+def test_fifty_policies_in_two_hundred_worlds_fit_into_fifteen_megabytes(tmp_path):
+    worlds, policies = many(tmp_path / "s", 200, 50, runs=2)
+    page = write_report(tmp_path / "s", figures=False)
+    assert page.stat().st_size < 15_000_000
+    shown, text = check_large(page, worlds, policies)
+    assert len(shown) > 20
+    assert f"{len(shown)} of 200 worlds are shown, the first, to keep the page small" in text
+
+
+def test_who_has_no_replays_is_asked_in_one_world_only(tmp_path, monkeypatch):
+    many(tmp_path / "s", 12, 3)
+    asked = []
+    has_replays = picture._has_replays
+
+    def counting(policy, world):
+        asked.append(policy)
+        return has_replays(policy, world)
+
+    monkeypatch.setattr(picture, "_has_replays", counting)
+    write_report(tmp_path / "s", figures=False)
+    assert len(asked) == len(set(asked)) == 3
 
 
 @pytest.mark.parametrize("what", ["nothing", "an empty folder", "another folder", "a file"])

@@ -1,7 +1,6 @@
 """What the commands of the lab share: options, running with a display, and the table."""
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,19 +85,19 @@ def play_and_say(
 
 def print_table(found: "Results", *, as_json: bool = False) -> None:
     """Print the summary: a table for each world, or JSON."""
+    from driftduel.cli import text
     from driftduel.lab import writing
 
     if as_json:
-        print(json.dumps(writing.as_json(found), indent=2))
+        print(text.as_json(writing.as_json(found)))
         return
-    from driftduel.cli.text import wrapped
 
     for world in found.plan.worlds:
         _print_world(found, world)
-        print(f"\n{wrapped(writing.verdict(found, world.spec))}\n")
+        print(f"\n{text.wrapped(writing.verdict(found, world.spec))}\n")
     if len(found.plan.worlds) > 1:
         _print_over_worlds(found)
-    print(wrapped(writing.METHOD))
+    print(text.wrapped(writing.METHOD))
     print_what_is_missing(found)
 
 

@@ -14,6 +14,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PATTERN",
         help="the game that is drawn round by round, by its name; one of ANACONDA's unless given",
     )
+    parser.add_argument(
+        "--world",
+        metavar="PATTERN",
+        help="the worlds that are shown one by one, by their specs; as many as fit unless given",
+    )
     parser.add_argument("--no-figures", action="store_true", help="the page only")
 
 
@@ -25,6 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.folder,
         arguments.out,
         trace=arguments.trace,
+        worlds=arguments.world,
         figures=not arguments.no_figures,
         progress=say,
     )

@@ -4,8 +4,9 @@ Needs the extra ``lab`` when it reads results, not when it is imported.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,6 +97,11 @@ class Curve:
     low: Floats | None
     high: Floats | None
 
+    def at(self, keep: Ints) -> "Curve":
+        """Return the curve at these of its points."""
+        low, high = (None if end is None else end[keep] for end in (self.low, self.high))
+        return Curve(self.mean[keep], low, high)
+
 
 @dataclass(frozen=True)
 class Changes:
@@ -166,6 +172,24 @@ class WorldFindings:
     def ranked(self) -> list[Standing]:
         """Return the standings, best first."""
         return sorted(self.standings, key=lambda standing: standing.mean)
+
+    def of_best(self, count: int, points: int) -> "WorldFindings":
+        """Return what is shown of the best policies only, with curves of at most so many points."""
+        best = {standing.policy for standing in self.ranked()[:count]}
+        keep = _evenly(len(self.at), points)
+
+        def only(found: Mapping[int, Any]) -> dict[int, Any]:
+            return {policy: each for policy, each in found.items() if policy in best}
+
+        return replace(
+            self,
+            standings=tuple(s for s in self.standings if s.policy in best),
+            at=self.at[keep],
+            curves={policy: curve.at(keep) for policy, curve in only(self.curves).items()},
+            restarts=only(self.restarts),
+            shares=only(self.shares),
+            regrets=only(self.regrets),
+        )
 
     def phases(self) -> list[tuple[int, int, int | None]]:
         """Return (first, last, winner) for the phases of the example run, if they are known."""
@@ -321,7 +345,7 @@ def _world_findings(
         for place, frame in games.items()
     }
     played = [game for each in regrets.values() for game in each]
-    example = max(dict.fromkeys(played), key=played.count)
+    example = Counter(played).most_common(1)[0][0]
     changes = _changes(switches, example)
     at, curves = _curves(games)
     restarts = _restarts(games, example if changes.example else None)
@@ -397,9 +421,7 @@ def _changes(switches: Mapping[Game, tuple[int, ...]], example: Game) -> Changes
 def _curves(games: Mapping[int, "pl.DataFrame"]) -> tuple[Ints, dict[int, Curve]]:
     """Average over runs at a common grid of rounds, thinned to what a screen can show."""
     at = np.array(next(iter(games.values()))["at"][0].to_list(), np.int64)
-    keep = np.arange(len(at))
-    if len(at) > _MOST_POINTS:
-        keep = np.unique(np.linspace(0, len(at) - 1, _MOST_POINTS).round().astype(int))
+    keep = _evenly(len(at), _MOST_POINTS)
     curves = {}
     for place, frame in games.items():
         lines = [np.array(line.to_list()) for line in frame["regret_curve"]]
@@ -411,17 +433,19 @@ def _curves(games: Mapping[int, "pl.DataFrame"]) -> tuple[Ints, dict[int, Curve]
     return at[keep], curves
 
 
+def _evenly(count: int, most: int) -> Ints:
+    """Choose at most so many of some points, evenly; the first and the last among them."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
+
+
 def _band(values: Floats) -> Curve:
     """Return the mean of the rows and its 95 % interval by Student's t."""
     mean = values.mean(axis=0)
     if len(values) < 2:
         return Curve(mean, None, None)
-    from scipy.special import stdtrit
+    from driftduel.lab.statistics import half_width
 
-    from driftduel.lab.statistics import LEVEL
-
-    half = float(stdtrit(len(values) - 1, 0.5 + LEVEL / 2))
-    half = half * values.std(axis=0, ddof=1) / math.sqrt(len(values))
+    half = half_width(values.std(axis=0, ddof=1), len(values))
     return Curve(mean, mean - half, mean + half)
 
 

@@ -29,7 +29,16 @@ from driftduel.regret import BENCHMARKS
 from driftduel.specs import Spec, near
 from driftduel.worlds import WORLDS, World, make_world
 
-__all__ = ["Cell", "Plan", "PlannedPolicy", "PlannedWorld", "game_seed", "make_plan", "world_of"]
+__all__ = [
+    "Cell",
+    "Plan",
+    "PlannedPolicy",
+    "PlannedWorld",
+    "game_seed",
+    "make_plan",
+    "matches",
+    "world_of",
+]
 
 Blame = Callable[[str, Any], AbstractContextManager[None]]
 # Seeds of games fit into a double, so that no reader of JSON rounds them.
@@ -193,8 +202,7 @@ class Plan:
         """
         cells = list(self.cells())
         if only is not None:
-            pattern = only if any(sign in only for sign in "*?[") else f"*{only}*"
-            cells = [cell for cell in cells if fnmatch.fnmatchcase(cell.id, pattern)]
+            cells = [cell for cell in cells if matches(cell.id, only)]
             if not cells:
                 raise DriftduelError(
                     f"no cell matches {only!r}; cells are named like {next(self.cells()).id!r}."
@@ -336,6 +344,12 @@ def _telling(what: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise DriftduelError(f"{what} cannot be made: {error!r}.") from error
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Tell whether a name matches a shell pattern; a plain word may stand anywhere in it."""
+    whole = any(sign in pattern for sign in "*?[")
+    return fnmatch.fnmatchcase(name, pattern if whole else f"*{pattern}*")
 
 
 def _read_shard(shard: str) -> tuple[int, int]:

@@ -11,6 +11,7 @@ A chart is a dictionary with ``traces`` and ``layout`` as plotly.js knows them, 
 - a trace with ``pattern`` is filled with it;
 - an annotation with ``tag`` looks as the page makes tags look;
 - ``rows`` lists the policies that the chart has a row for, from the top;
+- ``trace`` is what all traces of the chart have in common;
 - ``base`` names what several charts have in common: a layout, and a trace's beginnings.
 
 Colours of text, axes and grids are the page's. Text is escaped, for the library reads it as HTML.
@@ -81,16 +82,18 @@ def label(spec: str, width: int = 24) -> str:
 def totals_chart(world: WorldFindings) -> Chart:
     """Draw every policy's regret with its interval, best on top."""
     ranked = world.ranked()
+    common = {
+        "paint": ["marker", "error_x"],
+        "type": "scatter",
+        "mode": "markers",
+        "marker": {"size": 10},
+    }
     traces = []
     for s in ranked:
         trace: dict[str, Any] = {
             "policy": s.policy,
-            "paint": ["marker", "error_x"],
-            "type": "scatter",
-            "mode": "markers",
             "x": numbers([s.mean]),
             "y": [label(s.name)],
-            "marker": {"size": 10},
             "name": label(s.name, 99),
             "hovertemplate": f"regret {number(s.mean)}{_ends(s.low, s.high)}<br>"
             f"{s.runs} of {s.planned} runs",
@@ -110,6 +113,7 @@ def totals_chart(world: WorldFindings) -> Chart:
     axis: dict[str, Any] = {"title": {"text": "regret, with 95 % interval"}}
     axis |= _log() if wide else {"rangemode": "tozero"}
     return {
+        "trace": common,
         "traces": traces,
         "rows": [s.policy for s in ranked],
         "layout": {"xaxis": axis, "showlegend": False, "margin": {"t": 8, "r": 16, "b": 48}},

@@ -16,6 +16,7 @@ __all__ = [
     "cell",
     "charting_library",
     "escape",
+    "lines",
     "marked",
     "named",
     "paragraph",
@@ -89,14 +90,27 @@ def cell(value: float | None, text: str, small: str = "") -> str:
     return f'<td data-value="{sort}">{escape(text)}{more}</td>'
 
 
+def lines(policies: int) -> str:
+    """Draw how the policies' lines look, once, for every `swatch` to use."""
+    drawn = ""
+    for policy in range(policies):
+        style = line_style(policy)
+        drawn += (
+            f'<symbol id="line-{policy}" viewBox="0 0 34 14"><line x1="0" y1="7" x2="34" y2="7" '
+            f'style="stroke:var(--ink);stroke-width:2.5" '
+            f'stroke-dasharray="{_DASH_ARRAYS[style.dash]}"/>'
+            f'<path style="fill:var(--ink)" d="{_SYMBOLS[style.symbol]}"/></symbol>'
+        )
+    return f'<svg width="0" height="0" style="position:absolute" aria-hidden="true">{drawn}</svg>'
+
+
 def swatch(policy: int) -> str:
-    """Draw how a policy's line looks."""
+    """Show how a policy's line looks."""
     style = line_style(policy)
     return (
-        f'<svg class="swatch" viewBox="0 0 34 14" aria-hidden="true" '
+        f'<svg class="swatch" aria-hidden="true" '
         f'style="--light:{style.colour};--dark:{style.colour_on_dark}">'
-        f'<line x1="0" y1="7" x2="34" y2="7" stroke-dasharray="{_DASH_ARRAYS[style.dash]}"/>'
-        f'<path d="{_SYMBOLS[style.symbol]}"/></svg>'
+        f'<use href="#line-{policy}"/></svg>'
     )
 
 

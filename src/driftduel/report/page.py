@@ -7,7 +7,7 @@ import shlex
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from driftduel import __version__
 from driftduel.figures.findings import Findings, Standing, Trend, WorldFindings, ratio_means
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Picture", "make_page"]
 
+# A page that is larger is a burden to send and slow to open; its charting library takes a third.
+_MOST_BYTES = 14_000_000
+# Of so many policies, counted once for each world, everything is drawn; beyond, of the best only.
+_MOST_DRAWN = 400
+_MOST_DRAWN_OF_A_WORLD = 12
+_MOST_POINTS = 100
 _MOST_AT_FIRST = 8
 _MOST_SEEDS = 40
 _MOST_FAILURES = 50
@@ -44,9 +50,14 @@ class Picture:
 
 
 def make_page(
-    found: "Results", findings: Findings, picture: Picture, folder: str, figures: Sequence[str]
+    found: "Results",
+    findings: Findings,
+    picture: Picture,
+    folder: str,
+    figures: Sequence[str],
+    chosen: Sequence[WorldFindings],
 ) -> str:
-    """Write the page.
+    """Write the page: what concerns all worlds, and of single ones as many as fit.
 
     Parameters
     ----------
@@ -58,17 +69,18 @@ def make_page(
         What to call the results.
     figures
         Names of the figure files beside the page.
+    chosen
+        The worlds to show one by one.
     """
-    page = _Page(findings)
+    page = _Page(findings, folder, chosen)
     plan = findings.plan
     one = findings.worlds[0] if len(plan.worlds) == 1 else None
     heading = one.spec if one else f"{folder}: {counted(len(plan.worlds), 'world')}"
-    main = [
-        "" if one else page.all_worlds(),
-        *(page.world(world, found) for world in findings.worlds),
-        _trace_section(picture),
-        _about_section(found, findings, figures),
-    ]
+    library = h.charting_library()
+    above = "" if one else page.all_worlds()
+    below = [_trace_section(picture), _about_section(found, findings, figures)]
+    sections = page.worlds(found, _MOST_BYTES - sum(map(len, (library, above, *below))))
+    main = [above, *sections, *below]
     parts = {
         "title": h.escape(f"driftduel report: {folder}"),
         "css": h.resource("page.css"),
@@ -77,10 +89,11 @@ def make_page(
         "notices": _notices(found, findings),
         "verdict": _verdict(findings),
         "glossary": _glossary(findings),
+        "lines": h.lines(len(plan.policies)),
         "controls": page.controls(),
         "main": "\n".join(main),
-        "data": h.as_json(page.data()),
-        "plotly": h.charting_library(),
+        "data": page.data(),
+        "plotly": library,
         "js": h.resource("page.js"),
     }
     # One pass, so that nothing in the results can pass for a hole in the template.
@@ -90,16 +103,20 @@ def make_page(
 class _Page:
     """Collects the charts while the sections are written."""
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: Findings, folder: str, chosen: Sequence[WorldFindings]) -> None:
         self.findings = findings
+        self.folder = folder
+        self.chosen = chosen
+        self.shown: list[WorldFindings] = []
         self.names = [policy.spec for policy in findings.plan.policies]
         self.ranking = findings.ranking()
         many = len(self.ranking) > _MOST_AT_FIRST + 2
         self.at_first = self.ranking[:_MOST_AT_FIRST] if many else self.ranking
-        self.charts: dict[str, Any] = {}
-        self.bases: dict[str, Any] = {}
+        self.charts: dict[str, str] = {}
+        self.bases: dict[str, str] = {}
+        """Both as JSON, so that their size is known."""
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> str:
         policies = []
         for place, name in enumerate(self.names):
             style = line_style(place)
@@ -113,12 +130,17 @@ class _Page:
                 }
             )
         hidden = [place for place in self.ranking if place not in self.at_first]
-        return {"policies": policies, "hidden": hidden, "charts": self.charts, "bases": self.bases}
+        charts_, bases = (
+            "{" + ",".join(f'"{name}":{text}' for name, text in each.items()) + "}"
+            for each in (self.charts, self.bases)
+        )
+        about = h.as_json({"policies": policies, "hidden": hidden})
+        return f'{about[:-1]},"charts":{charts_},"bases":{bases}}}'
 
     def controls(self) -> str:
-        worlds = self.findings.worlds
+        worlds = self.shown
         parts = []
-        if len(worlds) > 1:
+        if len(self.findings.worlds) > 1:
             options = "".join(
                 f'<option value="{world.index}">{h.escape(world.label)}</option>'
                 for world in worlds
@@ -127,6 +149,8 @@ class _Page:
                 f'<label class="label" for="world">World</label>'
                 f'<select id="world">{options}</select>'
             )
+            if len(worlds) < len(self.findings.worlds):
+                parts.append(f'<p class="hint">{self._left_out()}</p>')
             if self.findings.common:
                 parts.append(
                     f'<p class="hint">All: <code>{h.escape(self.findings.common)}</code></p>'
@@ -144,7 +168,7 @@ class _Page:
             f'<button type="button" data-policies="{json.dumps(chosen)}">{text}</button>'
             for text, chosen in buttons
         )
-        order = "Best first" if len(worlds) == 1 else "Best over all worlds first"
+        order = "Best first" if len(self.findings.worlds) == 1 else "Best over all worlds first"
         if len(self.at_first) < len(self.ranking):
             order += f"; at first, the best {len(self.at_first)} are shown"
         parts.append(
@@ -203,12 +227,13 @@ class _Page:
         return "".join(parts)
 
     def _trend_section(self, axis: str, heading: str, trends: Sequence[Trend]) -> str:
-        tables, options = [], []
+        tables, options, says = [], [], ""
         for place, trend in enumerate(trends):
             name = f"trend-{axis}-{place}"
             chart = charts.trend_chart(trend, self.findings)
             chart["says"] = h.marked(sentences.about_trend(trend, dict(enumerate(self.names))))
-            self.charts[name] = chart
+            says = says or chart["says"]
+            self.charts[name] = h.as_json(chart)
             options.append((name, trend.common or "all"))
             hide = " hidden" if place else ""
             tables.append(
@@ -218,7 +243,7 @@ class _Page:
         return (
             f'<section id="scaling-{axis}"><h2>{heading}</h2>'
             f"{h.picker(f'trend-{axis}', 'Worlds', options)}"
-            f'<p id="trend-{axis}-says">{self.charts[options[0][0]]["says"]}</p>'
+            f'<p id="trend-{axis}-says">{says}</p>'
             f'<div class="chart" id="trend-{axis}" data-chart="{options[0][0]}"></div>'
             f'<p class="hint">Both axes are logarithmic, so a power of T or S is a straight line; '
             f"bars are 95 % intervals of the means.</p>{''.join(tables)}</section>"
@@ -246,6 +271,43 @@ class _Page:
 
     # One world.
 
+    def worlds(self, found: "Results", room: int) -> list[str]:
+        """Write the sections of single worlds, as many as there is room for, at least one."""
+        room -= sum(map(len, self.charts.values()))
+        sections: list[str] = []
+        for world in self.chosen:
+            before = dict(self.charts), dict(self.bases)
+            section = self.world(world, found)
+            added = [text for name, text in self.charts.items() if name not in before[0]]
+            added += [text for name, text in self.bases.items() if name not in before[1]]
+            room -= len(section.encode()) + sum(map(len, added))
+            if sections and room < 0:
+                self.charts, self.bases = before
+                break
+            sections.append(section)
+            self.shown.append(world)
+        return sections
+
+    def _left_out(self) -> str:
+        """Say which worlds are not shown one by one, and where they are."""
+        text = f"One by one, {len(self.shown):,} of {len(self.findings.worlds):,} worlds are shown"
+        if len(self.shown) < len(self.chosen):
+            asked = len(self.chosen) < len(self.findings.worlds)
+            text += f", the first{' that were asked for' * asked}, to keep the page small"
+        else:
+            text += ", those that were asked for"
+        return (
+            f"{text}. <code>driftduel report {h.escape(shlex.quote(self.folder))} --world "
+            f"PATTERN</code> shows those you name; <code>driftduel table</code> has the numbers of "
+            f"all."
+        )
+
+    def drawn(self, world: WorldFindings) -> WorldFindings:
+        """Leave only the best policies in a world, if all of them are too many to be drawn."""
+        if len(self.names) * len(self.chosen) <= _MOST_DRAWN:
+            return world
+        return world.of_best(_MOST_DRAWN_OF_A_WORLD, _MOST_POINTS)
+
     def world(self, world: WorldFindings, found: "Results") -> str:
         several = len(self.findings.plan.worlds) > 1
         run = game_name(world.example, len(self.findings.plan.seeds))
@@ -259,12 +321,20 @@ class _Page:
                 f"{h.paragraph(sentences.verdict(world.standings, world.spec))}"
                 f"{h.paragraph(told)}{h.paragraph(changes)}</div>"
             )
+        level = "h3" if several else "h2"
+        drawn = self.drawn(world)
+        parts.append(self._standings(world, level))
+        if len(drawn.standings) < len(world.standings):
+            parts.append(
+                f'<p class="hint">From here on, the best {len(drawn.standings)} of '
+                f"{len(world.standings)} policies of this world are drawn, to keep the page small. "
+                f"<code>driftduel table --json</code> compares every two.</p>"
+            )
         parts += [
-            self._standings(world, "h3" if several else "h2"),
-            self._regret(world, changes, "h3" if several else "h2"),
-            self._restarts(world, "h3" if several else "h2"),
-            self._shares(world, run, "h3" if several else "h2"),
-            _differences(world, found, "h3" if several else "h2"),
+            self._regret(world, drawn, changes, level),
+            self._restarts(world, drawn, level),
+            self._shares(drawn, run, level),
+            _differences(drawn, found),
         ]
         return (
             f'<section class="world" id="world-{world.index}" data-world="{world.index}">'
@@ -273,7 +343,7 @@ class _Page:
 
     def _standings(self, world: WorldFindings, level: str) -> str:
         name = f"totals-{world.index}"
-        self.charts[name] = charts.totals_chart(world)
+        self.charts[name] = h.as_json(charts.totals_chart(world))
         columns = [
             ("policy", "", True),
             ("told", "what it was told about the world or given as a setting", True),
@@ -302,10 +372,9 @@ class _Page:
             f'<div class="chart" id="{name}" data-chart="{name}"></div>{table}'
         )
 
-    def _regret(self, world: WorldFindings, changes: str, level: str) -> str:
+    def _regret(self, world: WorldFindings, drawn: WorldFindings, changes: str, level: str) -> str:
         name = f"regret-{world.index}"
-        chart = charts.regret_chart(world)
-        self.charts[name] = chart
+        self.charts[name] = h.as_json(charts.regret_chart(drawn))
         names = dict(enumerate(self.names))
         says = sentences.about_curves(world.at, world.curves, names, world.changes)
         bands = any(curve.low is not None for curve in world.curves.values())
@@ -328,14 +397,14 @@ class _Page:
             f"it out.</p>"
         )
 
-    def _restarts(self, world: WorldFindings, level: str) -> str:
+    def _restarts(self, world: WorldFindings, drawn: WorldFindings, level: str) -> str:
         says = h.paragraph(sentences.about_restarts(world.standings, world.changes))
         parts = [f"<{level}>Restarts against true changes</{level}>{says}"]
-        counts, times = charts.restart_counts_chart(world), charts.restart_times_chart(world)
+        counts, times = charts.restart_counts_chart(drawn), charts.restart_times_chart(drawn)
         for kind, chart in (("restarts", counts), ("moments", times)):
             if chart is not None:
                 name = f"{kind}-{world.index}"
-                self.charts[name] = chart
+                self.charts[name] = h.as_json(chart)
                 parts.append(f'<div class="chart" id="{name}" data-chart="{name}"></div>')
         if times is not None:
             run = game_name(world.example, len(self.findings.plan.seeds))
@@ -353,7 +422,8 @@ class _Page:
             return f"{heading}<p>No game of {h.escape(run)} is finished in this world.</p>"
         options = []
         box = f"shares-{world.index}"
-        self.bases[box] = charts.shares_base(world)
+        self.bases[box] = h.as_json(charts.shares_base(world))
+        first = ""
         for standing in ranked:
             name = f"shares-{world.index}-{standing.policy}"
             chart = charts.shares_chart(world, standing.policy, box)
@@ -362,7 +432,8 @@ class _Page:
                 standing.name, of_policy, world.slice_ends.tolist(), world, run
             )
             chart["says"] = h.marked(says)
-            self.charts[name] = chart
+            first = first or chart["says"]
+            self.charts[name] = h.as_json(chart)
             options.append((name, standing.name))
         hint = "Each column of time is filled by the arms played in it; numbers are arms."
         if world.winners:
@@ -371,7 +442,7 @@ class _Page:
             hint += f" The world is drawn anew in every run, so this is one run: {h.escape(run)}."
         return (
             f"{heading}{h.picker(box, 'Policy', options)}"
-            f'<p id="{box}-says" aria-live="polite">{self.charts[options[0][0]]["says"]}</p>'
+            f'<p id="{box}-says" aria-live="polite">{first}</p>'
             f'<div class="chart" id="{box}" data-chart="{options[0][0]}"></div>'
             f'<p class="hint">{hint}</p>'
         )
@@ -551,11 +622,14 @@ def _heat_cell(ratio: float | None, mark: str, title: str) -> str:
     )
 
 
-def _differences(world: WorldFindings, found: "Results", level: str) -> str:
+def _differences(world: WorldFindings, found: "Results") -> str:
     """Write the table of all pairs, which few will look at, folded away."""
     import polars as pl
 
-    pairs = found.differences.filter(pl.col("world") == world.spec)
+    names = [standing.name for standing in world.standings]
+    pairs = found.differences.filter(
+        pl.col("world") == world.spec, pl.col("first", "second").is_in(names)
+    )
     if not len(pairs):
         return ""
     rows = []

@@ -95,8 +95,10 @@ def _typical(findings: Findings) -> Choice | str:
     for policy in findings.ranking():
         for world in findings.worlds:
             regrets = world.regrets.get(policy)
-            if not regrets or not _has_replays(findings.plan.policies[policy].spec, world):
+            if not regrets:
                 continue
+            if not _has_replays(findings.plan.policies[policy].spec, world):
+                break  # nor has it in any other world
             if world.rounds > _MOST_ROUNDS:
                 too_long = True
                 continue

@@ -1,14 +1,14 @@
 """From a folder of results to a page and figures."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from driftduel._files import whole_file
 from driftduel.errors import DriftduelError
-from driftduel.figures.findings import Findings, read_findings
+from driftduel.figures.findings import Findings, WorldFindings, read_findings
 from driftduel.figures.results import (
     plot_heat,
     plot_regret,
@@ -28,6 +28,7 @@ __all__ = ["write_report"]
 
 _PAGE = "index.html"
 _FORMATS = ("png", "svg")
+_MOST_WORLDS_DRAWN = 20
 Progress = Callable[[str], None]
 
 
@@ -36,6 +37,7 @@ def write_report(
     out: str | Path | None = None,
     *,
     trace: str | None = None,
+    worlds: str | None = None,
     figures: bool = True,
     progress: Progress | None = None,
 ) -> Path:
@@ -54,8 +56,12 @@ def write_report(
     trace
         A pattern for the name of the game (see `Plan.select`) that is drawn round by round; a
         typical one of ANACONDA's unless given.
+    worlds
+        A pattern for the specs of the worlds that are shown one by one, read as by `Plan.select`;
+        as many as a page can hold unless given. What is said of all worlds is of all.
     figures
-        Whether to write figures for papers, as PNG and SVG.
+        Whether to write figures for papers, as PNG and SVG; of single worlds, of 20 at most unless
+        `worlds` says which.
     progress
         Called with a few words before each longer step.
 
@@ -81,12 +87,14 @@ def write_report(
     target = where / "report" if out is None else Path(out)
     _make_folder(target)
     findings = read_findings(found)
+    shown = findings.worlds if worlds is None else _chosen(findings, worlds)
     say("drawing one game round by round")
     picture = draw_picture(findings, chosen, target if figures else None)
     names = []
     if figures:
         _make_folder(target / "figures")
-        for name, draw in _drawings(findings):
+        drawn = shown if worlds is not None else shown[:_MOST_WORLDS_DRAWN]
+        for name, draw in _drawings(findings, drawn):
             say(f"drawing {name}")
             files = [f"{name}.{ending}" for ending in _FORMATS]
             draw([target / "figures" / file for file in files])
@@ -94,7 +102,8 @@ def write_report(
         if picture.png is not None:
             names += [f"trace.{ending}" for ending in _FORMATS]
     say("writing the page")
-    page = make_page(found, findings, picture, where.resolve().name or str(where), names)
+    name = where.resolve().name or str(where)
+    page = make_page(found, findings, picture, name, names, shown)
     with whole_file(target / _PAGE) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return target / _PAGE
@@ -111,14 +120,27 @@ def _make_folder(path: Path) -> None:
 Draw = Callable[[list[str | Path]], None]
 
 
-def _drawings(findings: Findings) -> Iterator[tuple[str, Draw]]:
+def _chosen(findings: Findings, pattern: str) -> list[WorldFindings]:
+    """Return the worlds whose spec matches a pattern."""
+    from driftduel.lab.plan import matches
+
+    chosen = [world for world in findings.worlds if matches(world.spec, pattern)]
+    if not chosen:
+        raise DriftduelError(
+            f"no world with results matches {pattern!r}; worlds are named like "
+            f"{findings.worlds[0].spec!r}."
+        )
+    return chosen
+
+
+def _drawings(findings: Findings, worlds: Sequence[WorldFindings]) -> Iterator[tuple[str, Draw]]:
     """Name every figure and say how to draw it."""
     if len(findings.worlds) > 1:
         yield "heat", partial(plot_heat, findings)
     for place, trend in enumerate(findings.trends, start=1):
         number = f"-{place}" if len(findings.trends) > 1 else ""
         yield f"{trend.axis}{number}", partial(plot_trend, trend, findings)
-    for world in findings.worlds:
+    for world in worlds:
         tail = f"-{_slug(world.index, world.label)}" if len(findings.plan.worlds) > 1 else ""
         yield f"totals{tail}", partial(plot_totals, world)
         yield f"regret{tail}", partial(plot_regret, world)
