@@ -251,19 +251,6 @@ def test_two_sweeps_in_one_process_do_not_disturb_each_other(tmp_path, undisturb
     assert_same_games(results(tmp_path).games, undisturbed)
 
 
-def test_the_second_to_come_begins_at_the_other_end(tmp_path):
-    pytest.importorskip("fcntl")
-    cells = list(PLAN.cells())
-    first = Store.create(tmp_path, PLAN)
-    watch = Listener()
-    try:
-        assert first.is_first()
-        run_cells(Store(tmp_path), cells, Threads(1), watch)
-    finally:
-        first.close()
-    assert [outcome.cell for outcome in watch.outcomes] == cells[::-1]
-
-
 def test_cells_that_somebody_else_finishes_are_left_out(tmp_path, monkeypatch, counted):
     monkeypatch.setattr(running, "_SECONDS_BETWEEN_LOOKS", 0.0)
     cells = list(PLAN.cells())

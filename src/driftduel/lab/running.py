@@ -10,7 +10,9 @@ from typing import Any, Protocol
 
 from driftduel.errors import WeakSpotWarning
 from driftduel.lab.cells import Outcome
+from driftduel.lab.claims import Claims
 from driftduel.lab.engines import Engine
+from driftduel.lab.engines.base import SECONDS_BETWEEN_SIGNALS
 from driftduel.lab.plan import Cell
 from driftduel.lab.store import Store
 
@@ -20,6 +22,8 @@ __all__ = ["Silent", "Speeds", "Watch", "run_cells"]
 _SECONDS_A_FILE = 1.0
 _ROWS_A_FILE = 256
 _SECONDS_BETWEEN_LOOKS = 2.0
+# What a process takes at a time from those that fill the same store.
+_SECONDS_A_CLAIM = 1.0
 
 
 class Watch(Protocol):
@@ -89,43 +93,117 @@ class Speeds:
 
 
 class _Pile:
-    """The cells still to be played."""
+    """The cells still to be played, by us or by others.
 
-    def __init__(self, cells: Iterable[Cell], speeds: Speeds) -> None:
+    Parameters
+    ----------
+    cells
+        All of them.
+    speeds
+        How long they take.
+    store
+        Where finished ones are found.
+    claims
+        Whose is which; None if there are no others.
+    workers
+        How many will take from the pile.
+    """
+
+    def __init__(
+        self,
+        cells: Iterable[Cell],
+        speeds: Speeds,
+        store: Store | None = None,
+        claims: Claims | None = None,
+        workers: int = 1,
+    ) -> None:
         # Ordered: the first of a plain dict is ever harder to find once many before it are gone.
-        self._cells = OrderedDict((cell.key, cell) for cell in cells)
-        self._speeds = speeds
+        self._free = OrderedDict((cell.key, cell) for cell in cells)
+        self._ours: OrderedDict[str, Cell] = OrderedDict()
+        self._others: dict[str, Cell] = {}
+        self._speeds, self._store, self._claims, self._workers = speeds, store, claims, workers
         self._lock = threading.Lock()
 
     def take(self, seconds: float) -> list[Cell]:
         """Hand out cells that take about so many seconds, at least one; unknown ones alone."""
-        batch: list[Cell] = []
         with self._lock:
-            while self._cells:
-                cell = next(iter(self._cells.values()))
-                needs = self._speeds.guess(cell)
-                if batch and (needs is None or needs > seconds):
-                    break
-                batch.append(self._cells.pop(cell.key))
-                seconds -= float("inf") if needs is None else needs
-                if seconds <= 0:
-                    break
+            if not self._ours:
+                self._claim(self._workers * max(seconds, _SECONDS_A_CLAIM))
+            batch = self._some(self._ours, seconds)
+            for cell in batch:
+                del self._ours[cell.key]
         return batch
+
+    def _some(self, cells: "OrderedDict[str, Cell]", seconds: float) -> list[Cell]:
+        some: list[Cell] = []
+        for cell in cells.values():
+            needs = self._speeds.guess(cell)
+            if some and (needs is None or needs > seconds):
+                break
+            some.append(cell)
+            seconds -= float("inf") if needs is None else needs
+            if seconds <= 0:
+                break
+        return some
+
+    def _claim(self, seconds: float) -> None:
+        def choose(taken: set[str], gone: bool) -> list[str]:
+            self._sort(taken, gone)
+            return [cell.key for cell in self._some(self._free, seconds)]
+
+        keys = choose(set(), False) if self._claims is None else self._claims.take(choose)
+        for key in keys:
+            self._ours[key] = self._free.pop(key)
+
+    def _sort(self, taken: set[str], gone: bool) -> int:
+        """Set apart what others have claimed; return how many cells were found finished."""
+        finished = 0
+        if gone:  # some owner is: what it has not finished is free
+            assert self._store is not None
+            finished = self._drop(self._store.done())
+            for key in self._others.keys() - taken:
+                self._free[key] = self._others.pop(key)
+        for key in self._free.keys() & taken:
+            self._others[key] = self._free.pop(key)
+        return finished
 
     def seconds_left(self) -> float:
         """Return how long the rest will take one worker; unknown cells, as long as known ones."""
         with self._lock:
-            guesses = [self._speeds.guess(cell) for cell in self._cells.values()]
+            rest = [*self._ours.values(), *self._free.values()]
+        guesses = [self._speeds.guess(cell) for cell in rest]
         known = [guess for guess in guesses if guess is not None]
         return sum(known) * len(guesses) / len(known) if known else 0.0
 
     def drop(self, keys: set[str]) -> int:
         """Forget cells that somebody else has finished; return how many."""
         with self._lock:
-            gone = self._cells.keys() & keys
-            for key in gone:
-                del self._cells[key]
-        return len(gone)
+            return self._drop(keys)
+
+    def _drop(self, keys: set[str]) -> int:
+        dropped = 0
+        for cells in (self._free, self._ours, self._others):
+            for key in cells.keys() & keys:
+                del cells[key]
+                dropped += 1
+        return dropped
+
+    def look(self) -> tuple[int, bool, bool]:
+        """Look what the others do.
+
+        Returns
+        -------
+        tuple
+            How many cells they have finished since, whether there are cells to take, and whether
+            there will perhaps be some: those that others play.
+        """
+        with self._lock:
+            finished = 0
+            if self._claims is not None:
+                finished += self._sort(*self._claims.others())
+            if self._store is not None:
+                finished += self._drop(self._store.done())
+            return finished, bool(self._free or self._ours), bool(self._others)
 
 
 def run_cells(
@@ -134,8 +212,8 @@ def run_cells(
     """Play the cells that the store does not have, and keep each in it.
 
     Whatever ends it early - an error, a full disk, Ctrl-C - what was finished until then is in the
-    store, and calling it again goes on from there. Another process may work on the same store: the
-    second to come begins at the other end, and each leaves out what the other has finished.
+    store, and calling it again goes on from there. Other processes may work on the same store: each
+    takes cells that no other has, and ends when all are finished; see `Claims`.
 
     Returns
     -------
@@ -150,10 +228,9 @@ def run_cells(
     watch.begin(len(cells), len(cells) - len(todo), sum(c.rounds for c in todo), engine.workers)
     if not todo:
         return {}
-    if not store.is_first():
-        todo.reverse()
     speeds = Speeds()
-    pile = _Pile(todo, speeds)
+    claims = None if store.scratch else Claims(store.folder)
+    pile = _Pile(todo, speeds, store, claims, engine.workers)
     rows: list[dict[str, Any]] = []
     failed: dict[str, str] = {}
     written = looked = time.monotonic()
@@ -166,35 +243,50 @@ def run_cells(
             rows = []  # not before: Ctrl-C may come while they are written
         written, at_stake = time.monotonic(), 0.0
 
+    def look() -> bool:
+        """Leave out what others have finished; tell whether there is something to take."""
+        while True:
+            finished, free, perhaps = pile.look()
+            if finished:
+                watch.elsewhere(finished)
+            if free or not perhaps:
+                return free
+            time.sleep(SECONDS_BETWEEN_SIGNALS)
+
+    def hear(outcome: Outcome) -> None:
+        nonlocal at_stake, looked
+        if outcome.row is None:
+            failed[outcome.cell.id] = outcome.error or "for no known reason"
+            store.fail(outcome.cell, failed[outcome.cell.id])
+        else:
+            rows.append(outcome.row)
+            took = outcome.row["seconds_cell"]
+            speeds.learn(outcome.cell, took, outcome.row["seconds"])
+            at_stake += took / engine.workers
+        watch.cell(outcome)
+        now = time.monotonic()
+        waited = max(now - written, at_stake)
+        if waited > _SECONDS_A_FILE or len(rows) >= _ROWS_A_FILE:
+            flush()
+        if now - looked > _SECONDS_BETWEEN_LOOKS:
+            looked = now
+            watch.left(pile.seconds_left() / engine.workers)
+            finished, _, _ = pile.look()
+            if finished:
+                watch.elsewhere(finished)
+
     try:
-        with (
-            warnings.catch_warnings(),
-            closing(engine.outcomes(pile.take, watch.rounds)) as stream,
-        ):
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", WeakSpotWarning)  # said when the plan was made
-            for outcome in stream:
-                if outcome.row is None:
-                    failed[outcome.cell.id] = outcome.error or "for no known reason"
-                    store.fail(outcome.cell, failed[outcome.cell.id])
-                else:
-                    rows.append(outcome.row)
-                    took = outcome.row["seconds_cell"]
-                    speeds.learn(outcome.cell, took, outcome.row["seconds"])
-                    at_stake += took / engine.workers
-                watch.cell(outcome)
-                now = time.monotonic()
-                waited = max(now - written, at_stake)
-                if waited > _SECONDS_A_FILE or len(rows) >= _ROWS_A_FILE:
-                    flush()
-                if now - looked > _SECONDS_BETWEEN_LOOKS:
-                    looked = now
-                    watch.left(pile.seconds_left() / engine.workers)
-                    elsewhere = pile.drop(store.done())
-                    if elsewhere:
-                        watch.elsewhere(elsewhere)
+            while look():
+                with closing(engine.outcomes(pile.take, watch.rounds)) as stream:
+                    for outcome in stream:
+                        hear(outcome)
+                flush()
     finally:
         try:
             flush()
         finally:
-            store.close()
+            if claims is not None:
+                claims.close()
     return failed

@@ -18,7 +18,7 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import polars as pl
 
@@ -27,12 +27,6 @@ from driftduel._reading import parse_json, read_bytes, read_text
 from driftduel.errors import DriftduelError
 from driftduel.lab.cells import CURVES
 from driftduel.lab.plan import Cell, Plan
-
-fcntl: Any
-try:
-    import fcntl
-except ImportError:  # Windows: two processes on one store begin at the same end
-    fcntl = None
 
 __all__ = ["SCHEMA", "TIMINGS", "Store"]
 
@@ -87,11 +81,10 @@ class Store:
 
     def __init__(self, folder: str | Path, *, scratch: bool = False) -> None:
         self.folder = Path(folder)
-        self._lasting = not scratch
+        self.scratch = scratch
         self._sound: dict[str, list[str]] = {}  # file name -> keys of the cells in it
         self.damaged: list[str] = []
         """Files that were found damaged and set aside; their cells count as not played."""
-        self._lock: IO[str] | None = None
         path = self.folder / _PLAN
         try:
             if not path.exists():
@@ -169,29 +162,6 @@ class Store:
             temporary.write_text(text + "\n", encoding="utf-8")
         return cls(folder, scratch=scratch)
 
-    def is_first(self) -> bool:
-        """Tell whether no other process plays for this store; the answer holds until it ends."""
-        if fcntl is None:
-            return True
-        if self._lock is None:
-            try:
-                self._lock = open(self.folder / ".lock", "w", encoding="utf-8")  # noqa: SIM115
-            except OSError as error:
-                raise DriftduelError(
-                    f"cannot write to {str(self.folder)!r}: {error.strerror}."
-                ) from None
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True
-
-    def close(self) -> None:
-        """Let other processes know that this one is done."""
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
-
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
         """Write rows as one new file."""
         buffer = io.BytesIO()
@@ -199,7 +169,7 @@ class Store:
         frame.write_parquet(buffer, compression="zstd")
         content = buffer.getvalue()
         name = hashlib.sha256(content).hexdigest() + ".parquet"
-        with whole_file(self.folder / "cells" / name, lasting=self._lasting) as temporary:
+        with whole_file(self.folder / "cells" / name, lasting=not self.scratch) as temporary:
             temporary.write_bytes(content)
         self._sound[name] = [row["key"] for row in rows]
         for row in rows:

@@ -7,20 +7,22 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager
-from typing import Protocol
+from contextlib import AbstractContextManager, closing
+from typing import NamedTuple, Protocol
 
 from driftduel.lab.cells import Outcome, Tick
 from driftduel.lab.plan import Cell
 
 __all__ = [
     "SECONDS_BETWEEN_SIGNALS",
+    "Died",
     "Engine",
     "Hand",
     "Hands",
     "Take",
     "cores",
     "environment",
+    "until_it_lives",
 ]
 
 SECONDS_BETWEEN_SIGNALS = 0.2
@@ -28,10 +30,24 @@ SECONDS_BETWEEN_SIGNALS = 0.2
 
 Take = Callable[[float], list[Cell]]
 """Hands out the next cells, about so many seconds of them but at least one; none at the end."""
-Hand = Callable[[Sequence[Cell]], Iterator[Outcome]]
+
+
+class Died(NamedTuple):
+    """A process died while a cell was played, for whatever reason."""
+
+    cell: Cell
+    how: str
+    times: int = 1
+    crashed: bool = False
+    """Whether it was its own doing, and not a signal from outside."""
+
+
+Hand = Callable[[Sequence[Cell]], Iterator[Outcome | Died]]
 """Plays cells one after the other and yields what came of each, as soon as it is there."""
 
 _SECONDS_TO_END = 10
+# A process may be killed by a person, or for want of memory; a cell is to blame if it always dies.
+_MOST_DEATHS = 5
 
 
 class Engine(Protocol):
@@ -56,6 +72,55 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Give up what the engine holds: processes, connections."""
+
+
+def until_it_lives(
+    play: Callable[[Take], Generator[Outcome | Died]], take: Take
+) -> Generator[Outcome]:
+    """Play cells whose process died once more, each alone; report those that go on dying.
+
+    Alone, at the end, a cell has all the memory, and no other can be to blame.
+
+    Parameters
+    ----------
+    play
+        Plays all that it can take.
+    take
+        Hands out the cells.
+    """
+    suspects: list[Died] = []
+    with closing(play(take)) as stream:
+        for outcome in stream:
+            if isinstance(outcome, Died):
+                suspects.append(outcome)
+            else:
+                yield outcome
+    for first in suspects:
+        died, deaths = first, 1
+        while True:
+            with closing(play(_handing_out(first.cell))) as stream:
+                again = next(stream)
+            if not isinstance(again, Died):
+                yield again
+                break
+            deaths += again.times
+            if deaths >= _MOST_DEATHS or (died.crashed and again.crashed):
+                why = f"its process died {deaths} times, at last {again.how}"
+                yield Outcome(first.cell, None, why)
+                break
+            died = again
+
+
+def _handing_out(cell: Cell) -> Take:
+    """Hand out one cell, once."""
+    waiting = [cell]
+    lock = threading.Lock()
+
+    def take(_: float) -> list[Cell]:
+        with lock:
+            return [waiting.pop()] if waiting else []
+
+    return take
 
 
 def cores() -> int:
@@ -98,8 +163,12 @@ class Hands(ABC):
 
     def outcomes(self, take: Take, tick: Tick) -> Generator[Outcome]:
         """Play what `take` hands out until there is no more; yield outcomes as they come."""
+        return until_it_lives(lambda some: self._together(some, tick), take)
+
+    def _together(self, take: Take, tick: Tick) -> Generator[Outcome | Died]:
+        """Let all hands play at the same time."""
         stop = threading.Event()
-        finished: queue.SimpleQueue[Outcome | BaseException | None] = queue.SimpleQueue()
+        finished: queue.SimpleQueue[Outcome | Died | BaseException | None] = queue.SimpleQueue()
 
         def work() -> None:
             try:

@@ -24,7 +24,14 @@ from driftduel import __version__
 from driftduel._imports import load
 from driftduel.errors import DriftduelError, MissingExtraError, WeakSpotWarning
 from driftduel.lab.cells import Outcome, Stopped, Tick, run_cell
-from driftduel.lab.engines.base import SECONDS_BETWEEN_SIGNALS, Take, cores, environment
+from driftduel.lab.engines.base import (
+    SECONDS_BETWEEN_SIGNALS,
+    Died,
+    Take,
+    cores,
+    environment,
+    until_it_lives,
+)
 from driftduel.lab.plan import Cell
 
 __all__ = ["Dask", "Needed", "play_batch"]
@@ -56,8 +63,8 @@ class Needed(NamedTuple):
 class Dask:
     """Play on a dask cluster. A worker that dies costs time, not cells.
 
-    dask itself gives a dead worker's cells to others, until some of these died of them, too. Which
-    cell was to blame is then found out by playing each alone.
+    dask itself gives a dead worker's cells to others, until some of these died, too. Which cell was
+    to blame, if any, is then found out by playing each alone; see `until_it_lives`.
 
     Parameters
     ----------
@@ -103,12 +110,13 @@ class Dask:
 
     def outcomes(self, take: Take, tick: Tick) -> Generator[Outcome]:
         """Play what `take` hands out until there is no more; yield outcomes as they come."""
+        return until_it_lives(lambda some: self._batches(some, tick), take)
+
+    def _batches(self, take: Take, tick: Tick) -> Generator[Outcome | Died]:
         from distributed.scheduler import KilledWorker
 
         finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
         submitted: dict[str, tuple[Any, list[Cell]]] = {}
-        suspects: list[Cell] = []
-        alone = False
 
         def submit(cells: list[Cell]) -> None:
             with _blaming_the_cluster():
@@ -125,10 +133,7 @@ class Dask:
                 ):
                     submit(cells)
                 if not submitted:
-                    if not suspects:
-                        return
-                    alone = True
-                    submit([suspects.pop()])
+                    return
                 try:
                     future = finished.get(timeout=SECONDS_BETWEEN_SIGNALS)
                 except queue.Empty:
@@ -137,11 +142,11 @@ class Dask:
                 try:
                     with _blaming_the_cluster():
                         answers: list[Outcome] = future.result()
-                except KilledWorker:
-                    if not alone:  # dask also suspects batches that only waited on that worker
-                        suspects += cells
-                        continue
-                    answers = [Outcome(cells[0], None, "the worker that played it died each time")]
+                except KilledWorker as error:  # perhaps they only waited on that worker
+                    where = f"on {error.last_worker.address}"
+                    deaths = error.allowed_failures + 1
+                    yield from (Died(cell, where, deaths) for cell in cells)
+                    continue
                 for outcome in answers:
                     tick(0 if outcome.row is None else outcome.row["rounds"])
                     yield outcome

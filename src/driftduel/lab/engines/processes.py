@@ -13,19 +13,22 @@ from typing import IO, Any
 
 from driftduel.errors import DriftduelError
 from driftduel.lab.cells import Outcome, Tick
-from driftduel.lab.engines.base import Hand, Hands, environment
+from driftduel.lab.engines.base import Died, Hand, Hands, environment
 from driftduel.lab.plan import Cell
 
 __all__ = ["Processes"]
 
-_TRIES = 2
+_CRASHES_TO_START = 2
+_DEATHS_TO_START = 5
 _SECONDS_TO_END = 1.0
+# What people, batch systems and a system short of memory send.
+_FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
 
 
 class Processes(Hands):
-    """Play in processes of their own. One that dies costs nothing but the cell it played.
+    """Play in processes of their own. One that dies costs time, not cells.
 
-    That cell is tried once more in a new process, and reported as failed if that dies too.
+    The cell it played is tried again at the end, alone; see `until_it_lives`.
 
     Parameters
     ----------
@@ -48,9 +51,8 @@ class Processes(Hands):
         """Have a process play, and a new one whenever it dies."""
         child = _Child(self.imports)
 
-        def play(cells: Sequence[Cell]) -> Iterator[Outcome]:
+        def play(cells: Sequence[Cell]) -> Iterator[Outcome | Died]:
             waiting = deque(cells)
-            deaths = 0
             while waiting and not stop.is_set():
                 try:
                     if not child.running:
@@ -59,16 +61,12 @@ class Processes(Hands):
                     while waiting:
                         outcome = child.get()
                         waiting.popleft()
-                        deaths = 0
                         tick(0 if outcome.row is None else outcome.row["rounds"])
                         yield outcome
                 except _Died:
-                    how = child.end()
-                    deaths += 1
-                    if deaths == _TRIES and not stop.is_set():
-                        why = f"its process died {_TRIES} times, at last {how}"
-                        yield Outcome(waiting.popleft(), None, why)
-                        deaths = 0
+                    how, crashed = child.end()
+                    if not stop.is_set():
+                        yield Died(waiting.popleft(), how, crashed=crashed)
 
         # A game may be long: whoever waits for its end here cannot see that it is not wanted.
         threading.Thread(target=_kill_at, args=(stop, child), daemon=True).start()
@@ -100,8 +98,8 @@ class _Child:
 
     def start(self, stop: threading.Event) -> None:
         """Start a process that is ready to play."""
-        how = ""
-        for _ in range(_TRIES):
+        how, crashes = "", 0
+        for _ in range(_DEATHS_TO_START):
             self.process = subprocess.Popen(
                 # A traceback of a crash tells more than the number of a signal.
                 [sys.executable, "-P", "-X", "faulthandler", "-m", "driftduel.lab.engines.worker",
@@ -116,9 +114,12 @@ class _Child:
             try:
                 trouble = self.get()
             except _Died:
-                how = self.end()
+                how, crashed = self.end()
                 if stop.is_set():
                     raise
+                crashes += crashed
+                if crashes == _CRASHES_TO_START:
+                    break
                 continue
             if trouble is not None:
                 raise trouble
@@ -146,11 +147,11 @@ class _Child:
         if self.process is not None:
             self.process.kill()
 
-    def end(self) -> str:
-        """Let the process end, which it does when its input does; say how it ended."""
+    def end(self) -> tuple[str, bool]:
+        """Let the process end, which it does when its input does; say how, and if by itself."""
         process, self.process = self.process, None
         if process is None:
-            return ""
+            return "", False
         with suppress(OSError):  # a broken pipe cannot be flushed
             _there(process.stdin).close()
         try:
@@ -167,12 +168,13 @@ def _there(pipe: IO[bytes] | None) -> IO[bytes]:
     return pipe
 
 
-def _how(code: int) -> str:
-    """Say how a process ended."""
+def _how(code: int) -> tuple[str, bool]:
+    """Say how a process ended, and whether that was its own doing."""
     if code >= 0:
-        return f"with exit code {code}"
+        return f"with exit code {code}", True
     try:
         name = signal.Signals(-code).name
     except ValueError:  # one of those without a name
         name = f"signal {-code}"
-    return f"killed by {name}" + (", perhaps for want of memory" if name == "SIGKILL" else "")
+    perhaps = ", perhaps for want of memory" if name == "SIGKILL" else ""
+    return f"killed by {name}{perhaps}", name not in _FROM_OUTSIDE
