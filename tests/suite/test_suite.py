@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -95,7 +96,7 @@ def played(tmp_path_factory):
 
 def test_scores_are_ratios_of_means_over_shared_runs(played):
     found = score("tiny", "king", *played)
-    changing, quiet = played
+    _, changing, quiet = played
     for each in found.changing:
         games = changing.games.filter(world=each.world)
         window = games.filter(policy=f"sw-dts:window={each.best_window}")["regret"]
@@ -118,7 +119,7 @@ def test_scores_are_ratios_of_means_over_shared_runs(played):
 
 
 def test_what_has_clearly_lost_is_not_played_on_and_nothing_else_is_left_out(played):
-    changing, quiet = played
+    _, changing, quiet = played
     assert quiet.missing == 0
     runs = {
         (row["world"], row["policy"]): row["runs"] for row in changing.summary.iter_rows(named=True)
@@ -142,10 +143,69 @@ def test_a_second_policy_costs_only_itself(played, monkeypatch):
     monkeypatch.setattr(
         threads, "run_cell", lambda cell, *rest: (counted.append(cell), original(cell, *rest))[1]
     )
-    out = played[0].store.folder.parent
+    out = played.changing.store.folder.parent
     again = run_suite(TINY, ["king", "wss"], out, workers=1)
     assert {cell.policy for cell in counted} == {"wss"}
     assert score("tiny", "king", *again).quiet == score("tiny", "king", *played).quiet
+
+
+@pytest.fixture(scope="module")
+def windows_under_test(tmp_path_factory):
+    """Two windows under test: one is a window of the half, spelled otherwise, and one is not."""
+    policies = ["sw-dts:window=5e2", "sw-dts:window=200", "btwr", "dts", "oracle-dts"]
+    return run_suite(TINY, policies, tmp_path_factory.mktemp("windows"), workers=2)
+
+
+def means(games, world):
+    frames = games.filter(world=world).group_by("policy")
+    return {spec: float(frame["regret"].mean()) for (spec,), frame in frames}
+
+
+def test_a_window_under_test_is_scored_against_the_halfs_own_windows(windows_under_test):
+    games = windows_under_test.changing.games
+    ours = ("sw-dts:window=20", "sw-dts:window=5e2")  # a window under test is not one of them
+    for policy in windows_under_test.cast.tested:
+        for each in score("tiny", policy, *windows_under_test).changing:
+            regret = means(games, each.world)
+            best = min(ours, key=regret.__getitem__)
+            assert each.best_window == {"sw-dts:window=20": "20", "sw-dts:window=5e2": "500"}[best]
+            assert each.score == pytest.approx(regret[policy] / regret[best])
+            assert each.runs == 8  # whatever it lost to, it is played to the end
+    equal = score("tiny", "sw-dts:window=5e2", *windows_under_test)
+    assert min(each.score for each in equal.changing) >= 1  # equal to one of the six or worse
+    other = score("tiny", "sw-dts:window=200", *windows_under_test)
+    assert all(each.score != 1 for each in other.changing)
+
+
+def test_rivals_are_the_halfs_and_not_the_others_under_test(windows_under_test):
+    for policy in windows_under_test.cast.tested:
+        for each in score("tiny", policy, *windows_under_test).changing:
+            rivals = [rival for rival in TINY.rivals if rival != policy]
+            regret = means(windows_under_test.changing.games, each.world)
+            assert each.nearest_rival == min(rivals, key=regret.__getitem__)
+
+
+def test_a_rival_may_be_a_window_by_its_name(tmp_path):
+    half = replace(TINY, changing=TINY.changing[:1], rivals=("sw-dts:window=100",), runs=2)
+    played = run_suite(half, ["uniform"], tmp_path, workers=1)
+    (found,) = score("tiny", "uniform", *played).changing
+    assert found.nearest_rival == "sw-dts:window=100"
+    assert found.best_window in ("20", "500")
+
+
+def test_the_baseline_and_the_oracle_may_be_tested_too(windows_under_test):
+    assert windows_under_test.quiet.missing == 0
+    plain = score("tiny", "dts", *windows_under_test)
+    assert [each.cost for each in plain.quiet] == [0.0]
+    told = score("tiny", "oracle-dts", *windows_under_test)
+    assert [each.to_oracle for each in told.changing] == [1.0, 1.0]
+
+
+def test_a_policy_that_is_tested_twice_is_refused(tmp_path):
+    with pytest.raises(DriftduelError, match="policy 'king' is given twice"):
+        run_suite(TINY, ["king", "king"], tmp_path)
+    with pytest.raises(DriftduelError, match="is the same as 'sw-dts:window=5e2'"):
+        run_suite(TINY, ["sw-dts:window=5e2", "sw-dts:window=500"], tmp_path)
 
 
 def test_tables_for_a_page(played):

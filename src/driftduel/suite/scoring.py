@@ -1,6 +1,7 @@
 """Scores: ratios to the best window where the winner changes; regret above DTS where not."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from driftduel.lab import Results
 from driftduel.lab.statistics import false_restarts, t_half_width, t_interval
-from driftduel.suite.tournament import BASELINE, FLOOR
+from driftduel.suite.cast import Cast
 
 __all__ = ["Score", "as_markdown", "read_score", "score", "tables"]
 
@@ -103,10 +104,10 @@ def ratio_interval(first: Floats, second: Floats) -> tuple[float, float | None, 
     return ratio, ratio * math.exp(-half), ratio * math.exp(half)
 
 
-def score(half: str, policy: str, changing: Results, quiet: Results) -> Score:
-    """Score a policy on what `run_suite` has played."""
-    found = tuple(_changing(changing, policy, world.spec) for world in changing.plan.worlds)
-    calm = tuple(_quiet(quiet, policy, world) for world in quiet.plan.worlds)
+def score(half: str, policy: str, cast: Cast, changing: Results, quiet: Results) -> Score:
+    """Score a policy on what `run_suite` has played: ``score("test", "king", *played)``."""
+    found = tuple(_changing(changing, cast, policy, world.spec) for world in changing.plan.worlds)
+    calm = tuple(_quiet(quiet, cast, policy, world) for world in quiet.plan.worlds)
     logs = [math.log(each.score) for each in found]
     mean = sum(logs) / len(logs)
     low = high = None
@@ -139,29 +140,23 @@ def _paired(games: pl.DataFrame, first: str, second: str) -> tuple[Floats, Float
     return both["regret"].to_numpy(), both["regret_right"].to_numpy()
 
 
-def _changing(results: Results, policy: str, world: str) -> Changing:
+def _changing(results: Results, cast: Cast, policy: str, world: str) -> Changing:
     games = results.narrow.filter(world=world)
-    means = {
-        spec: float(frame["regret"].to_numpy().mean())
-        for (spec,), frame in games.group_by("policy", maintain_order=True)
-    }
-    windows = [spec for spec in means if spec.startswith("sw-dts:")]
-    best = _best(games, windows)
+    best = _best(games, cast.windows)
     assert best is not None
     ratio, low, high = ratio_interval(*_paired(games, policy, best))
-    rivals = [spec for spec in means if spec not in (policy, BASELINE, FLOOR, *windows)]
-    nearest = _best(games, rivals)
+    nearest = _best(games, cast.rivals_of(policy))
     rival = ratio_interval(*_paired(games, nearest, policy)) if nearest else (None, None, None)
     own = games.filter(policy=policy)
     return Changing(
         world=world,
         runs=len(own),
-        regret=means[policy],
-        best_window=best.removeprefix("sw-dts:window="),
+        regret=float(own["regret"].to_numpy().mean()),
+        best_window=f"{cast.windows[best]}",
         score=ratio,
         low=low,
         high=high,
-        to_oracle=ratio_interval(*_paired(games, policy, FLOOR))[0],
+        to_oracle=ratio_interval(*_paired(games, policy, cast.floor))[0],
         restarts=_mean_length(own, "restarts"),
         false_restarts=_false_restarts(own),
         switches=_mean_length(own, "switches"),
@@ -171,7 +166,7 @@ def _changing(results: Results, policy: str, world: str) -> Changing:
     )
 
 
-def _best(games: pl.DataFrame, kind: list[str]) -> str | None:
+def _best(games: pl.DataFrame, kind: Iterable[str]) -> str | None:
     """Return the policy with the lowest mean among those that were played to the end."""
     regrets = {spec: games.filter(policy=spec)["regret"].to_numpy() for spec in kind}
     most = max(map(len, regrets.values()), default=0)
@@ -188,9 +183,9 @@ def _false_restarts(games: pl.DataFrame) -> float:
     return sum(false_restarts(restarts, switches) for restarts, switches in rows) / len(games)
 
 
-def _quiet(results: Results, policy: str, world: Any) -> Quiet:
+def _quiet(results: Results, cast: Cast, policy: str, world: Any) -> Quiet:
     games = results.narrow.filter(world=world.spec)
-    own, plain = _paired(games, policy, BASELINE)
+    own, plain = _paired(games, policy, cast.baseline)
     unit = math.sqrt(world.arms * world.rounds)
     costs = (own - plain) / unit
     interval = t_interval(costs)

@@ -1,7 +1,8 @@
 """Play a half of the suite, without wasting time on what has lost already."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -9,11 +10,18 @@ from driftduel.errors import DriftduelError
 from driftduel.lab import Plan, Results, Watch, make_plan
 from driftduel.lab.experiment import play_cells, prepare
 from driftduel.lab.statistics import paired_difference
+from driftduel.suite.cast import Cast, cast
 from driftduel.suite.halves import Half
 
-__all__ = ["run_suite"]
+__all__ = ["Played", "run_suite"]
 
-BASELINE, FLOOR = "dts", "oracle-dts"
+
+class Played(NamedTuple):
+    """What was played, and who had which part."""
+
+    cast: Cast
+    changing: Results
+    quiet: Results
 
 
 def run_suite(
@@ -23,7 +31,7 @@ def run_suite(
     *,
     workers: int | None = None,
     watch: Watch | None = None,
-) -> tuple[Results, Results]:
+) -> Played:
     """Play a half of the suite; return the results on changing and on quiet worlds.
 
     Every policy plays the trial runs in every world. Then the policies under test, plain DTS and
@@ -46,20 +54,25 @@ def run_suite(
     """
     if (Path(out) / "plan.json").exists():
         raise DriftduelError(f"{str(out)!r} holds results of a sweep; choose another folder.")
-    windows = [f"sw-dts:window={window}" for window in half.windows]
-    rivals = [spec for spec in half.rivals if spec not in policies]
-    changing = _prepare(
-        half, half.changing, [*policies, BASELINE, FLOOR, *windows, *rivals], Path(out) / "changing"
-    )
-    quiet = _prepare(half, half.quiet, [*policies, BASELINE], Path(out) / "quiet")
+    parts = cast(half, policies)
+    calm = dict.fromkeys((*policies, parts.baseline))
+    changing = _prepare(half, half.changing, parts.everybody, Path(out) / "changing")
+    quiet = _prepare(half, half.quiet, list(calm), Path(out) / "quiet")
     trial = [cell for cell in changing.plan.cells() if cell.run < half.trial_runs]
     play_cells(changing, trial, workers=workers, watch=watch)
     games = changing.store.rows(("world", "policy", "seed", "run", "regret"))
-    lost = _lost(games, changing.plan, windows) | _lost(games, changing.plan, rivals)
-    rest = [cell for cell in changing.plan.cells() if (cell.world, cell.policy) not in lost]
+    lost = set[tuple[str, str]]()
+    for kind in (parts.windows, parts.rivals):
+        lost |= _lost(games, changing.plan, kind)
+    stays = {*parts.tested, parts.baseline, parts.floor}
+    rest = [
+        cell
+        for cell in changing.plan.cells()
+        if cell.policy in stays or (cell.world, cell.policy) not in lost
+    ]
     play_cells(changing, rest, workers=workers, watch=watch)
     play_cells(quiet, list(quiet.plan.cells()), workers=workers, watch=watch)
-    return Results(changing.store), Results(quiet.store)
+    return Played(parts, Results(changing.store), Results(quiet.store))
 
 
 def _prepare(half: Half, worlds: Sequence[str], policies: Sequence[str], out: Path) -> Results:
@@ -67,7 +80,7 @@ def _prepare(half: Half, worlds: Sequence[str], policies: Sequence[str], out: Pa
     return prepare(plan, out, replan=True)
 
 
-def _lost(games: pl.DataFrame, plan: Plan, kind: Sequence[str]) -> set[tuple[str, str]]:
+def _lost(games: pl.DataFrame, plan: Plan, kind: Iterable[str]) -> set[tuple[str, str]]:
     """Return (world, policy) for those that are clearly not the best of their kind."""
     lost = set()
     groups = dict(games.group_by("world", "policy", maintain_order=True))
