@@ -13,7 +13,7 @@ SAME_WITHOUT_EXTRAS := --ignore=tests/test_reproduce.py --ignore=tests/test_site
 	conformance.py rmed_and_copeland.py elimination_and_sparring.py adversarial.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-core test-nojit test-slow lint docs bench reproduce ablation lock clean
+.PHONY: help demo test test-long test-core test-nojit test-slow test-states lint docs bench reproduce ablation lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -36,6 +36,9 @@ test-nojit: $(VENV)/.ready ## the kernels' tests as plain Python, compiler off
 
 test-slow: $(VENV)/.ready ## what takes longer than CI allows
 	$(PYTEST) -m slow
+
+test-states: $(VENV)/.ready ## 20,000 damaged saved states of all policies: no crash, no hang
+	$(PYTEST) -m "slow or not slow" tests/policies/test_damaged_states.py
 
 lint: $(VENV)/.ready ## ruff, strict types, import contract
 	$(BIN)/ruff check .

@@ -294,7 +294,7 @@ def test_states_with_arms_that_are_not_there_are_refused(spec, field, index, val
     state = {name: array.copy() for name, array in policy.get_state().items()}
     policy.set_state(state)
     state[field][index] = value
-    with pytest.raises(DriftduelError, match="hold together"):
+    with pytest.raises(DriftduelError, match=f"the saved {field} of"):
         policy.set_state(state)
 
 

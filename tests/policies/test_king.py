@@ -176,5 +176,6 @@ def test_a_damaged_state_is_refused(field):
     policy = make_policy("king", 4, 0)
     state = {name: array.copy() for name, array in policy.get_state().items()}
     state[field][...] = 7 if field != "bets" else np.nan
-    with pytest.raises(DriftduelError, match="does not hold together"):
+    said = "does not hold together" if field == "lead" else f"the saved {field} of 'king'"
+    with pytest.raises(DriftduelError, match=said):
         policy.set_state(state)

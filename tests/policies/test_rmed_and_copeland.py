@@ -218,7 +218,7 @@ def test_a_state_that_leads_out_of_the_arrays_is_refused(name):
         if key not in broken:
             continue
         broken[key][:] = value
-        with pytest.raises(DriftduelError, match="does not hold together"):
+        with pytest.raises(DriftduelError, match=f"the saved {key} of"):
             policy.set_state(broken)
 
 

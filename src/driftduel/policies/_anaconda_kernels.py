@@ -29,10 +29,11 @@ Twice every sum is an integer, and is kept as one.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
+from driftduel.policies import fields
 from driftduel.policies.base import GROW, RESTARTED
 
 __all__ = ["State", "ask", "next_replay", "set_horizon", "tell", "threshold"]
@@ -101,30 +102,47 @@ LIST = 32
 """Wins that wait at most before they go onto the stack."""
 
 
+_CONSTANT, _COUNT, _FLAG = fields.CONSTANT, fields.COUNT, fields.FLAG
+_LATER = fields.Within(0, NEVER)
+_WHOLE = fields.Within(-NEVER, NEVER)
+
+INT_RULES = (
+    fields.ROUND, _LATER, _LATER, _LATER, fields.Within(0, DEEPEST - 1),
+    fields.Within(0, fields.ARMS), _LATER, _COUNT, _COUNT, _CONSTANT, _CONSTANT, _CONSTANT,
+    _COUNT, _FLAG, fields.Within(-1, fields.MOST), fields.ARM, _WHOLE, fields.Within(0, 64),
+    _FLAG, fields.Within(0, lambda scope: scope.arms**2),
+)  # fmt: skip
+FLOAT_RULES = (_CONSTANT, _CONSTANT, fields.FINITE, fields.FINITE, fields.FINITE)
+_PAIR_RULES = (
+    _WHOLE, fields.ANY, fields.Within(0, LIST - 1), _COUNT, _COUNT, _COUNT, _COUNT, fields.ANY,
+    _COUNT, *(PAIR - PRUNED - 1) * (fields.ANY,),
+)  # fmt: skip
+
+
 class State(NamedTuple):
     """All that ANACONDA knows. K arms; P = K * K ordered pairs, (a, b) at a * K + b."""
 
-    ints: Any
+    ints: Annotated[Any, fields.Each(*INT_RULES)]
     """(20,) numbers named above."""
-    floats: Any
+    floats: Annotated[Any, fields.Each(*FLOAT_RULES)]
     """(5,) numbers named above."""
-    last: Any
+    last: Annotated[Any, fields.ANY]
     """(K,) largest start of any window that fired against an arm, as far as it matters."""
-    active: Any
+    active: Annotated[Any, fields.ARM]
     """(K,) the active arms, ascending, then rubbish."""
-    replays: Any
+    replays: Annotated[Any, fields.Each(fields.ROUND, _LATER)]
     """(66, 2) t0 and t0 + m0 of the running replays, outermost first."""
-    pairs: Any
+    pairs: Annotated[Any, fields.Each(*_PAIR_RULES)]
     """(P, 16) numbers named above."""
-    waiting: Any
+    waiting: Annotated[Any, fields.ANY]
     """(96 P,) up to 32 wins a pair that are not yet on its stack, each an entry."""
-    stacks: Any
+    stacks: Annotated[Any, fields.Growing(fields.ANY)]
     """(N, 3) the useful starts of all pairs."""
-    passed: Any
+    passed: Annotated[Any, fields.Growing(fields.ANY)]
     """(N,) for starts that have been pruned: when the one before overtakes them."""
-    draws: Any
+    draws: Annotated[Any, fields.Within(0, 1 - 2**-53)]
     """(64,) a uniform number for each of the coming rounds."""
-    duels: Any
+    duels: Annotated[Any, fields.ARM]
     """(128,) the arms they pick from the active set, in pairs. Picked ahead, because where a round
     writes must be known early for the next to begin before it is over."""
 

@@ -8,15 +8,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from driftduel._compile import hot, kernel
-from driftduel.errors import DriftduelError
 from driftduel.policies.base import Kernels
 
 __all__ = [
     "bonus",
-    "check_wins",
     "count_win",
     "counting",
     "forget_wins",
@@ -91,9 +87,3 @@ def most_victories(state: Any) -> int:
 def counting(ask: Callable[..., Any], tell: Callable[..., Any], reset: Any) -> Kernels:
     """Return the kernels of a policy that learns by counting wins, whoever chose the duels."""
     return Kernels(ask, tell, reset, most_victories, any_duel=True)
-
-
-def check_wins(name: str, wins: Any) -> None:
-    """Refuse saved counts that no duels can have led to."""
-    if not ((wins >= 0) & np.isfinite(wins)).all():
-        raise DriftduelError(f"the saved state of {name!r} does not hold together.")

@@ -4,13 +4,13 @@ Everything is computed from `wins` in every round, so whoever windows or discoun
 """
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from driftduel._compile import hot
-from driftduel.errors import DriftduelError
 from driftduel.policies.base import KernelPolicy
+from driftduel.policies.fields import ANY, ARM_OR_NONE, CONSTANT, COUNT, FLAG, Within
 
 __all__ = ["ALPHA", "LOG_LOG_T", "TOLERANCE", "Rmed", "State", "fresh_state"]
 
@@ -25,19 +25,19 @@ _OPEN = -1
 class State(NamedTuple):
     """What was counted, and where the loop over the candidates is."""
 
-    wins: Any
+    wins: Annotated[Any, COUNT]
     """(K, K) how often i beat j."""
-    divergence: Any
+    divergence: Annotated[Any, ANY]
     """(K,) I_i of this round: how unlikely it is that i loses to nobody."""
-    remaining: Any
+    remaining: Annotated[Any, FLAG]
     """(K,) 1 for the arms of the current loop L_C whose turn is still to come (these are L_R)."""
-    chosen: Any
+    chosen: Annotated[Any, FLAG]
     """(K,) 1 for the arms of the next loop, L_N."""
-    rivals: Any
+    rivals: Annotated[Any, ARM_OR_NONE]
     """(K,) the opponents that RMED2FH fixes after exploring, -1 before."""
-    ints: Any
+    ints: Annotated[Any, Within(0, lambda scope: scope.arms**2 - 1)]
     """(1,) SCANNED."""
-    floats: Any
+    floats: Annotated[Any, CONSTANT]
     """(3,) TOLERANCE, ALPHA, LOG_LOG_T."""
 
 
@@ -66,19 +66,8 @@ class Rmed(KernelPolicy):
     confidence: ClassVar[str] = "high: verified against the paper, reproduces its authors' figures"
 
     def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the kernels out of their arrays."""
-        super().check_state(state)
-        K = self.arms
-        sound = (
-            np.isin(state.remaining, (0, 1)).all()
-            and np.isin(state.chosen, (0, 1)).all()
-            and ((state.rivals >= _OPEN) & (state.rivals < K)).all()
-            and 0 <= state.ints[SCANNED] < K * K
-            and ((state.wins >= 0) & np.isfinite(state.wins)).all()
-            and np.isfinite(state.floats).all()
-        )
-        if not sound:
-            raise DriftduelError(f"the saved state of {self.name!r} does not hold together.")
+        """Refuse opponents of which some are fixed."""
+        self.require((state.rivals == _OPEN).all() or (state.rivals != _OPEN).all())
 
 
 @hot

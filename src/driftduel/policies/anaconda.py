@@ -4,14 +4,14 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from driftduel.errors import DriftduelError
 from driftduel.policies import _anaconda_kernels as engine
 from driftduel.policies.base import Info, KernelPolicy, Kernels
 from driftduel.policies.calibration import calibrated_constant
+from driftduel.policies.fields import Rule, Within
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Choice, Range
 
-__all__ = ["Anaconda"]
+__all__ = ["Anaconda", "check_engine"]
 
 _FIRST_EPOCH = 1024
 _FIRST_ROOM = 256
@@ -91,7 +91,7 @@ class Anaconda(KernelPolicy):
     kernels: ClassVar[Kernels] = Kernels(engine.ask, engine.tell)
     bounded_memory: ClassVar[bool] = False  # the stacks of starts grow, slowly
     easy_rounds: ClassVar[int] = 3_000_000
-    notes: ClassVar[int] = 1
+    notes: ClassVar[tuple[Rule, ...]] = (Within(0, lambda scope: scope.arms**2),)
     state: engine.State
 
     def __init__(
@@ -156,31 +156,51 @@ class Anaconda(KernelPolicy):
         self.state = old._replace(pairs=pairs, stacks=stacks, passed=passed)
 
     def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the kernels out of their arrays."""
-        ints, pairs, stored = state.ints, state.pairs, len(state.stacks)
-        shapes = {name: getattr(self.state, name).shape for name in state._fields}
-        shapes["stacks"], shapes["passed"] = (stored, engine.ENTRY), (stored,)
-        if not all(getattr(state, name).shape == shape for name, shape in shapes.items()):
-            raise DriftduelError("the saved state of 'anaconda' has arrays of other shapes.")
-        base, room, low, size, waiting = (
-            pairs[:, column]
-            for column in (engine.BASE, engine.ROOM, engine.LOW, engine.SIZE, engine.WAITING)
+        """Refuse a state that would lead the kernels out of their arrays, or round in circles."""
+        told = self.parameters["horizon"]
+        first = told or _FIRST_EPOCH
+        epochs, rest = divmod(int(state.ints[engine.HORIZON]), first)
+        self.require(rest == 0 and epochs.bit_count() == 1 and (epochs == 1 or not told))
+        # What follows from the horizon, or from the epoch's length.
+        expected = self.state._replace(ints=self.state.ints.copy(), floats=self.state.floats.copy())
+        engine.set_horizon(expected, 1, first * epochs)
+        places = [engine.HORIZON, engine.SHORT, engine.LEAST, engine.PLAIN]
+        self.require(
+            (expected.ints[places] == state.ints[places]).all()
+            and (expected.floats == state.floats).all()
+            and state.ints[engine.LAST_ROUND] >= state.ints[engine.HORIZON]
         )
-        sound = (
-            0 <= ints[engine.DEPTH] < engine.DEEPEST
-            and 0 <= ints[engine.DRAWN] <= _DRAWS
-            and 0 <= ints[engine.ACTIVE] <= self.arms
-            and 0 <= ints[engine.SHORT_ARM] < self.arms
-            and all(((x >= 0) & (x < self.arms)).all() for x in (state.active, state.duels))
-            and ((state.draws >= 0) & (state.draws < 1)).all()
-            and ((waiting >= 0) & (waiting < engine.LIST)).all()
-            and ((base >= 0) & (low >= 0) & (low <= size)).all()
-            and (size + engine.LIST <= room).all()
-            and ((pairs[:, engine.PRUNED] >= 0) & (pairs[:, engine.PRUNED] <= size)).all()
-            and (room <= stored - base).all()
+        check_engine(self, state)
+
+
+def check_engine(policy: KernelPolicy, state: engine.State) -> None:
+    """Refuse replays that could not have nested so, and stacks that lie outside or out of order."""
+    ints, pairs, stacks = state.ints, state.pairs, state.stacks
+    base, room, low, size, pruned = (
+        pairs[:, column]
+        for column in (engine.BASE, engine.ROOM, engine.LOW, engine.SIZE, engine.PRUNED)
+    )
+    policy.require(
+        len(state.passed) == len(stacks)
+        and (low <= size).all()
+        and (size + engine.LIST <= room).all()
+        and (pruned <= size).all()
+        and (room <= len(stacks) - base).all()
+    )
+    # Halving lengths bound how deep replays nest, also those to come.
+    start, end = state.replays[: ints[engine.DEPTH]].T
+    lengths = [*(end - start)[1:].tolist(), int(ints[engine.LENGTH])]
+    policy.require(
+        (np.diff(start) > 0).all()
+        and (np.diff(end) < 0).all()
+        and all(length == 0 or length.bit_count() == 1 for length in lengths)
+    )
+    for p in np.flatnonzero(size - low > 1):
+        live = stacks[base[p] + low[p] : base[p] + size[p]]
+        policy.require(
+            (live[1:, engine.SUM] > live[:-1, engine.SUM]).all()
+            and (live[1:, engine.START] > live[:-1, engine.START]).all()
         )
-        if not sound:
-            raise DriftduelError("the saved state of 'anaconda' does not hold together.")
 
 
 def _fresh_state(arms: int) -> engine.State:

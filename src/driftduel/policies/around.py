@@ -13,6 +13,7 @@ import numpy as np
 from driftduel._compile import kernel
 from driftduel.errors import DriftduelError
 from driftduel.policies.base import KernelPolicy, Kernels, Policy
+from driftduel.policies.fields import Rule
 from driftduel.policies.registry import POLICIES, keep_parameters
 from driftduel.specs import Entry, parameters_of
 
@@ -35,7 +36,7 @@ class Around(KernelPolicy):
     """Whether the policy inside must be able to name whom it takes for the winner."""
     tells: tuple[str, ...] = ()
     """What the wrapper itself must be told."""
-    extra_notes: int = 0
+    extra_notes: tuple[Rule, ...] = ()
     """Notes of its own, before those of the policy inside."""
     supplies: str = ""
     """A key of the policy inside that the wrapper itself provides."""
@@ -55,7 +56,7 @@ class Around(KernelPolicy):
         if not self.needs_wins and not self.supplies and base.kernels.reset is None:
             raise DriftduelError(f"policy {base.name!r} cannot be restarted.")
         self.base = base
-        self.notes = base.notes + self.extra_notes  # type: ignore[misc]
+        self.notes = (*self.extra_notes, *base.notes)  # type: ignore[misc]
         self.in_order = base.in_order  # type: ignore[misc]
         self.name = f"{self.prefix}-{base.name}"  # type: ignore[misc]
         told = (*self.tells, *(each for each in base.told if each != self.supplies))
@@ -80,19 +81,6 @@ class Around(KernelPolicy):
         self.base.state = self.state.base
         self.base.grow()
         self.state = self.state._replace(base=self.base.state)
-
-    def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the kernels out of their arrays."""
-        self.base.check_state(state.base)
-        own = self.state._replace(base=state.base)
-        for field in own._fields:
-            if field != "base" and getattr(own, field).shape != getattr(state, field).shape:
-                raise DriftduelError(f"the saved {field} of {self.name!r} has another shape.")
-
-    def require(self, sound: bool) -> None:
-        """Refuse a saved state unless something holds of it."""
-        if not sound:
-            raise DriftduelError(f"the saved state of {self.name!r} does not hold together.")
 
 
 def suspect_inside(inner: Kernels) -> Any:

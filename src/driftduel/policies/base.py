@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from driftduel._random import bits
 from driftduel.errors import DriftduelError
+from driftduel.policies.fields import Rule, verify
 
 __all__ = ["GROW", "RESTARTED", "Duel", "Info", "KernelPolicy", "Kernels", "Policy"]
 
@@ -289,19 +290,22 @@ class KernelPolicy(Policy):
 
     The same kernels serve `ask` and `tell` here and the compiled loop of `driftduel.games`; there
     is one truth per policy. A subclass sets `kernels` and `notes`, and puts its first `state`, a
-    NamedTuple of arrays, in place. A `tell` kernel that is about to run out of room returns
-    `GROW`; `grow` then replaces the state by a larger one.
+    NamedTuple of arrays, in place; each field says what its numbers may be, in the words of
+    `driftduel.policies.fields`, so that a damaged file cannot lead a kernel astray. A `tell` kernel
+    that is about to run out of room returns `GROW`; `grow` then replaces the state by a larger one.
     """
 
     kernels: ClassVar[Kernels]
-    notes: ClassVar[int] = 0
-    """How many numbers a duel carries from `ask` to `tell`."""
+    notes: ClassVar[tuple[Rule, ...]] = ()
+    """The numbers that a duel carries from `ask` to `tell`: what each of them may be."""
+    rules: ClassVar[Mapping[str, Rule]] = {}
+    """What some fields may be, if its record is another policy's, which declares otherwise."""
     state: Any
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)
         self.bits = bits(rng)
-        self.scratch = np.zeros(self.notes)
+        self.scratch = np.zeros(len(self.notes))
 
     def choose(self, t: int) -> tuple[int, int, tuple[float, ...]]:
         """Pick the arms of round `t`, and the notes that `learn` will need."""
@@ -343,17 +347,20 @@ class KernelPolicy(Policy):
                     f"{saved.ndim}; it must be {now.dtype} of dimension {now.ndim}."
                 )
         taken = _nested(self.state, state)
-        self.check_state(taken)
+        verify(self, taken, self._asked)
         self.state = taken
 
     def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the kernels out of their arrays."""
-        for (name, now), (_, saved) in zip(_flat(self.state), _flat(state), strict=True):
-            if now.shape != saved.shape:
-                raise DriftduelError(
-                    f"the saved {name} of {self.name!r} has the shape {saved.shape}; "
-                    f"it must be {now.shape}."
-                )
+        """Refuse a state whose fields, each of them sound, do not belong together."""
+
+    def require(self, sound: Any) -> None:
+        """Refuse a saved state unless something holds of it."""
+        if not sound:
+            raise DriftduelError(f"the saved state of {self.name!r} does not hold together.")
+
+    def rounds_inside(self, state: Any, rounds: int) -> int:
+        """Return how many rounds a policy inside this one has seen, if there is one."""
+        return rounds
 
 
 def _flat(state: Any, prefix: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
@@ -402,6 +409,6 @@ def restore_generator(text: str) -> np.random.Generator:
             raise ValueError
         bits = np.random.PCG64()
         bits.state = state
-    except (ValueError, KeyError, TypeError):
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
         raise DriftduelError("the saved random state is not one of numpy's PCG64.") from None
     return np.random.Generator(bits)

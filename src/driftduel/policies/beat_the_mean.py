@@ -8,6 +8,7 @@ import numpy as np
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.policies.base import Info, KernelPolicy, Kernels
+from driftduel.policies.fields import CONSTANT, COUNT, FLAG
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -17,13 +18,13 @@ __all__ = ["BeatTheMean"]
 class State(NamedTuple):
     """Who is left, and how each has done in the duels of its own."""
 
-    alive: Any
+    alive: Annotated[Any, FLAG]
     """(K,) whether an arm is in the working set W."""
-    own: Any
+    own: Annotated[Any, COUNT]
     """(2, K, K) duels of b, as first arm, with b', and how many of them b won."""
-    sums: Any
+    sums: Annotated[Any, COUNT]
     """(2, K) the same, summed over the opponents in W: n_b and w_b."""
-    radius: Any
+    radius: Annotated[Any, CONSTANT]
     """(1,) the confidence radius times sqrt(n)."""
 
 

@@ -1,13 +1,13 @@
 """Beat the Winner and Beat the Winner Reset: a queue of challengers, and matches to r wins."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
-from driftduel.errors import DriftduelError
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import CONSTANT, COUNT, ORDER, Each, Rule, Within
 from driftduel.policies.registry import POLICIES
 
 __all__ = ["BeatTheWinner", "BeatTheWinnerReset"]
@@ -19,9 +19,11 @@ RESETS, MATCH, HEAD, R, INCUMBENT, CHALLENGER = range(6)
 class State(NamedTuple):
     """The queue, and the score of the match that is on."""
 
-    order: Any
+    order: Annotated[Any, ORDER]
     """(K,) the incumbent, then a ring of challengers."""
-    ints: Any
+    ints: Annotated[
+        Any, Each(CONSTANT, COUNT, Within(1, lambda scope: scope.arms - 1), COUNT, COUNT, COUNT)
+    ]
     """(6,) whether r resets, match number, place of the challenger, r, wins of either side."""
 
 
@@ -85,7 +87,7 @@ def _suspect(state: Any) -> int:
 class _Queue(KernelPolicy):
     """What both have in common: all but one number."""
 
-    notes: ClassVar[int] = 1
+    notes: ClassVar[tuple[Rule, ...]] = (COUNT,)
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect)
     resets: ClassVar[bool]
 
@@ -94,13 +96,6 @@ class _Queue(KernelPolicy):
         self.state = State(np.zeros(arms, np.int64), np.zeros(6, np.int64))
         self.state.ints[RESETS] = self.resets
         _reset(self.state)
-
-    def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the kernels out of their arrays."""
-        super().check_state(state)
-        arms_once = sorted(state.order.tolist()) == list(range(self.arms))
-        if not (arms_once and 1 <= state.ints[HEAD] < self.arms):
-            raise DriftduelError(f"the saved state of {self.name!r} does not hold together.")
 
 
 @POLICIES.register("btw")

@@ -8,6 +8,7 @@ import numpy as np
 from driftduel._compile import hot
 from driftduel.policies._exp3 import chance, credit, draw, share
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import CONSTANT, PROBABILITY, SHARES, Rule, Within
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -23,9 +24,9 @@ SHARE = 3  # what every arm gets in a round: e alpha of all weight
 class State(NamedTuple):
     """One player's weights."""
 
-    floats: Any
+    floats: Annotated[Any, CONSTANT]
     """(4,) numbers named above."""
-    weights: Any
+    weights: Annotated[Any, SHARES]
     """(1, K) adding up to 1."""
 
 
@@ -101,7 +102,7 @@ class BordaDex3S(KernelPolicy):
     source: ClassVar[str] = "Saha and Gupta, ICML 2022"
     confidence: ClassVar[str] = "high: constants printed in the paper (Theorem 6.1)"
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
-    notes: ClassVar[int] = 2
+    notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, Within(0, 3))
     state: State
 
     def __init__(

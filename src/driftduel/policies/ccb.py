@@ -7,9 +7,10 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
-from driftduel.policies._counts import check_wins, count_win, counting
+from driftduel.policies._counts import count_win, counting
 from driftduel.policies._counts import upper as upper_bound
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import ANY, ARMS, CONSTANT, COUNT, FLAG, Within
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -21,23 +22,23 @@ _EXPLORE, _KEEP_BEST, _RESTRICT = 1 / 4, 2 / 3, 1 / 2
 class State(NamedTuple):
     """What was counted, and the hypotheses about it."""
 
-    wins: Any
+    wins: Annotated[Any, COUNT]
     """(K, K) how often i beat j."""
-    upper: Any
+    upper: Annotated[Any, ANY]
     """(K, K) u_ij of this round; the lower bound of i over j is 1 - u_ji."""
-    optimist: Any
+    optimist: Annotated[Any, ANY]
     """(K,) upper bound on the number of arms that i beats."""
-    pessimist: Any
+    pessimist: Annotated[Any, ANY]
     """(K,) lower bound on it."""
-    best: Any
+    best: Annotated[Any, FLAG]
     """(K,) B: 1 for the arms that may be Copeland winners."""
-    beaters: Any
+    beaters: Annotated[Any, FLAG]
     """(K, K) B^i: 1 for the j that are believed to beat i."""
-    sizes: Any
+    sizes: Annotated[Any, Within(0, ARMS)]
     """(K,) how many there are in each B^i."""
-    losses: Any
+    losses: Annotated[Any, Within(0, ARMS)]
     """(1,) L_C: how many arms a Copeland winner is believed to lose to."""
-    alpha: Any
+    alpha: Annotated[Any, CONSTANT]
     """(1,) alpha."""
 
 
@@ -269,8 +270,3 @@ class Ccb(KernelPolicy):
             losses=np.array([arms], dtype=np.int64),
             alpha=np.array([alpha], dtype=np.float64),
         )
-
-    def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the kernels astray."""
-        super().check_state(state)
-        check_wins(self.name, state.wins)

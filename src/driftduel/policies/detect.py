@@ -11,6 +11,7 @@ from driftduel._compile import hot, kernel
 from driftduel.errors import WeakSpotWarning
 from driftduel.policies.around import Around
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
+from driftduel.policies.fields import ARM_OR_NONE, CONSTANT, COUNT, FLAG, ROUND, Each
 from driftduel.policies.mdb import alarm, slide
 from driftduel.specs import Choice, Range, need_room
 
@@ -27,15 +28,15 @@ class State(NamedTuple):
 
     base: Any
     """The state of the policy inside."""
-    windows: Any
+    windows: Annotated[Any, FLAG]
     """(K, w) the last outcomes of the incumbent against each arm."""
-    sums: Any
+    sums: Annotated[Any, COUNT]
     """(K, 2) wins in the newer and in the older half of a window."""
-    seen: Any
+    seen: Annotated[Any, COUNT]
     """(K,) outcomes seen since the incumbent was found."""
-    ints: Any
+    ints: Annotated[Any, Each(ROUND, CONSTANT, ARM_OR_NONE)]
     """(3,) numbers named above."""
-    limit: Any
+    limit: Annotated[Any, CONSTANT]
     """(1,) b: how far the halves may differ."""
 
 
@@ -135,7 +136,7 @@ class Detect(Around):
     prefix = "detect"
     needs_suspect = True
     tells = ("horizon", "delta", "p_min")
-    extra_notes = 1
+    extra_notes = (ARM_OR_NONE,)
     easy_regret = "weak"
     guarantee = "M (exploration + K w) for binary weak regret"
     source = "Kolpaczki, Bengs and Huellermeier, 2022"
@@ -182,8 +183,3 @@ class Detect(Around):
             ints=np.array([1, math.ceil(min(explore, 1e18)), -1], dtype=np.int64),
             limit=np.array([limit]),
         )
-
-    def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the kernels out of their arrays."""
-        super().check_state(state)
-        self.require(-1 <= state.ints[_INCUMBENT] < self.arms and (state.seen >= 0).all())

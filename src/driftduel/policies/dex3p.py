@@ -8,6 +8,7 @@ import numpy as np
 from driftduel._compile import hot
 from driftduel.policies._exp3 import chance, draw, weigh
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import ANY, CONSTANT, FINITE, PROBABILITY, Rule
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -22,11 +23,11 @@ BETA = 2  # bias: what every arm is credited with, over its probability
 class State(NamedTuple):
     """Two players' scores."""
 
-    floats: Any
+    floats: Annotated[Any, CONSTANT]
     """(3,) numbers named above."""
-    scores: Any
+    scores: Annotated[Any, FINITE]
     """(2, K) logarithms of the weights of the first and the second player."""
-    weights: Any
+    weights: Annotated[Any, ANY]
     """(2, K) the weights, each row adding up to 1; computed anew in every round."""
 
 
@@ -95,7 +96,7 @@ class Dex3P(KernelPolicy):
     source: ClassVar[str] = "Saha and Gupta, ICML 2022"
     confidence: ClassVar[str] = "high: constants printed in the paper (Lemma 3.1)"
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
-    notes: ClassVar[int] = 2
+    notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY)
     state: State
 
     def __init__(

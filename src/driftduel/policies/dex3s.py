@@ -9,6 +9,7 @@ from driftduel._compile import hot
 from driftduel.errors import DriftduelError
 from driftduel.policies._exp3 import chance, credit, draw, share
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import CONSTANT, PROBABILITY, SHARES, Rule, Within
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Choice, Range
 
@@ -24,9 +25,9 @@ SHARE = 3  # what every arm gets in a round: e alpha of all weight
 class State(NamedTuple):
     """Two players' weights."""
 
-    floats: Any
+    floats: Annotated[Any, CONSTANT]
     """(4,) numbers named above."""
-    weights: Any
+    weights: Annotated[Any, SHARES]
     """(2, K) of the first and the second player; each row adds up to 1."""
 
 
@@ -105,7 +106,7 @@ class Dex3S(KernelPolicy):
     source: ClassVar[str] = "Saha and Gupta, ICML 2022"
     confidence: ClassVar[str] = "high: constants printed in the paper (Theorems 4.1 and 4.4)"
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
-    notes: ClassVar[int] = 4
+    notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY, Within(0, 3), Within(0, 3))
     state: State
 
     def __init__(

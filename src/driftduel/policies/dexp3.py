@@ -8,6 +8,7 @@ import numpy as np
 from driftduel._compile import hot
 from driftduel.policies._exp3 import chance, draw, weigh
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import ANY, CONSTANT, FINITE, PROBABILITY, Rule
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -21,11 +22,11 @@ ETA = 1  # learning rate
 class State(NamedTuple):
     """One player's scores."""
 
-    floats: Any
+    floats: Annotated[Any, CONSTANT]
     """(2,) numbers named above."""
-    scores: Any
+    scores: Annotated[Any, FINITE]
     """(1, K) eta times the sum of estimated Borda scores: logarithms of the weights."""
-    weights: Any
+    weights: Annotated[Any, ANY]
     """(1, K) the weights, adding up to 1; computed anew in every round."""
 
 
@@ -86,7 +87,7 @@ class Dexp3(KernelPolicy):
     source: ClassVar[str] = "Saha, Koren and Mansour, ICML 2021"
     confidence: ClassVar[str] = "high: abstract and public code agree; text not verified"
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
-    notes: ClassVar[int] = 1
+    notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY,)
     state: State
 
     def __init__(

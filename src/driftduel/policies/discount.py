@@ -8,6 +8,7 @@ import numpy as np
 from driftduel._compile import hot, kernel
 from driftduel.policies.around import Around, suspect_inside
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import CONSTANT
 from driftduel.specs import Range
 
 __all__ = ["Discounted"]
@@ -18,7 +19,7 @@ class State(NamedTuple):
 
     base: Any
     """The state of the policy inside."""
-    discount: Any
+    discount: Annotated[Any, CONSTANT]
     """(2,) the factor, and the rounds of which a constant stream would still count."""
 
 

@@ -1,6 +1,6 @@
 """Doubler: a UCB bandit against what it played before."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.policies._sbm import Alpha, advance, feedback
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import CONSTANT, COUNT, MOST, Each, Rule, Within
 from driftduel.policies.registry import POLICIES
 
 __all__ = ["Doubler"]
@@ -19,17 +20,17 @@ EPOCH, ASKED, LENGTH = range(3)
 class State(NamedTuple):
     """The bandit of this epoch, and the arms of this one and the last."""
 
-    gains: Any
+    gains: Annotated[Any, COUNT]
     """(K,) duels that the right arm won in this epoch."""
-    pulls: Any
+    pulls: Annotated[Any, COUNT]
     """(K,) duels of this epoch that were answered."""
-    before: Any
+    before: Annotated[Any, COUNT]
     """(K,) how often the last epoch played an arm on the right: the multiset L."""
-    now: Any
+    now: Annotated[Any, COUNT]
     """(K,) how often this one has."""
-    ints: Any
+    ints: Annotated[Any, Each(Within(0, 62), COUNT, Within(1, MOST))]
     """(3,) epoch, duels asked for in it, and how many it has."""
-    alpha: Any
+    alpha: Annotated[Any, CONSTANT]
     """(1,) alpha."""
 
 
@@ -115,7 +116,7 @@ class Doubler(KernelPolicy):
         "Ailon, Karnin, Joachims: Reducing Dueling Bandits to Cardinal Bandits, ICML 2014"
     )
     confidence: ClassVar[str] = "high: verified against the paper; alpha of public programs"
-    notes: ClassVar[int] = 1
+    notes: ClassVar[tuple[Rule, ...]] = (COUNT,)
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
 
     def __init__(self, arms: int, rng: np.random.Generator, alpha: Alpha = 3.0) -> None:
@@ -128,3 +129,7 @@ class Doubler(KernelPolicy):
             ints=np.array([0, 0, 1]),
             alpha=np.array([float(alpha)]),
         )
+
+    def check_state(self, state: Any) -> None:
+        """Refuse an epoch that would never end."""
+        self.require(state.ints[ASKED] <= state.ints[LENGTH])

@@ -8,6 +8,7 @@ import numpy as np
 from driftduel._compile import hot
 from driftduel.policies.around import Around, suspect_inside
 from driftduel.policies.base import GROW, RESTARTED, KernelPolicy, Kernels
+from driftduel.policies.fields import CONSTANT, MOST, ROUND, Each, Within
 from driftduel.specs import Range
 
 __all__ = ["Doubling"]
@@ -23,7 +24,7 @@ class State(NamedTuple):
 
     base: Any
     """The state of the policy inside."""
-    ints: Any
+    ints: Annotated[Any, Each(ROUND, Within(2, MOST), CONSTANT)]
     """(3,) numbers named above."""
 
 
@@ -97,6 +98,14 @@ class Doubling(Around):
 
     def set_state(self, state: Any) -> None:
         """Take back what `get_state` returned, after checking that it fits."""
-        length = state["ints"][_LENGTH] if "ints" in state and state["ints"].shape == (3,) else 2
-        self._make_base(max(2, int(length)))
+        ints = state.get("ints")
+        if ints is not None and ints.shape == (3,) and ints.dtype == np.int64:
+            doublings, rest = divmod(int(ints[_LENGTH]), self.parameters["epoch"])
+            # Else the rules refuse it; but a policy that is told another length must not be made.
+            self.require(rest == 0 and doublings.bit_count() == 1 and doublings <= MOST)
+            self._make_base(int(ints[_LENGTH]))
         super().set_state(state)
+
+    def rounds_inside(self, state: Any, rounds: int) -> int:
+        """Return the rounds of this epoch."""
+        return max(0, rounds - int(state.ints[_START]) + 1)

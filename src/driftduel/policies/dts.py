@@ -9,6 +9,7 @@ from driftduel._compile import hot, kernel
 from driftduel._random import beta, beta_above_half, uniform
 from driftduel.policies._counts import bonus, count_win, counting, forget_wins, may_beat
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import ANY, CONSTANT, COUNT
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -18,17 +19,17 @@ __all__ = ["Dts"]
 class State(NamedTuple):
     """Win counts."""
 
-    wins: Any
+    wins: Annotated[Any, COUNT]
     """(K, K) how often i beat j."""
-    candidates: Any
+    candidates: Annotated[Any, ANY]
     """(K,) scratch: 1 for the arms whose optimistic Copeland score is the largest."""
-    sample: Any
+    sample: Annotated[Any, ANY]
     """(K, K) scratch: preferences drawn from the posterior, for DTS+."""
-    scores: Any
+    scores: Annotated[Any, ANY]
     """(K,) scratch: sampled Copeland scores."""
-    alpha: Any
+    alpha: Annotated[Any, CONSTANT]
     """(1,) the exploration parameter."""
-    plus: Any
+    plus: Annotated[Any, CONSTANT]
     """(1,) 1 for DTS+, which breaks ties of the first arm by cost."""
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from driftduel._compile import hot
 from driftduel.policies._exp3 import chance, draw, exp3s_gamma, share
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import CONSTANT, PROBABILITY, SHARES, Rule
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -21,9 +22,9 @@ SHARE = 1  # what every arm gets in a round, e alpha / K of all weight
 class State(NamedTuple):
     """Two players' weights."""
 
-    floats: Any
+    floats: Annotated[Any, CONSTANT]
     """(2,) numbers named above."""
-    weights: Any
+    weights: Annotated[Any, SHARES]
     """(2, K) of the first and the second player; each row adds up to 1."""
 
 
@@ -89,7 +90,7 @@ class Exp3S(KernelPolicy):
     source: ClassVar[str] = "Auer et al., SIAM J. Comput. 2002; sparring: Ailon et al., ICML 2014"
     confidence: ClassVar[str] = "high: textbook formulas, on both sides of the duel"
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
-    notes: ClassVar[int] = 2
+    notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY)
     state: State
 
     def __init__(

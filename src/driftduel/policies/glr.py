@@ -10,6 +10,7 @@ from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.policies.around import Around, suspect_inside
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
+from driftduel.policies.fields import CONSTANT, COUNT, MOST, ROUND, Each, Within
 from driftduel.specs import Range
 
 __all__ = ["GlrRestart"]
@@ -22,15 +23,15 @@ class State(NamedTuple):
 
     base: Any
     """The state of the policy inside."""
-    start: Any
+    start: Annotated[Any, ROUND]
     """(1,) the round that is round 1 since the last alarm."""
-    totals: Any
+    totals: Annotated[Any, COUNT]
     """(P, 2) duels of each pair a < b since the last alarm, and those a won."""
-    splits: Any
+    splits: Annotated[Any, COUNT]
     """(P, 64, 2) the same at earlier times: where a change may be found."""
-    kept: Any
+    kept: Annotated[Any, Each(Within(0, _SPLITS), Within(1, MOST))]
     """(P, 2) how many of them there are, and the duels between two."""
-    floats: Any
+    floats: Annotated[Any, CONSTANT]
     """(2,) the share of rounds that explore, and the false alarm rate."""
 
 
@@ -177,7 +178,12 @@ class GlrRestart(Around):
         )
 
     def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the kernels out of their arrays."""
-        super().check_state(state)
-        count, gap = state.kept[:, 0], state.kept[:, 1]
-        self.require(((count >= 0) & (count <= _SPLITS) & (gap >= 1)).all())
+        """Refuse a history whose splits are not parts of it, one within the next."""
+        kept = np.arange(_SPLITS) < state.kept[:, :1]
+        total, won = state.totals[:, :1], state.totals[:, 1:]
+        before, before_won = state.splits[..., 0], state.splits[..., 1]
+        lost, before_lost = total - won, before - before_won
+        parts = (before >= 1) & (before <= total) & (before_won <= won) & (before_lost <= lost)
+        parts &= before_lost >= 0
+        parts[:, 1:] &= before[:, 1:] > before[:, :-1]
+        self.require((parts | ~kept).all() and (won <= total).all())

@@ -7,8 +7,8 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
-from driftduel.errors import DriftduelError
 from driftduel.policies.base import Info, KernelPolicy, Kernels
+from driftduel.policies.fields import ARM_OR_NONE, ARMS, CONSTANT, COUNT, FLAG, Each, Within
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -23,13 +23,13 @@ CANDIDATE, NEXT, PRUNE = range(3)
 class State(NamedTuple):
     """Who is left, who is the candidate, and who beat whom."""
 
-    wins: Any
+    wins: Annotated[Any, COUNT]
     """(K, K) how often i beat j."""
-    alive: Any
+    alive: Annotated[Any, FLAG]
     """(K,) whether an arm is the candidate or in W."""
-    ints: Any
+    ints: Annotated[Any, Each(ARM_OR_NONE, Within(0, ARMS), CONSTANT)]
     """(3,) candidate (-1: not drawn yet), arm at which the sweep goes on, whether to prune."""
-    spread: Any
+    spread: Annotated[Any, CONSTANT]
     """(1,) 4 log(1/delta), the squared confidence radius times n."""
 
 
@@ -155,9 +155,3 @@ class InterleavedFilter(KernelPolicy):
         """Tell who is left, the candidate included."""
         active = tuple(np.flatnonzero(self.state.alive).tolist())
         return Info(self._asked, list(self.restarts), active)
-
-    def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the kernels out of their arrays."""
-        super().check_state(state)
-        if not (NONE <= state.ints[CANDIDATE] < self.arms and 0 <= state.ints[NEXT] <= self.arms):
-            raise DriftduelError("the saved state of 'if' does not hold together.")

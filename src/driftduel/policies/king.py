@@ -1,13 +1,13 @@
 """King of the hill: one arm is played, and challenged as often as it pays."""
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from driftduel._compile import hot, kernel
-from driftduel.errors import DriftduelError
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
+from driftduel.policies.fields import ARM, ARMS, COUNT, MOST, ORDER, ROUND, Each, Within
 from driftduel.policies.registry import POLICIES
 
 __all__ = ["King"]
@@ -25,20 +25,20 @@ _KING, _OPEN, _LAST, _CROWNED, _ALARMS, _NEXT, _MATCHES, _WAITED, _HELD = range(
 class State(NamedTuple):
     """The king, and its matches."""
 
-    numbers: Any
+    numbers: Annotated[Any, Each(ARM, Within(0, ARMS), ARM, ROUND, COUNT, ARM, COUNT, COUNT, COUNT)]
     """(9,) the king, open matches, the last challenger played, the round of the coronation, alarms,
     place in the order, matches so far, duels since one was opened, matches of this king."""
-    due: Any
+    due: Annotated[Any, Within(0, 1)]
     """(1,) the part of the next match that is due."""
-    order: Any
+    order: Annotated[Any, ORDER]
     """(K,) the order in which challengers come."""
-    lead: Any
+    lead: Annotated[Any, Within(-1, MOST)]
     """(K,) wins minus losses of a challenger in its match; -1 if it has none."""
-    bets: Any
+    bets: Annotated[Any, Within(0, 1e100)]
     """(K, 6) the wealth of six bets on the challenger, from 1 at the start of its match."""
-    record: Any
+    record: Annotated[Any, Within(0, 1)]
     """(K,) about how often it beats this king."""
-    seen: Any
+    seen: Annotated[Any, COUNT]
     """(K,) duels with this king."""
 
 
@@ -211,17 +211,6 @@ class King(KernelPolicy):
         )
 
     def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the kernels out of their arrays, or round in circles."""
-        super().check_state(state)
+        """Refuse matches that are open and cannot be found, or the other way round."""
         numbers, lead = state.numbers, state.lead
-        places = numbers[[_KING, _LAST, _NEXT]]
-        sound = (
-            (numbers >= 0).all()
-            and (places < self.arms).all()
-            and (np.sort(state.order) == np.arange(self.arms)).all()
-            and lead[numbers[_KING]] < 0
-            and numbers[_OPEN] == (lead >= 0).sum()
-            and all(np.isfinite(each).all() for each in (state.due, state.record, state.bets))
-        )
-        if not sound:
-            raise DriftduelError(f"the saved state of {self.name!r} does not hold together.")
+        self.require(lead[numbers[_KING]] < 0 and numbers[_OPEN] == (lead >= 0).sum())

@@ -12,6 +12,7 @@ from driftduel._random import uniform
 from driftduel.errors import WeakSpotWarning
 from driftduel.policies.around import Around, suspect_inside
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
+from driftduel.policies.fields import ARM, CONSTANT, COUNT, FLAG, ROUND, Each, Within
 from driftduel.specs import Range, need_room
 
 __all__ = ["Monitored", "alarm", "slide"]
@@ -27,17 +28,17 @@ class State(NamedTuple):
 
     base: Any
     """The state of the policy inside."""
-    order: Any
+    order: Annotated[Any, ARM]
     """(N, 2) the pairs in the order in which they are monitored."""
-    windows: Any
+    windows: Annotated[Any, FLAG]
     """(N, w) the last outcomes of each pair, newest over oldest."""
-    sums: Any
+    sums: Annotated[Any, COUNT]
     """(N, 2) wins in the newer and in the older half of a window."""
-    seen: Any
+    seen: Annotated[Any, COUNT]
     """(N,) outcomes seen since the last alarm."""
-    ints: Any
+    ints: Annotated[Any, Each(ROUND, CONSTANT, FLAG)]
     """(3,) numbers named above."""
-    limit: Any
+    limit: Annotated[Any, CONSTANT]
     """(1,) b: how far the halves may differ."""
 
 
@@ -161,7 +162,7 @@ class Monitored(Around):
 
     prefix = "mdb"
     tells = ("horizon", "switches", "delta")
-    extra_notes = 1
+    extra_notes = (Within(-1, lambda scope: scope.arms * (scope.arms - 1) // 2 - 1),)
     guarantee = "K sqrt(M T log T) / delta + M times that of the policy inside, binary strong"
     source = "Kolpaczki, Bengs and Huellermeier, 2022"
     confidence = "medium: the authors' code; constants not verified against the paper"
@@ -201,9 +202,3 @@ class Monitored(Around):
             ints=np.array([1, max(1, int(len(pairs) / gamma)), 0], dtype=np.int64),
             limit=np.array([math.sqrt(w * C / 2)]),
         )
-
-    def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the kernels out of their arrays."""
-        super().check_state(state)
-        inside = (state.order >= 0) & (state.order < self.arms)
-        self.require(inside.all() and state.ints[_CYCLE] >= 1 and (state.seen >= 0).all())

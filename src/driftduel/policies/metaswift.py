@@ -5,16 +5,18 @@ useful starts. Only who duels whom, the weights and the threshold differ.
 """
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
-from driftduel.errors import DriftduelError
 from driftduel.policies import _anaconda_kernels as engine
-from driftduel.policies.anaconda import Anaconda, _fresh_state
+from driftduel.policies import fields
+from driftduel.policies.anaconda import Anaconda, _fresh_state, check_engine
 from driftduel.policies.base import RESTARTED, Info, KernelPolicy, Kernels
+from driftduel.policies.fields import Rule
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -24,6 +26,16 @@ __all__ = ["Metaswift"]
 CANDIDATE = engine.INTS  # the arm that plays every duel
 TENURE = engine.INTS + 1  # since this round
 INTS = engine.INTS + 2
+
+_SETTINGS = (engine.HORIZON, engine.LAST_ROUND, engine.SHORT, engine.LEAST, engine.PLAIN)
+_INT_RULES = (
+    *(
+        fields.CONSTANT if place in _SETTINGS else rule
+        for place, rule in enumerate(engine.INT_RULES)
+    ),
+    fields.ARM,
+    fields.ROUND,
+)
 
 _NEVER, _NEXT, _LEARN_FROM = engine.NEVER, engine.NEXT, engine.LEARN_FROM
 _ACTIVE, _EPISODE = engine.ACTIVE, engine.EPISODE
@@ -164,7 +176,11 @@ class Metaswift(KernelPolicy):
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
     bounded_memory: ClassVar[bool] = False  # the stacks of starts grow, slowly
     easy_rounds: ClassVar[int] = 300_000
-    notes: ClassVar[int] = 1
+    notes: ClassVar[tuple[Rule, ...]] = (fields.Within(0, fields.ARMS),)
+    rules: ClassVar[Mapping[str, Rule]] = {
+        "ints": fields.Each(*_INT_RULES),
+        "floats": fields.CONSTANT,
+    }
     state: engine.State
 
     def __init__(
@@ -209,7 +225,5 @@ class Metaswift(KernelPolicy):
         Anaconda.grow(self)  # type: ignore[arg-type]
 
     def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the kernels out of their arrays."""
-        Anaconda.check_state(self, state)  # type: ignore[arg-type]
-        if not 0 <= state.ints[CANDIDATE] < self.arms:
-            raise DriftduelError(f"the saved candidate of {self.name!r} is no arm.")
+        """Refuse a state that would lead the engine out of its arrays, or round in circles."""
+        check_engine(self, state)

@@ -1,14 +1,14 @@
 """MultiSBM: one UCB bandit for every left arm."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from driftduel._compile import hot
 from driftduel._random import uniform
-from driftduel.errors import DriftduelError
 from driftduel.policies._sbm import Alpha, advance, feedback
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import ARM_OR_NONE, CONSTANT, COUNT
 from driftduel.policies.registry import POLICIES
 
 __all__ = ["MultiSBM"]
@@ -19,13 +19,13 @@ NONE = -1
 class State(NamedTuple):
     """A bandit for every left arm, and whose turn it is."""
 
-    gains: Any
+    gains: Annotated[Any, COUNT]
     """(K, K) duels with left arm i that right arm j won."""
-    pulls: Any
+    pulls: Annotated[Any, COUNT]
     """(K, K) duels."""
-    left: Any
+    left: Annotated[Any, ARM_OR_NONE]
     """(1,) the next left arm; -1 before the first round."""
-    alpha: Any
+    alpha: Annotated[Any, CONSTANT]
     """(1,) alpha."""
 
 
@@ -94,9 +94,3 @@ class MultiSBM(KernelPolicy):
             left=np.array([NONE]),
             alpha=np.array([float(alpha)]),
         )
-
-    def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the kernels out of their arrays."""
-        super().check_state(state)
-        if not NONE <= state.left[0] < self.arms:
-            raise DriftduelError("the saved state of 'multisbm' does not hold together.")

@@ -13,8 +13,20 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
-from driftduel.errors import DriftduelError
 from driftduel.policies.base import GROW, RESTARTED, Info, KernelPolicy, Kernels
+from driftduel.policies.fields import (
+    ANY,
+    ARMS,
+    CONSTANT,
+    COUNT,
+    FINITE,
+    FLAG,
+    ROUND,
+    Each,
+    Growing,
+    Rule,
+    Within,
+)
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -46,21 +58,32 @@ class State(NamedTuple):
     The good arms are called master arms there.
     """
 
-    ints: Any
+    ints: Annotated[
+        Any,
+        Each(
+            ROUND,
+            COUNT,
+            CONSTANT,
+            Within(0, ARMS),
+            ROUND,
+            Within(0, lambda scope: scope.arms**2 - 1),
+            Within(0, lambda scope: scope.arms**2),
+        ),
+    ]
     """(7,) numbers named above."""
-    floats: Any
+    floats: Annotated[Any, CONSTANT]
     """(3,) numbers named above."""
-    bases: Any
+    bases: Annotated[Any, Growing(Within(0, 1 << 62))]
     """(D, 2) start and end of the running bases."""
-    arms: Any
+    arms: Annotated[Any, Growing(FLAG)]
     """(D, K) 1 for the arms of each base."""
-    good: Any
+    good: Annotated[Any, FLAG]
     """(K,) 1 for the good arms."""
-    kept: Any
+    kept: Annotated[Any, ANY]
     """(K,) scratch: the arms that a base leaves to the one below."""
-    sums: Any
+    sums: Annotated[Any, Growing(FINITE)]
     """(D, P) weight won by each pair, counted once for each grid start of the base before it."""
-    outer: Any
+    outer: Annotated[Any, Growing(FINITE)]
     """(D, P) the same for the grid of the episode, up to the start of the base."""
 
 
@@ -293,7 +316,7 @@ class PublicAnaconda(KernelPolicy):
     source: ClassVar[str] = "research code of Suk and Agarwal, NeurIPS 2023"
     confidence: ClassVar[str] = "exact replica of the code, which is not the paper's algorithm"
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
-    notes: ClassVar[int] = 1
+    notes: ClassVar[tuple[Rule, ...]] = (Within(0, lambda scope: scope.arms**2),)
     state: State
 
     def __init__(
@@ -352,21 +375,12 @@ class PublicAnaconda(KernelPolicy):
         )
 
     def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the kernels out of their arrays."""
-        ints, room, pairs = state.ints, len(state.bases), self.arms**2
-        shapes = {name: getattr(self.state, name).shape for name in state._fields}
-        shapes |= {"bases": (room, 2), "arms": (room, self.arms)}
-        shapes |= {"sums": (room, pairs), "outer": (room, pairs)}
-        if not all(getattr(state, name).shape == shape for name, shape in shapes.items()):
-            raise DriftduelError(f"the saved state of {self.name!r} has arrays of other shapes.")
+        """Refuse bases that are not there, or have no arms."""
+        ints, room = state.ints, len(state.bases)
         began = ints[EPISODE] != 0
         depth = ints[DEPTH]
-        sound = (
-            (1 <= depth <= room if began else 0 <= depth <= room)
-            and 0 <= ints[LAST_PAIR] < pairs
-            and 0 <= ints[LONGEST] < 63
-            and np.isin(state.arms, (0, 1)).all()
+        self.require(
+            all(len(each) == room for each in (state.arms, state.sums, state.outer))
+            and began <= depth <= room
             and (not began or (state.arms[:depth].sum(axis=1) > 0).all())
         )
-        if not sound:
-            raise DriftduelError(f"the saved state of {self.name!r} does not hold together.")

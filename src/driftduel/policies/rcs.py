@@ -7,8 +7,9 @@ import numpy as np
 
 from driftduel._compile import hot
 from driftduel._random import beta_above_half, uniform
-from driftduel.policies._counts import check_wins, count_win, counting, upper
+from driftduel.policies._counts import count_win, counting, upper
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import ANY, CONSTANT, COUNT
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -18,13 +19,13 @@ __all__ = ["Rcs"]
 class State(NamedTuple):
     """What was counted."""
 
-    wins: Any
+    wins: Annotated[Any, COUNT]
     """(K, K) how often i beat j."""
-    champions: Any
+    champions: Annotated[Any, COUNT]
     """(K,) how often an arm was champion."""
-    beaten: Any
+    beaten: Annotated[Any, ANY]
     """(K,) scratch: whether an arm loses a duel of this round's sample."""
-    alpha: Any
+    alpha: Annotated[Any, CONSTANT]
     """(1,) alpha."""
 
 
@@ -133,8 +134,3 @@ class Rcs(KernelPolicy):
             beaten=np.zeros(arms, np.int64),
             alpha=np.array([alpha], dtype=np.float64),
         )
-
-    def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the kernels astray."""
-        super().check_state(state)
-        check_wins(self.name, state.wins)

@@ -9,6 +9,7 @@ from driftduel._compile import hot, kernel
 from driftduel.errors import DriftduelError
 from driftduel.policies.around import Around, suspect_inside
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
+from driftduel.policies.fields import CONSTANT, ROUND
 from driftduel.specs import Range
 
 __all__ = ["Oracle", "Periodic"]
@@ -21,11 +22,11 @@ class State(NamedTuple):
 
     base: Any
     """The state of the policy inside."""
-    start: Any
+    start: Annotated[Any, ROUND]
     """(1,) the round that is round 1 to the policy inside."""
-    period: Any
+    period: Annotated[Any, CONSTANT]
     """(1,) rounds between restarts, or a number beyond all rounds."""
-    at: Any
+    at: Annotated[Any, CONSTANT]
     """(n + 1,) rounds in which to start anew, ascending; the last beyond all rounds."""
 
 

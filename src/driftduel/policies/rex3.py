@@ -8,6 +8,7 @@ import numpy as np
 from driftduel._compile import hot
 from driftduel.policies._exp3 import chance, draw, weigh
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import ANY, CONSTANT, FINITE, PROBABILITY, Rule
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -17,11 +18,11 @@ __all__ = ["Rex3"]
 class State(NamedTuple):
     """One player's scores."""
 
-    gamma: Any
+    gamma: Annotated[Any, CONSTANT]
     """(1,) exploration."""
-    scores: Any
+    scores: Annotated[Any, FINITE]
     """(1, K) logarithms of the weights."""
-    weights: Any
+    weights: Annotated[Any, ANY]
     """(1, K) the weights, adding up to 1; computed anew in every round."""
 
 
@@ -90,7 +91,7 @@ class Rex3(KernelPolicy):
     source: ClassVar[str] = "Gajane, Urvoy and Clérot, ICML 2015"
     confidence: ClassVar[str] = "high: update of the authors' code, gamma of their experiments"
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
-    notes: ClassVar[int] = 2
+    notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY)
     state: State
 
     def __init__(

@@ -8,6 +8,7 @@ from driftduel._compile import hot
 from driftduel._random import uniform
 from driftduel.policies._counts import bonus, count_win, counting, forget_wins, may_beat, upper
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import ANY, ARM_OR_NONE, CONSTANT, COUNT
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -19,13 +20,13 @@ _NOBODY = -1
 class State(NamedTuple):
     """Win counts and the hypothesised best arm."""
 
-    wins: Any
+    wins: Annotated[Any, COUNT]
     """(K, K) how often i beat j."""
-    best: Any
+    best: Annotated[Any, ARM_OR_NONE]
     """(1,) the arm in B, or -1."""
-    champions: Any
+    champions: Annotated[Any, ANY]
     """(K,) scratch: the arms that may be the Condorcet winner."""
-    alpha: Any
+    alpha: Annotated[Any, CONSTANT]
     """(1,) the exploration parameter."""
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.policies.base import Info, KernelPolicy, Kernels
+from driftduel.policies.fields import CONSTANT, COUNT, FLAG
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -17,11 +18,11 @@ __all__ = ["Savage"]
 class State(NamedTuple):
     """Who beat whom, and who may still be the Condorcet winner."""
 
-    wins: Any
+    wins: Annotated[Any, COUNT]
     """(K, K) how often i beat j."""
-    alive: Any
+    alive: Annotated[Any, FLAG]
     """(K,) whether an arm may be the winner."""
-    spread: Any
+    spread: Annotated[Any, CONSTANT]
     """(1,) the squared confidence radius times n."""
 
 

@@ -9,7 +9,14 @@ import numpy as np
 from driftduel._files import whole_file
 from driftduel._reading import arrays, parse_json, read_bytes
 from driftduel.errors import DriftduelError
-from driftduel.policies.base import Duel, Policy, generator_state, restore_generator
+from driftduel.policies.base import (
+    Duel,
+    KernelPolicy,
+    Policy,
+    generator_state,
+    restore_generator,
+)
+from driftduel.policies.fields import MOST, verify, verify_notes
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Spec
 
@@ -17,13 +24,17 @@ __all__ = ["FORMAT", "load_policy", "save_policy"]
 
 FORMAT = 1
 """Version of the file format; a file of another version is refused."""
+_FEW_ARMS = 1000
+_LONGEST_REASON = 400
 
 
 def save_policy(policy: Policy, path: str | Path) -> None:
     """Write a policy, its unanswered duels included, as an NPZ file without pickles.
 
-    The file appears at once and whole, or not at all.
+    The file appears at once and whole, or not at all. What could not be loaded is not saved.
     """
+    if isinstance(policy, KernelPolicy):
+        verify(policy, policy.state, policy._asked)
     header = {
         "format": FORMAT,
         "policy": policy.name,
@@ -53,31 +64,71 @@ def load_policy(path: str | Path) -> Policy:
         raise DriftduelError(f"{str(path)!r} is not a saved policy.") from None
     if version != FORMAT:
         raise DriftduelError(
-            f"{str(path)!r} is a saved policy of format {version}; this driftduel reads {FORMAT}."
+            f"{str(path)!r} is a saved policy of format {version!r:.40}; "
+            f"this driftduel reads {FORMAT}."
         )
     try:
         return _restored(header, content)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        MemoryError,
+        TypeError,
+        ValueError,
+    ) as error:
         reason = f": {error}" if isinstance(error, DriftduelError) else "."
+        if len(reason) > _LONGEST_REASON:  # it may quote what the file says
+            reason = f"{reason[:_LONGEST_REASON]} ..."
         raise DriftduelError(f"{str(path)!r} is a damaged saved policy{reason}") from None
 
 
 def _restored(header: dict[str, Any], content: dict[str, Any]) -> Policy:
     policy = POLICIES.build(
         Spec(header["policy"], header["parameters"]),
-        arms=int(header["arms"]),
+        arms=_whole(header["arms"], "arms", 2, _most_arms(content)),
         rng=restore_generator(header["rng"]),
     )
+    asked = policy._asked = _whole(header["asked"], "number of rounds", 0, MOST)
     policy.set_state({name.removeprefix("state_"): array for name, array in content.items()})
     policy._coins = restore_generator(header["coins"])
-    policy._asked = int(header["asked"])
-    policy._next = int(header["next"])
-    policy.restarts = [int(t) for t in header["restarts"]]
+    policy._next = _whole(header["next"], "round that is due", 1, asked + 1)
+    policy.restarts = [_whole(t, "restart", 1, asked) for t in header["restarts"]]
     policy._pending = {duel.round: duel for duel in map(Duel.of, header["pending"])}
     policy._held = {
-        duel.round: (duel, int(won)) for raw, won in header["held"] for duel in [Duel.of(raw)]
+        duel.round: (duel, _whole(won, "answer", -1, 1))
+        for raw, won in header["held"]
+        for duel in [Duel.of(raw)]
     }
-    for duel in (*policy._pending.values(), *(duel for duel, _ in policy._held.values())):
+    held = [duel for duel, _ in policy._held.values()]
+    for duel in (*policy._pending.values(), *held):
         if not (0 <= duel.first < policy.arms and 0 <= duel.second < policy.arms):
             raise DriftduelError(f"it has a duel of arms {duel.first} and {duel.second}.")
+        _whole(duel.round, "duel's round", policy._next if policy.in_order else 1, asked)
+        if isinstance(policy, KernelPolicy):
+            verify_notes(policy, duel.notes, asked)
+    waiting = len(set(policy._pending) | set(policy._held))
+    if len(header["pending"]) + len(header["held"]) != waiting:
+        raise DriftduelError("it has two duels of one round.")
+    if policy.in_order and waiting != asked + 1 - policy._next:
+        raise DriftduelError("it lacks duels that it asked for.")
+    if policy._held and (not policy.in_order or policy._next in policy._held):
+        raise DriftduelError("it holds answers back that it should have learned.")
     return policy
+
+
+def _whole(value: Any, what: str, low: int, high: int) -> int:
+    """Read a whole number within bounds."""
+    if type(value) is not int or not low <= value <= high:
+        raise DriftduelError(f"its {what} is {value!r:.40}; it must be from {low} to {high}.")
+    return value
+
+
+def _most_arms(content: dict[str, Any]) -> int:
+    """Return how many arms a policy with such arrays can have at most.
+
+    Building it takes memory for the square of their number, before its arrays are looked at. All
+    policies but those that learn nothing keep something of every arm.
+    """
+    sizes = [array.size for array in content.values()]
+    return max(_FEW_ARMS, MOST if sum(sizes) <= 1 else max(sizes))

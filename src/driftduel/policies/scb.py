@@ -7,9 +7,9 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
-from driftduel.errors import DriftduelError
-from driftduel.policies._counts import check_wins, count_win
+from driftduel.policies._counts import count_win
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import ANY, ARM, ARM_OR_NONE, ARMS, CONSTANT, COUNT, Each, Within
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -24,21 +24,21 @@ _UNKNOWN, _WINS, _LOSES = 0, 1, -1
 class State(NamedTuple):
     """One epoch: which pairs are decided, and the bandit whose rewards they are."""
 
-    wins: Any
+    wins: Annotated[Any, COUNT]
     """(K, K) how often i beat j in this epoch."""
-    verdict: Any
+    verdict: Annotated[Any, Within(-1, 1)]
     """(K, K) 1 if i was found to beat j, -1 if to lose, 0 if that is open."""
-    remaining: Any
+    remaining: Annotated[Any, ARM]
     """(K,) the arms not eliminated, REMAINING of them."""
-    rewards: Any
+    rewards: Annotated[Any, COUNT]
     """(K,) how often an arm beat an opponent drawn at random."""
-    draws: Any
+    draws: Annotated[Any, COUNT]
     """(K,) how often one was drawn."""
-    highs: Any
+    highs: Annotated[Any, ANY]
     """(K,) scratch: upper bounds on an arm's Copeland score."""
-    ints: Any
+    ints: Annotated[Any, Each(ARM_OR_NONE, ARM_OR_NONE, ARM_OR_NONE, ARM, Within(1, ARMS))]
     """(5,) WINNER found or -1, the pair FIRST and SECOND being compared or -1, TURN, REMAINING."""
-    floats: Any
+    floats: Annotated[Any, Each(CONSTANT, CONSTANT, Within(2, 1e150), Within(0, 1e150))]
     """(4,) ALPHA, FIRST_BUDGET, BUDGET of this epoch, STEP within it."""
 
 
@@ -262,20 +262,12 @@ class Scb(KernelPolicy):
         )
 
     def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the kernels out of their arrays."""
-        super().check_state(state)
-        check_wins(self.name, state.wins)
-        ints, K = state.ints, self.arms
-        duelling = ints[[WINNER, FIRST, SECOND]]
-        sound = (
-            ((duelling >= _NOBODY) & (duelling < K)).all()
-            and (ints[FIRST] == _NOBODY or ints[SECOND] >= 0)
-            and 0 <= ints[TURN] < ints[REMAINING] <= K
-            and ((state.remaining >= 0) & (state.remaining < K)).all()
+        """Refuse a turn beyond the arms that remain, and shares of no draws at all."""
+        ints = state.ints
+        had_their_turn = state.remaining[: ints[TURN]]
+        self.require(
+            (ints[FIRST] == _NOBODY or ints[SECOND] >= 0)
+            and ints[TURN] < ints[REMAINING]
             and (state.draws >= state.rewards).all()
-            and (state.rewards >= 0).all()
-            and (state.floats[[ALPHA, FIRST_BUDGET, BUDGET]] > 0).all()
-            and state.floats[STEP] >= 0
+            and (state.draws[had_their_turn] >= 1).all()
         )
-        if not sound:
-            raise DriftduelError("the saved state of 'scb' does not hold together.")

@@ -1,12 +1,13 @@
 """Self-Sparring: Thompson sampling against itself."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from driftduel._compile import hot
 from driftduel._random import beta
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import COUNT
 from driftduel.policies.registry import POLICIES
 
 __all__ = ["SelfSparring"]
@@ -15,7 +16,7 @@ __all__ = ["SelfSparring"]
 class State(NamedTuple):
     """Who beat whom."""
 
-    wins: Any
+    wins: Annotated[Any, COUNT]
     """(K, K) how often i beat j; on the diagonal, duels of an arm with itself."""
 
 

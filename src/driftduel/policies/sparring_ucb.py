@@ -1,12 +1,13 @@
 """Sparring: two UCB bandits, each the other's adversary."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from driftduel._compile import hot
 from driftduel.policies._sbm import Alpha, advance, feedback
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import CONSTANT, COUNT
 from driftduel.policies.registry import POLICIES
 
 __all__ = ["Sparring"]
@@ -15,11 +16,11 @@ __all__ = ["Sparring"]
 class State(NamedTuple):
     """The left and the right bandit."""
 
-    gains: Any
+    gains: Annotated[Any, COUNT]
     """(2, K) duels won by the left bandit's arms, and by the right one's."""
-    pulls: Any
+    pulls: Annotated[Any, COUNT]
     """(2, K) duels."""
-    alpha: Any
+    alpha: Annotated[Any, CONSTANT]
     """(1,) alpha."""
 
 

@@ -1,12 +1,13 @@
 """Uniform random play: what every learner must beat."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from driftduel._compile import hot
 from driftduel._random import uniform
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import CONSTANT
 from driftduel.policies.registry import POLICIES
 
 __all__ = ["UniformRandom"]
@@ -15,7 +16,7 @@ __all__ = ["UniformRandom"]
 class State(NamedTuple):
     """Nothing is learned."""
 
-    arms: Any
+    arms: Annotated[Any, CONSTANT]
     """(1,) the number of arms."""
 
 

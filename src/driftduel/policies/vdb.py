@@ -9,6 +9,7 @@ from driftduel._compile import hot
 from driftduel._random import uniform
 from driftduel.policies._exp3 import pick
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import ANY, CONSTANT, FINITE, PROBABILITY, Rule
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Choice, Range
 
@@ -24,13 +25,13 @@ BASELINE = 0.5  # B of the reduced estimate: what a fair duel costs
 class State(NamedTuple):
     """Estimated losses; when the player is shared, only the first row is used."""
 
-    ints: Any
+    ints: Annotated[Any, CONSTANT]
     """(2,) numbers named above."""
-    rate: Any
+    rate: Annotated[Any, CONSTANT]
     """(1,) the learning rate eta, times sqrt(t)."""
-    losses: Any
+    losses: Annotated[Any, FINITE]
     """(2, K) sums of the estimated losses of the first and the second player."""
-    weights: Any
+    weights: Annotated[Any, ANY]
     """(2, K) the probabilities of each; computed anew in every round."""
 
 
@@ -158,7 +159,7 @@ class VersatileDuelingBandits(KernelPolicy):
     source: ClassVar[str] = "Saha and Gaillard, ICML 2022"
     confidence: ClassVar[str] = "high: as in public code; the paper's experiments have rate=4"
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
-    notes: ClassVar[int] = 2
+    notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY)
     state: State
 
     def __init__(

@@ -8,6 +8,7 @@ import numpy as np
 from driftduel._compile import hot, kernel
 from driftduel.policies.around import Around, suspect_inside
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import COUNT, Within
 from driftduel.specs import Range, need_room
 
 __all__ = ["SlidingWindow"]
@@ -18,9 +19,9 @@ class State(NamedTuple):
 
     base: Any
     """The state of the policy inside."""
-    ring: Any
+    ring: Annotated[Any, Within(-1, lambda scope: scope.arms**2 - 1)]
     """(W,) the last answers as winner * K + loser, -1 for one that says nothing."""
-    place: Any
+    place: Annotated[Any, COUNT]
     """(1,) where the next answer goes, over the oldest."""
 
 
@@ -102,9 +103,7 @@ class SlidingWindow(Around):
         self.state = State(base.state, np.full(window, -1), np.zeros(1, np.int64))
 
     def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the kernels out of their arrays."""
-        super().check_state(state)
-        self.require(
-            0 <= state.place[0] < len(state.ring)
-            and ((state.ring >= -1) & (state.ring < self.arms**2)).all()
-        )
+        """Refuse answers that were not counted: forgetting them would make the counts negative."""
+        answers = np.bincount(state.ring[state.ring >= 0], minlength=self.arms**2)
+        counted = (state.base.wins.ravel() >= answers).all()
+        self.require(counted and state.place[0] < len(state.ring))

@@ -6,8 +6,8 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
-from driftduel.errors import DriftduelError
 from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.fields import ARM, ARM_OR_NONE, CONSTANT, COUNT, MOST, Each, Within
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -23,22 +23,22 @@ ROUND, LEFT, CHAMPION = range(3)
 class State(NamedTuple):
     """What Winner Stays for weak regret knows."""
 
-    score: Any
+    score: Annotated[Any, Within(-MOST, MOST)]
     """(K,) C: wins minus losses."""
-    last: Any
+    last: Annotated[Any, ARM_OR_NONE]
     """(2,) the arms of the last duel; -1 before the first."""
 
 
 class StrongState(NamedTuple):
     """The same, and where it is between two rounds."""
 
-    score: Any
+    score: Annotated[Any, Within(-MOST, MOST)]
     """(K,) C: wins minus losses."""
-    last: Any
+    last: Annotated[Any, ARM_OR_NONE]
     """(2,) the arms of the last duel of two arms; -1 before the first."""
-    phase: Any
+    phase: Annotated[Any, Each(Within(1, MOST), COUNT, ARM)]
     """(3,) round l, self-duels left, and whose."""
-    beta: Any
+    beta: Annotated[Any, CONSTANT]
     """(1,) beta."""
 
 
@@ -134,11 +134,6 @@ def _last_winner(state: Any) -> int:
     return state.phase[CHAMPION] if state.phase[ROUND] > 1 else _leader(state)
 
 
-def _check(policy: KernelPolicy, stored: Any, lowest: int = NONE) -> None:
-    if not ((stored >= lowest) & (stored < policy.arms)).all():
-        raise DriftduelError(f"the saved state of {policy.name!r} does not hold together.")
-
-
 @POLICIES.register("wsw")
 class WinnerStaysWeak(KernelPolicy):
     """Play the two arms with the most wins minus losses; of equals, those of the last duel.
@@ -173,11 +168,6 @@ class WinnerStaysWeak(KernelPolicy):
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)
         self.state = State(np.zeros(arms, np.int64), np.full(2, NONE))
-
-    def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the kernels out of their arrays."""
-        super().check_state(state)
-        _check(self, state.last)
 
 
 @POLICIES.register("wss")
@@ -224,9 +214,3 @@ class WinnerStaysStrong(KernelPolicy):
         self.state = StrongState(
             np.zeros(arms, np.int64), np.full(2, NONE), phase, np.array([float(beta)])
         )
-
-    def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the kernels out of their arrays."""
-        super().check_state(state)
-        _check(self, state.last)
-        _check(self, state.phase[CHAMPION:], lowest=0)
