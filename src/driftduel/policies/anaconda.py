@@ -41,6 +41,10 @@ class Anaconda(KernelPolicy):
     a round and a replay can be left without arms). Replay lengths are the powers of two up to
     2^ceil(log2 T). Any pair counts, that of an arm with itself too.
 
+    **Many arms.** Memory grows with the K^2 ordered pairs: 0.9 KB for each that is played, so
+    after a million rounds 1 GB at K = 1,000 and 4 GB at K = 2,000. Another 8 KB a pair are reserved
+    for its windows, which most operating systems provide only as they fill.
+
     **Late answers** are learned in the order of asking. A forgotten duel counts as a round in
     which the pair did not win, which can only delay an elimination. After the horizon
     the root goes on, without further replays.

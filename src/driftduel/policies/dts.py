@@ -146,6 +146,10 @@ class Dts(KernelPolicy):
     Copeland regret without. Confidence is high, from the paper and the authors' program. When only
     one arm can be the Copeland winner no first sample is drawn: it would not change the choice.
 
+    **Many arms.** A round draws up to K^2 / 2 posterior samples, as the paper has it, so twice the
+    arms cost four times the time: a round with 2,000 arms takes about 30,000 times as long as one
+    with 10, some 0.1 s.
+
     **Late answers** are counted when they come.
 
     Parameters
