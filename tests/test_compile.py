@@ -92,6 +92,11 @@ def hits(kernel):
             "    return kernel(outer)\n",
             "2 *", "5 *", 60, 150,
         ),
+        (  # as a composition of policies
+            HEAD + "from its_helper import inner\ndef make(inner):\n    def outer(x):\n"
+            "        return inner(x) + 1\n    return kernel(outer)\nouter = make(inner)\n",
+            INNER, "2 * x", "5 * x", 21, 51,
+        ),
         (  # a piece of the compiler of one's own, which no kernel's names lead to
             OUTER,
             HEAD + "from numba.extending import overload\ndef inner(x):\n    pass\n"
@@ -369,7 +374,7 @@ def test_a_kernel_that_was_typed_in_works(tmp_path):
 
 @pytest.mark.parametrize(
     ("setting", "value"),
-    [("NUMBA_NUM_THREADS", "0"), ("NUMBA_NUM_THREADS", "-3"), ("NUMBA_CPU_FEATURES", "zz")],
+    [("NUMBA_NUM_THREADS", "0"), ("NUMBA_NUM_THREADS", "many"), ("NUMBA_CPU_FEATURES", "zz")],
 )
 def test_settings_that_numba_cannot_use_are_named(setting, value, tmp_path):
     done = run(tmp_path, *GAME, check=False, **{setting: value})

@@ -16,6 +16,7 @@ import hashlib
 import os
 import pickle
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -38,13 +39,14 @@ def _readable_settings() -> Iterator[None]:
             f"NUMBA_CPU_FEATURES={features!r} must be features with a sign, such as '+avx2,-fma'."
         )
     try:
-        yield
+        with warnings.catch_warnings():  # numba would warn, with a traceback, and go on without it
+            warnings.filterwarnings("error", message="Environment variable")
+            yield
     except Exception as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
         settings = [f"{n}={v!r}" for n, v in sorted(os.environ.items()) if n.startswith("NUMBA_")]
         blame = f"; it was told {', '.join(settings)}" if settings else ""
-        raise DriftduelError(
-            f"the compiler numba cannot be imported: {str(error).rstrip('.')}{blame}."
-        ) from error
+        raise DriftduelError(f"the compiler numba cannot be imported: {reason}{blame}.") from error
 
 
 with _readable_settings():
@@ -68,7 +70,7 @@ def jit_enabled() -> bool:
     return not numba.config.DISABLE_JIT
 
 
-def kernel(function: Callable[..., Any], *_: Any) -> Any:
+def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` without the global lock, and cache it on disk.
 
     A kernel never allocates: it works on the arrays it is given. That lets the compiler drop all
@@ -82,7 +84,7 @@ def kernel(function: Callable[..., Any], *_: Any) -> Any:
     return _compiled(function, inline=False)
 
 
-def hot(function: Callable[..., Any], *_: Any) -> Any:
+def hot(function: Callable[..., Any]) -> Any:
     """Compile `function` into its callers: for the few lines that run in every round.
 
     A record of many arrays is passed by value, so a call that is not dissolved costs more than

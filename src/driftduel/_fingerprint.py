@@ -179,14 +179,21 @@ class _Walk:
         if self._frozen:
             _still_the_same(function, meanings)
         self.notes.append(_content(function.__code__))
-        for name, value in meanings:
-            self.notes.append(name)
-            self.see(value, function.__module__, names)
+        self._meanings(meanings, function.__module__, names)
         self.see(function.__defaults__, function.__module__)
         self.see(tuple((function.__kwdefaults__ or {}).items()), function.__module__)
         if _spec(function.__module__) is None:  # otherwise its module's text tells
             for name in _imports_of(function.__code__):
                 self._texts(name)
+
+    def _meanings(self, meanings: list[tuple[str, Any]], home: str, names: tuple[str, ...]) -> None:
+        spec = None if self._frozen else _spec(home)
+        # What functions give a new value to is what a policy remembers, not what it is.
+        changing = _changed_by(self._text(spec)) if spec is not None else frozenset()
+        for name, value in meanings:
+            self.notes.append(name)
+            if name not in changing:
+                self.see(value, home, names)
 
     def _class(self, kind: Any) -> None:
         self.notes.append(kind.__qualname__)
@@ -207,10 +214,8 @@ class _Walk:
         if known := self._known(module.__name__):
             self.notes.append(known)
             return
-        for name in names:
-            if name in vars(module):
-                self.notes.append(name)
-                self.see(vars(module)[name], module.__name__, names)
+        meanings = [(name, vars(module)[name]) for name in names if name in vars(module)]
+        self._meanings(meanings, module.__name__, names)
         if not self._frozen:
             self._texts(module.__name__)
 
@@ -246,6 +251,11 @@ class _Walk:
                 raise Unknown(spec.name)
             raise DriftduelError(
                 f"{spec.origin!r} has changed since it was imported; start Python anew to use it."
+            )
+        if not self._frozen and _is_stale(spec, text):
+            raise DriftduelError(
+                f"{spec.cached!r} is not what {spec.origin!r} says, although it has its time and "
+                f"size; remove it, and start Python anew."
             )
         return text
 
@@ -361,6 +371,23 @@ def _imported_by(text: bytes, name: str, is_package: bool) -> list[str]:
                 whole = importlib.util.resolve_name(whole, package)
                 found += [whole, *(f"{whole}.{alias.name}" for alias in node.names)]
     return [each for name in dict.fromkeys(found) for each in _with_parents(name)]
+
+
+@lru_cache(maxsize=256)
+def _changed_by(text: bytes) -> frozenset[str]:
+    """Name what functions of a module declare as global, to give it a new value."""
+    with suppress(SyntaxError, ValueError):
+        nodes = ast.walk(ast.parse(text))
+        return frozenset(n for node in nodes if isinstance(node, ast.Global) for n in node.names)
+    return frozenset()
+
+
+def _is_stale(spec: ModuleSpec, text: bytes) -> bool:
+    """Tell whether Python's own cache of bytecode, which trusts times and sizes, is wrong."""
+    with suppress(SyntaxError, ValueError, ImportError, AttributeError, OSError):
+        cached = spec.loader.get_code(spec.name)  # type: ignore[union-attr]
+        return _content(cached) != _content(compile(text, "", "exec", dont_inherit=True))
+    return False
 
 
 def _spec(name: str) -> ModuleSpec | None:

@@ -12,7 +12,7 @@ pytest.importorskip("scipy")
 
 from driftduel.cli import main
 from driftduel.errors import DriftduelError
-from driftduel.lab.plan import world_of
+from driftduel.lab.identity import world_of
 from driftduel.specs import Spec
 from driftduel.suite import HALVES, Half, as_markdown, read_half, run_suite, score
 from driftduel.suite.scoring import ratio_interval

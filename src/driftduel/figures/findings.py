@@ -480,7 +480,7 @@ def _winners(
     spec: str, luck: int, rounds: int, switches: Sequence[int]
 ) -> tuple[tuple[int, int | None], ...] | None:
     """Build the world of a run again to learn which arm is best when; check that it is the one."""
-    from driftduel.lab.plan import world_of
+    from driftduel.lab.identity import world_of
     from driftduel.worlds import Piecewise
 
     try:

@@ -8,9 +8,11 @@ from driftduel.policies import POLICIES
 from driftduel.specs import Spec
 from driftduel.worlds import World
 
-__all__ = ["knowledge"]
+__all__ = ["KNOWN", "knowledge"]
 
 _FROM_MEASURES = {"switches", "variation", "at"}
+KNOWN = frozenset({"horizon", *_FROM_MEASURES})
+"""The keys under which a policy may be told the truth."""
 
 
 def knowledge(policy: str | Spec, world: World) -> dict[str, Any]:

@@ -95,4 +95,4 @@ def compiled_loop(kernels: Kernels) -> Any:
         sums[0], sums[1], sums[2], sums[3] = dynamic, weak, binary_weak, binary_strong
         return t, mark, seen, flags, strange
 
-    return kernel(loop, ask, tell)
+    return kernel(loop)

@@ -1,6 +1,5 @@
 """Play one cell, anywhere, and write down what came of it."""
 
-import os
 import platform
 import threading
 import time
@@ -14,9 +13,9 @@ from numpy.typing import NDArray
 from driftduel import __version__
 from driftduel.errors import DriftduelError
 from driftduel.games import play
-from driftduel.lab.plan import Cell, world_of
+from driftduel.lab.identity import need_planned_policy, planned_world
+from driftduel.lab.plan import Cell
 from driftduel.regret import log_rounds
-from driftduel.specs import Spec
 from driftduel.worlds import World
 
 __all__ = ["CURVES", "SLICES", "Outcome", "Stopped", "marks", "run_cell", "slice_ends"]
@@ -75,22 +74,13 @@ class _Last(threading.local):
 _last = _Last()
 
 
-def _world(spec: str, game_seed: int, stamp: object) -> World:
+def _world(cell: Cell) -> World:
     """Draw a cell's world, or take it from the cell before: policies of one run share it."""
-    key = (spec, game_seed, stamp)
+    key = (cell.world, cell.game_seed, cell.world_identity)
     if _last.key != key:
-        _last.world = world_of(spec, game_seed)
+        _last.world = planned_world(cell.world, cell.game_seed, cell.world_identity)
         _last.key = key
     return _last.world
-
-
-def _stamp(spec: str) -> object:
-    """Return what changes when the file behind a world does."""
-    path = Spec.parse(spec).values.get("path")
-    if path is None:
-        return None
-    status = os.stat(path)
-    return status.st_mtime_ns, status.st_size
 
 
 def run_cell(cell: Cell, stop: threading.Event | None = None, tick: Tick | None = None) -> Outcome:
@@ -120,7 +110,12 @@ def run_cell(cell: Cell, stop: threading.Event | None = None, tick: Tick | None 
 
     begun = time.perf_counter()
     try:
-        world = _world(cell.world, cell.game_seed, _stamp(cell.world))
+        if cell != cell.keyed(__version__):
+            raise DriftduelError(
+                f"the plan was made by another version of driftduel; here is {__version__}."
+            )
+        need_planned_policy(cell.policy, cell.policy_identity)
+        world = _world(cell)
         at = marks(world.rounds, cell.points)
         game_begun = time.perf_counter()
         game = play(

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from driftduel.games import play
-from driftduel.lab.plan import Cell, world_of
+from driftduel.lab.identity import world_of
+from driftduel.lab.plan import Cell
 from driftduel.lab.store import Store
 
 __all__ = ["estimate"]

@@ -2,32 +2,27 @@
 
 import fnmatch
 import hashlib
-import inspect
 import itertools
 import json
 import operator
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from types import ModuleType
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from driftduel import __version__
 from driftduel._imports import load
-from driftduel._reading import read_bytes
 from driftduel.errors import DriftduelError
-from driftduel.games import streams
 from driftduel.games.knowledge import knowledge
+from driftduel.lab.identity import home, is_fixed, planned_world, policy_identity, world_identity
 from driftduel.policies import POLICIES, KernelPolicy, make_policy
 from driftduel.regret import BENCHMARKS
 from driftduel.specs import Spec, near
-from driftduel.worlds import WORLDS, World, make_world
+from driftduel.worlds import WORLDS, World
 
 __all__ = [
     "Cell",
@@ -37,7 +32,6 @@ __all__ = [
     "game_seed",
     "make_plan",
     "matches",
-    "world_of",
 ]
 
 Blame = Callable[[str, Any], AbstractContextManager[None]]
@@ -47,7 +41,6 @@ _FEWEST_POINTS = 10
 _MOST_POINTS = 100_000
 _MOST_RUNS = 1_000_000
 _LARGEST = 2**63 - 1
-_seen: WeakKeyDictionary[ModuleType, str] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -93,6 +86,18 @@ class Cell(NamedTuple):
     points: int
     key: str
     """Hash of all that decides the outcome; results are found by it."""
+    world_identity: str
+    """What the world must be where the game is played."""
+    policy_identity: str
+    """What the policy must be there."""
+
+    def keyed(self, version: str) -> "Cell":
+        """Return the cell with the key that it has in a version of driftduel."""
+        decisive = [
+            version, self.world_identity, self.policy_identity, self.game_seed, self.benchmark,
+            self.points,
+        ]  # fmt: skip
+        return self._replace(key=hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:32])
 
     @property
     def id(self) -> str:
@@ -180,14 +185,8 @@ class Plan:
             for world, policy in itertools.product(self.worlds, self.policies):
                 yield Cell(
                     world.spec, policy.spec, seed, run, luck, world.rounds, self.benchmark,
-                    self.points, self._key(world, policy, luck),
-                )  # fmt: skip
-
-    def _key(self, world: PlannedWorld, policy: PlannedPolicy, luck: int) -> str:
-        decisive = [
-            self.version, world.identity, policy.identity, luck, self.benchmark, self.points,
-        ]  # fmt: skip
-        return hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:32]
+                    self.points, "", world.identity, policy.identity,
+                ).keyed(self.version)  # fmt: skip
 
     def select(self, only: str | None = None, shard: str | None = None) -> list[Cell]:
         """Return the cells whose id matches a pattern, and of those every n-th from the i-th.
@@ -279,15 +278,15 @@ def make_plan(
     for spec in worlds:
         with blame("worlds", spec):
             _need_unicode(spec)
-            identity = _world_identity(spec)
+            identity = world_identity(spec)
             with _telling(f"world {spec!r}"):
-                drawn.append(world_of(spec, luck))
+                drawn.append(planned_world(spec, luck, identity))
             if benchmark == "condorcet":
                 _need_winners(spec, drawn[-1])
             arms, rounds = drawn[-1].arms, drawn[-1].rounds
-            home = _home(WORLDS[Spec.parse(spec).name].factory)
-            home = "driftduel" if home.startswith("driftduel.") else home
-            planned_worlds.append(PlannedWorld(spec, identity, arms, rounds, _is_fixed(spec), home))
+            of = home(WORLDS[Spec.parse(spec).name].factory)
+            of = "driftduel" if of.startswith("driftduel.") else of
+            planned_worlds.append(PlannedWorld(spec, identity, arms, rounds, is_fixed(spec), of))
             _no_twin("world", planned_worlds)
     for spec in policies:
         with blame("policies", spec):
@@ -313,11 +312,6 @@ def game_seed(seed: int, run: int) -> int:
     """Return the seed of a run's games: the same for every policy and every world."""
     state = np.random.SeedSequence(seed, spawn_key=(run,)).generate_state(1, np.uint64)
     return int(state[0] >> np.uint64(64 - _SEED_BITS))
-
-
-def world_of(world: str, seed: int) -> World:
-    """Return the world that `play` draws from a spec and a game's seed."""
-    return make_world(world, int(streams(seed)[0].generate_state(1)[0]))
 
 
 def _whole(key: str, value: Any, least: int, most: int | None = None) -> int:
@@ -389,85 +383,18 @@ def _need_winners(spec: str, world: World) -> None:
         )
 
 
-def _is_fixed(world: str) -> bool:
-    spec = Spec.parse(world)
-    keys = {parameter.name for parameter in WORLDS[spec.name].parameters}
-    return "seed" not in keys or "seed" in spec.values
-
-
-def _world_identity(spec: str) -> str:
-    resolved = WORLDS.resolve(spec)
-    values = dict(resolved.values)
-    if not _is_fixed(spec):
-        values["seed"] = "run"
-    if "path" in values:
-        values["path"] = hashlib.sha256(read_bytes(values["path"])).hexdigest()
-    return str(replace(resolved, values=values)) + _foreign(WORLDS[resolved.name].factory)
-
-
 def _planned_policy(spec: str, worlds: Sequence[World]) -> PlannedPolicy:
-    parsed = Spec.parse(spec)
-    entry = POLICIES[parsed.name]
+    identity = policy_identity(spec)  # before any is made, which may leave traces
     truths = [knowledge(spec, world) for world in worlds]
     with _telling(f"policy {spec!r}"):
         built = [
             make_policy(spec, world.arms, 0, **truth)
             for world, truth in zip(worlds, truths, strict=True)
         ]
-    # Keys left open may be told the truth about the world: neither a value nor their default.
-    values = {
-        p.name: p.read(parsed.values[p.name], p.name)
-        if p.name in parsed.values
-        else ("open" if p.required or p.name in truths[0] else p.default)
-        for p in entry.parameters
-    }
     return PlannedPolicy(
         spec=spec,
-        identity=str(Spec(parsed.name, values)) + _foreign(entry.factory),
+        identity=identity,
         told=tuple(built[0].told),
         compiled=all(isinstance(policy, KernelPolicy) for policy in built),
-        home=_home(entry.factory),
+        home=home(POLICIES[Spec.parse(spec).name].factory),
     )
-
-
-def _parts(factory: Any) -> list[Any]:
-    """Return what a factory is made of: a wrapper's, see `register_around`, of two."""
-    if not hasattr(factory, "wrapper"):
-        return [factory]
-    return [factory.wrapper, *_parts(POLICIES[factory.base].factory)]
-
-
-def _is_ours(part: Any) -> bool:
-    return str(part.__module__).partition(".")[0] == "driftduel"
-
-
-def _home(factory: Any) -> str:
-    parts = _parts(factory)
-    return str(next((part for part in parts if not _is_ours(part)), parts[0]).__module__)
-
-
-def _foreign(factory: Any) -> str:
-    """Return a hash of the source of what is not ours: it may change between sweeps."""
-    result = ""
-    for part in _parts(factory):
-        if _is_ours(part):
-            continue
-        try:
-            source = _source(part)
-        except (OSError, TypeError):  # typed into an interpreter
-            source = repr(part)
-        result += " " + hashlib.sha256(source.encode()).hexdigest()
-    return result
-
-
-def _source(part: Any) -> str:
-    """Return the source of the module that something is from, which must be what was imported."""
-    module = sys.modules.get(part.__module__)
-    if module is None or part.__module__ == "__main__":
-        return inspect.getsource(part)
-    source = inspect.getsource(module)
-    if _seen.setdefault(module, source) != source:
-        raise DriftduelError(
-            f"{module.__file__!r} has changed since it was imported; start Python anew to use it."
-        )
-    return source

@@ -4,7 +4,8 @@ import math
 from typing import Any
 
 from driftduel.lab.experiment import Results
-from driftduel.lab.plan import PlannedWorld, game_seed, world_of
+from driftduel.lab.identity import planned_world
+from driftduel.lab.plan import PlannedWorld, game_seed
 from driftduel.measures import measure
 from driftduel.worlds import Piecewise
 
@@ -66,11 +67,12 @@ def _interval(low: float | None, high: float | None) -> list[float] | None:
 
 
 def _measures(results: Results, world: PlannedWorld) -> dict[str, Any] | None:
-    """Measure the first run's world; None if what it was made from is no longer there."""
+    """Measure the first run's world; None if what it was made from is gone or another."""
     from driftduel.errors import DriftduelError
 
     try:
-        drawn = world_of(world.spec, game_seed(results.plan.seeds[0], 0))
+        seed = game_seed(results.plan.seeds[0], 0)
+        drawn = planned_world(world.spec, seed, world.identity)
         long = drawn.rounds > _LONGEST_DRIFT and not isinstance(drawn, Piecewise)
         found = measure(drawn, None if long else "main").as_dict()
     except DriftduelError:

@@ -92,7 +92,7 @@ def suspect_inside(inner: Kernels) -> Any:
     def suspect(state):  # type: ignore[no-untyped-def]
         return inner_suspect(state.base)
 
-    return kernel(suspect, inner_suspect)
+    return kernel(suspect)
 
 
 def register_around(wrapper: type[Around], bases: list[str]) -> None:

@@ -88,12 +88,12 @@ def _wrap(inner: Kernels) -> Kernels:
         incumbent = state.ints[_INCUMBENT]
         return incumbent if incumbent >= 0 else inner_suspect(state.base)
 
-    reset = kernel(_reset, inner_reset)
+    reset = kernel(_reset)
     return Kernels(
-        hot(ask, inner_ask, inner_suspect),
-        hot(tell, inner_tell, reset),
+        hot(ask),
+        hot(tell),
         reset,
-        kernel(suspect, inner_suspect),
+        kernel(suspect),
     )
 
 

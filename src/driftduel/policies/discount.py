@@ -40,11 +40,10 @@ def _wrap(inner: Kernels) -> Kernels:
     def reset(state):  # type: ignore[no-untyped-def]
         inner_reset(state.base)
 
-    parts = (inner_ask, inner_tell)
     return Kernels(
-        hot(ask, *parts),
-        hot(tell, *parts),
-        kernel(reset, inner_reset) if inner_reset else None,
+        hot(ask),
+        hot(tell),
+        kernel(reset) if inner_reset else None,
         suspect_inside(inner),
         inner.any_duel,
     )

@@ -116,10 +116,10 @@ def _wrap(inner: Kernels) -> Kernels:
             state.kept[p, 0] = 0
             state.kept[p, 1] = 1
 
-    reset = kernel(_reset, inner_reset)
+    reset = kernel(_reset)
     return Kernels(
-        hot(ask, inner_ask),
-        hot(tell, inner_tell, reset),
+        hot(ask),
+        hot(tell),
         reset,
         suspect_inside(inner),
         inner.any_duel,

@@ -107,7 +107,7 @@ def _wrap(inner: Kernels) -> Kernels:
             for k in range(state.windows.shape[1]):
                 state.windows[p, k] = 0
 
-    forget = kernel(_forget, inner_reset)
+    forget = kernel(_forget)
 
     def reset(state):  # type: ignore[no-untyped-def]
         forget(state)
@@ -122,9 +122,9 @@ def _wrap(inner: Kernels) -> Kernels:
                 a, b = a + 1, 0
 
     return Kernels(
-        hot(ask, inner_ask),
-        hot(tell, inner_tell, forget),
-        kernel(reset, forget),
+        hot(ask),
+        hot(tell),
+        kernel(reset),
         suspect_inside(inner),
     )
 

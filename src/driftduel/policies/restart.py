@@ -57,11 +57,10 @@ def _wrap(inner: Kernels) -> Kernels:
         inner_reset(state.base)
         state.start[0] = 1
 
-    parts = (inner_ask, inner_tell, inner_reset)
     return Kernels(
-        hot(ask, inner_ask),
-        hot(tell, *parts),
-        kernel(reset, inner_reset),
+        hot(ask),
+        hot(tell),
+        kernel(reset),
         suspect_inside(inner),
         inner.any_duel,
     )

@@ -56,11 +56,10 @@ def _wrap(inner: Kernels) -> Kernels:
         state.ring[:] = -1
         state.place[0] = 0
 
-    parts = (inner_ask, inner_tell)
     return Kernels(
-        hot(ask, *parts),
-        hot(tell, *parts),
-        kernel(reset, inner_reset) if inner_reset else None,
+        hot(ask),
+        hot(tell),
+        kernel(reset) if inner_reset else None,
         suspect_inside(inner),
         inner.any_duel,
     )

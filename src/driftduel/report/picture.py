@@ -116,7 +116,7 @@ def _typical(findings: Findings) -> Choice | str:
 def _has_replays(policy: str, world: WorldFindings) -> bool:
     """Tell whether a policy has replays, as ANACONDA has before it is asked for anything."""
     from driftduel.games.knowledge import knowledge
-    from driftduel.lab.plan import world_of
+    from driftduel.lab.identity import world_of
 
     try:
         known = knowledge(policy, world_of(world.spec, world.game_seed))

@@ -1,0 +1,151 @@
+"""What a world and a policy are, in one line: the same line for the plan and for every worker.
+
+A line holds the spec in full, the content of the file behind it, and a fingerprint of what is not
+ours. A plan writes the lines of its worlds and policies down; whoever plays a cell writes them once
+more, from what is found there, and plays only if they agree. So what is played is what was planned.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from driftduel._fingerprint import fingerprint
+from driftduel._reading import read_bytes
+from driftduel.errors import DriftduelError
+from driftduel.games import streams
+from driftduel.games.knowledge import KNOWN
+from driftduel.policies import POLICIES
+from driftduel.specs import Spec
+from driftduel.worlds import WORLDS, World, make_world
+
+__all__ = [
+    "home",
+    "is_fixed",
+    "need_planned_policy",
+    "planned_world",
+    "policy_identity",
+    "world_identity",
+    "world_of",
+]
+
+Fingerprint = Callable[[Any], str]
+_made: dict[Any, str] = {}
+
+
+def world_of(world: str, seed: int) -> World:
+    """Return the world that `play` draws from a spec and a game's seed."""
+    return make_world(world, int(streams(seed)[0].generate_state(1)[0]))
+
+
+def world_identity(spec: str, of: Fingerprint | None = None) -> str:
+    """Return what decides a world's rounds; the run's seed comes on top.
+
+    Parameters
+    ----------
+    spec
+        The world.
+    of
+        Takes the fingerprint of what is not ours; anew unless given.
+    """
+    resolved = WORLDS.resolve(spec)
+    values = _with_content(resolved.values)
+    if not is_fixed(spec):
+        values["seed"] = "run"
+    return str(replace(resolved, values=values)) + _foreign(WORLDS[resolved.name].factory, of)
+
+
+def policy_identity(spec: str, of: Fingerprint | None = None) -> str:
+    """Return what decides a policy's choices, likewise."""
+    parsed = Spec.parse(spec)
+    entry = POLICIES[parsed.name]
+    # Keys left open may be told the truth about the world: neither a value nor their default.
+    values = {
+        p.name: p.read(parsed.values[p.name], p.name)
+        if p.name in parsed.values
+        else ("open" if p.required or p.name in KNOWN else p.default)
+        for p in entry.parameters
+    }
+    return str(Spec(parsed.name, _with_content(values))) + _foreign(entry.factory, of)
+
+
+def is_fixed(world: str) -> bool:
+    """Tell whether a world is the same in every run."""
+    spec = Spec.parse(world)
+    keys = {parameter.name for parameter in WORLDS[spec.name].parameters}
+    return "seed" not in keys or "seed" in spec.values
+
+
+def home(factory: Any) -> str:
+    """Name the module that registers something; if two do, the one that is not ours."""
+    parts = _parts(factory)
+    return str(next((part for part in parts if not _is_ours(part)), parts[0]).__module__)
+
+
+def planned_world(spec: str, seed: int, identity: str) -> World:
+    """Draw a world, which must be the one that was planned, while it is read and afterwards."""
+    _need_planned_world(spec, identity)
+    world = world_of(spec, seed)
+    _need_planned_world(spec, identity)
+    return world
+
+
+def _need_planned_world(spec: str, identity: str) -> None:
+    if world_identity(spec, _as_made) == identity:
+        return
+    path = Spec.parse(spec).values.get("path")
+    why = "its code is another" if path is None else f"{os.path.abspath(path)!r} has other content"
+    raise DriftduelError(f"world {spec!r} is not what it was when the plan was made: {why}.")
+
+
+def need_planned_policy(spec: str, identity: str) -> None:
+    """Refuse to play a policy that is not the one that was planned."""
+    if policy_identity(spec, _as_made) != identity:
+        raise DriftduelError(
+            f"policy {spec!r} is not what it was when the plan was made: its code, that of a "
+            f"module it uses, or the version of one of them or of Python is another."
+        )
+
+
+def _made_now(part: Any) -> str:
+    _made[part] = fingerprint(part)
+    return _made[part]
+
+
+def _as_made(part: Any) -> str:
+    """Return the fingerprint of something as it was planned, or before anything was played here.
+
+    A module may count its games, or keep what it computed: that is no other code.
+    """
+    if part not in _made:
+        every = [each for entry in (*POLICIES, *WORLDS) for each in _parts(entry.factory)]
+        for each in every:
+            if not _is_ours(each) and each not in _made:
+                with suppress(DriftduelError):  # whom it concerns will hear of it
+                    _made_now(each)
+    return _made[part] if part in _made else fingerprint(part)
+
+
+def _with_content(values: Any) -> dict[str, Any]:
+    """Put the content of a file in the place of its name."""
+    if "path" not in values:
+        return dict(values)
+    return {**values, "path": hashlib.sha256(read_bytes(values["path"])).hexdigest()}
+
+
+def _foreign(factory: Any, of: Fingerprint | None) -> str:
+    of = of or _made_now
+    return "".join(f" {of(part)}" for part in _parts(factory) if not _is_ours(part))
+
+
+def _parts(factory: Any) -> list[Any]:
+    """Return what a factory is made of: a wrapper's, see `register_around`, of two."""
+    if not hasattr(factory, "wrapper"):
+        return [factory]
+    return [factory.wrapper, *_parts(POLICIES[factory.base].factory)]
+
+
+def _is_ours(part: Any) -> bool:
+    return str(part.__module__).partition(".")[0] == "driftduel"
