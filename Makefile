@@ -12,8 +12,12 @@ PART := not long
 SAME_WITHOUT_EXTRAS := --ignore=tests/test_reproduce.py --ignore=tests/test_site.py $(addprefix --ignore=tests/policies/test_, \
 	conformance.py rmed_and_copeland.py elimination_and_sparring.py adversarial.py)
 
+# What `make fuzz` tries; the same two numbers always give the same inputs.
+INPUTS ?= 100000
+SEED ?= 0
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-core test-nojit test-slow test-states lint docs bench reproduce ablation lock clean
+.PHONY: help demo test test-long test-core test-nojit test-slow test-states lint docs bench fuzz reproduce ablation lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -52,6 +56,9 @@ docs: $(VENV)/.ready ## the documentation site: open site/index.html
 bench: $(VENV)/.ready ## speed as ratios within one run; writes bench.json, bench-lab.json
 	$(BIN)/python benchmarks/run.py --out bench.json
 	$(BIN)/python benchmarks/lab.py --out bench-lab.json
+
+fuzz: $(VENV)/.ready ## broken inputs by the thousand (INPUTS=100000, SEED=0): a sentence each
+	$(BIN)/python -m tests.fuzz --inputs $(INPUTS) --seed $(SEED)
 
 reproduce: $(VENV)/.ready ## published numbers beside ours; takes some minutes
 	$(BIN)/python benchmarks/reproduce.py

@@ -144,6 +144,7 @@ def test_numbers_at_the_ends_of_what_can_be_computed_with():
     assert THINGS.build(spec) == (1e100, 1e200, 10**18, 2**70, 0, math.inf)
     assert THINGS.build("scale:factor=0,below=1e-100,limit=1e50")[:2] == (0.0, 1e-100)
     assert THINGS.build(f"scale:factor={0.1 + 0.2!r}")[0] == 0.1 + 0.2
+    assert math.copysign(1, THINGS.build("scale:factor=-0.0")[0]) == 1
 
 
 def test_what_takes_too_much_room_is_refused_before_it_is_made():

@@ -353,7 +353,7 @@ def _read_float(value: Any) -> float:
     number = float(value)
     if isinstance(value, bool) or math.isnan(number):
         raise ValueError
-    return number
+    return number + 0.0  # to some who read it, -0.0 is below 0
 
 
 def _read_bool(value: Any) -> bool:

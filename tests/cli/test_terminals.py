@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from driftduel.cli.streams import sentence
+
 DRIFTDUEL = f"{shlex.quote(sys.executable)} -m driftduel.cli"
 ASCII = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
@@ -60,6 +62,12 @@ def test_everything_closed(tmp_path):
 def test_a_full_disk(tmp_path):
     code, out, err = shell("$D policies >/dev/full", tmp_path)
     assert (code, out, err) == (2, b"", b"driftduel: No space left on device.\n")
+
+
+def test_words_of_others_stay_in_one_line_and_move_no_cursor():
+    said = sentence("no world named 'a\n\x1b[2Jb\udcff\u202e\0é'.")
+    assert said == r"no world named 'a\n\x1b[2Jb\udcff\u202e\x00é'."
+    assert len(sentence("x" * 10**6)) < 1100
 
 
 def test_a_terminal_that_knows_ascii_only(tmp_path):

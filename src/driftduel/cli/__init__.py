@@ -36,7 +36,8 @@ COMMANDS = {
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f"driftduel: {message}; see '{self.prog} --help'.\n")
+        said = streams.sentence(message)
+        self.exit(BAD_INPUT, f"driftduel: {said}; see '{self.prog} --help'.\n")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -57,7 +58,7 @@ def _say_compiling() -> None:
 
 
 def _say_warning(message: Warning | str, *_: object) -> None:
-    print(f"driftduel: {message}", file=sys.stderr)
+    print(f"driftduel: {streams.sentence(message)}", file=sys.stderr)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -6,7 +6,9 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
-__all__ = ["give_up", "prepare", "say"]
+__all__ = ["give_up", "prepare", "say", "sentence"]
+
+_LONGEST = 1000
 
 
 def prepare() -> None:
@@ -31,9 +33,21 @@ def give_up(stream: TextIO) -> None:
         os.dup2(nowhere.fileno(), stream.fileno())
 
 
+def sentence(text: object) -> str:
+    """Make one line of what is to be said, whatever words of others are in it.
+
+    Characters that move a cursor, or are none, are escaped. Of what nobody would read - somebody's
+    file, in the place of a word - the middle is left out.
+    """
+    said = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+    if len(said) <= _LONGEST:
+        return said
+    return f"{said[: _LONGEST // 2]} ... {said[-_LONGEST // 2 :]}"
+
+
 def say(text: object) -> None:
     """Say why it ends; where nobody listens, the exit code says it."""
     try:
-        print(f"driftduel: {text}", file=sys.stderr, flush=True)
+        print(f"driftduel: {sentence(text)}", file=sys.stderr, flush=True)
     except OSError:
         give_up(sys.stderr)
