@@ -58,6 +58,12 @@ class Row:
 THEIR_RUNS = 10
 """Runs behind a number of Saha and Gupta."""
 
+ONE_WORLD = (
+    "the rule takes their ten runs to have ten worlds; if they share one, the number is that of "
+    "one world, and may be farther away. For uniform play, which has nothing to set, and K = 6, "
+    "201,000 or more is what 18 % of 3,000 worlds give, but fewer than 1 % of means of ten"
+)
+
 
 def rows() -> list[Row]:
     """List everything that is reproduced."""
@@ -112,7 +118,7 @@ def saha_gupta() -> list[Row]:
         for policy, value in zip(
             ("uniform", "rex3", "dex3p", told_switches), published, strict=True
         ):
-            listed.append(Row(policy, world, (1e3 * value,), None, 20, SAHA, opponent="phase"))
+            listed.append(Row(policy, world, (1e3 * value,), None, 20, SAHA, ONE_WORLD, "phase"))
     drifting = {
         ("saha-gupta-continuous:rounds=1000000,arms=10", "round"): (306, 235, 230, 242),
         ("saha-gupta-static:rounds=1000000,arms=10", "never"): (42.6, -1.1, -6.2),
@@ -120,7 +126,8 @@ def saha_gupta() -> list[Row]:
     for (world, opponent), published in drifting.items():
         policies = ("uniform", "rex3", "dex3p", told_variation)[: len(published)]
         for policy, value in zip(policies, published, strict=True):
-            listed.append(Row(policy, world, (1e3 * value,), None, 10, SAHA, opponent=opponent))
+            # Five runs, because a game takes six seconds: its world is drawn twice.
+            listed.append(Row(policy, world, (1e3 * value,), None, 5, SAHA, ONE_WORLD, opponent))
     return listed
 
 

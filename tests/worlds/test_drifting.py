@@ -151,10 +151,13 @@ def test_matrix_drift_spends_its_variation_and_clips():
 
 
 def test_saha_guptas_continuous_world_hardly_moves():
-    """V = 10 in a million rounds of either sign: no entry gets far, which the page says."""
-    world = make_world("saha-gupta-continuous:rounds=100000,variation=1", seed=1)
-    far = np.abs(world.preferences(100_000).matrix - world.preferences(1).matrix).max()
-    assert 0 < far < 0.03
+    """Steps of either sign cancel: V = 10 moves an entry by about 0.06 in 10,000 rounds.
+
+    So by about 0.006 in a million, as the page on reproducing says.
+    """
+    world = make_world("saha-gupta-continuous:rounds=10000", seed=1)
+    moved = world.preferences(10_000).matrix - world.preferences(1).matrix
+    assert moved[np.triu_indices(10, 1)].std() == pytest.approx(0.06, rel=0.3)
 
 
 @pytest.mark.parametrize("link", LINKS)
