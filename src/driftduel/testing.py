@@ -177,8 +177,8 @@ def late_answers_do_not_break_it(spec: str) -> None:
         assert policy.info().rounds == t
     for duel in pending:
         policy.tell_first_won(duel, 1)
-    assert policy._pending == {}, "an answered duel is still waiting"
-    assert policy._held == {}, "an answer was never learned"
+    assert policy.ledger.open == {}, "an answered duel is still waiting"
+    assert policy.ledger.held == {}, "an answer was never learned"
 
 
 def policies_share_nothing(spec: str) -> None:

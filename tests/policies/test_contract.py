@@ -17,8 +17,8 @@ class Recorder(Policy):
     name = "recorder"
 
     def __init__(self, arms, rng, in_order=False):
+        type(self).in_order = in_order
         super().__init__(arms, rng)
-        self.__class__.in_order = in_order
         self.learned = []
 
     def choose(self, t):
@@ -61,6 +61,13 @@ def test_a_forgotten_duel_is_nothing_to_a_policy_that_learns_at_once():
     assert policy.learned == []
 
 
+def test_the_number_of_arms_cannot_be_overwritten():
+    policy = make_policy("king", 6)
+    with pytest.raises(AttributeError):
+        policy.arms = 7
+    assert policy.arms == 6
+
+
 def test_a_duel_travels_through_json():
     policy = make_policy("anaconda", 3, horizon=100)
     duels = [policy.ask() for _ in range(5)]
@@ -71,7 +78,7 @@ def test_a_duel_travels_through_json():
     policy.tell(Duel(*json.loads(json.dumps(duels[2]))), winner=duels[2].first)
     policy.tell_first_won(json.loads(json.dumps(duels[3])), 1)
     policy.forget(json.loads(json.dumps(duels[4])))
-    assert policy._pending == policy._held == {}
+    assert policy.ledger.open == policy.ledger.held == {}
 
 
 @pytest.mark.parametrize(
@@ -157,8 +164,8 @@ def test_late_answers_keep_their_weights():
     sizes = {duel.notes for duel, _ in told}
     for duel in pending:
         policy.tell_first_won(duel, told[duel.round - 1][1])
-    assert policy._next == T + 1
-    assert policy._held == policy._pending == {}
+    assert policy.ledger.due == T + 1
+    assert policy.ledger.held == policy.ledger.open == {}
     assert policy.restarts == []
     sums = np.zeros((T + 1, K, K))
     for t, (duel, won) in enumerate(told, start=1):

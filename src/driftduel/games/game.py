@@ -129,10 +129,10 @@ def play(
         world = make_world(world, int(for_world.generate_state(1)[0]))
     if not isinstance(policy, Policy):
         policy = make_policy(policy, world.arms, for_policy, **knowledge(policy, world))
-    elif policy.arms != world.arms or policy._asked:
+    elif policy.arms != world.arms or policy.ledger.asked:
         raise DriftduelError(
             f"a game needs a fresh policy for {world.arms} arms; this one is for {policy.arms} "
-            f"and has asked {policy._asked} times."
+            f"and has asked {policy.ledger.asked} times."
         )
     table = _Table(_marks(points, world.rounds), world.arms)
     outcomes = np.random.default_rng(for_outcomes)
@@ -146,16 +146,16 @@ def play(
             winners = chunk.row_winners()
             losses = chunk_losses(chunk, benchmark, winners=winners)
             winner = _note_switches(chunk, winners, winner, switches)
-            while (first := policy._asked + 1) < chunk.end:
+            while (first := policy.ledger.asked + 1) < chunk.end:
                 end = min(first + pace.rounds, chunk.end)
                 pace.note(end - first, stretch(policy, chunk, luck, losses, table, end))
                 if progress is not None:
-                    progress(policy._asked, world.rounds)
+                    progress(policy.ledger.asked, world.rounds)
                 if interrupted():
                     break
             if interrupted():
                 break
-    reached = policy._asked
+    reached = policy.ledger.asked
     at = np.append(table.marks[: table.mark], reached)
     curves = np.vstack((table.curves[: table.mark], table.sums))
     plays = np.vstack((table.plays[: table.mark], table.counts.sum(axis=0)))
@@ -252,7 +252,7 @@ def _compiled(
             table.sums, table.marks, table.mark, table.curves, table.counts, table.plays, restarts,
         )  # fmt: skip
 
-    t = policy._asked + 1
+    t = policy.ledger.asked + 1
     if t == 1:  # play no rounds: compiling, or loading what was compiled, is not the policy's time
         call(t, t)
     begun = time.perf_counter()
@@ -275,7 +275,7 @@ def _interpreted(
 
     begun = time.perf_counter()
     begin = int(chunk.starts[0])
-    for t in range(policy._asked + 1, end):
+    for t in range(policy.ledger.asked + 1, end):
         row = chunk.rows[np.searchsorted(chunk.starts, t, side="right") - 1]
         duel = policy.ask()
         a, b = duel.first, duel.second

@@ -128,12 +128,12 @@ class Anaconda(KernelPolicy):
     def info(self) -> Info:
         """Tell the active and the good set, the episode and the running replays."""
         ints, last = self.state.ints, self.state.last
-        if self._asked == 0:
+        if self.ledger.asked == 0:
             everyone = tuple(range(self.arms))
             return Info(0, [], everyone, everyone, 1, ())
         depth = int(ints[engine.DEPTH])
         return Info(
-            rounds=self._asked,
+            rounds=self.ledger.asked,
             restarts=list(self.restarts),
             active=tuple(self.state.active[: ints[engine.ACTIVE]].tolist()),
             good=tuple(np.flatnonzero(last < ints[engine.EPISODE]).tolist()),

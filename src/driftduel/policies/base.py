@@ -12,64 +12,13 @@ from numpy.typing import NDArray
 from driftduel._random import bits
 from driftduel.errors import DriftduelError
 from driftduel.policies.fields import Rule, verify
+from driftduel.policies.ledger import UNANSWERED, Duel, Ledger
 
 __all__ = ["GROW", "RESTARTED", "Duel", "Info", "KernelPolicy", "Kernels", "Policy"]
 
 # What a `tell` kernel may answer; 0 is nothing to report, and the two may be added.
 GROW = 1
 RESTARTED = 2
-
-_UNANSWERED = -1
-
-
-class Duel(NamedTuple):
-    """Two arms to compare, and all that the policy needs to use the answer later.
-
-    It holds plain numbers only, so it may travel: into a database, through JSON, and back.
-
-    >>> duel = Duel(0, 3, round=1, notes=(0.25,))
-    >>> Duel.from_json(duel.to_json()) == duel
-    True
-    """
-
-    first: int
-    second: int
-    round: int
-    """The policy's own count of duels asked for, from 1."""
-    notes: tuple[float, ...] = ()
-    """What the policy will want to know when the answer comes (weights, probabilities)."""
-
-    def to_json(self) -> str:
-        """Write it as JSON: a list of the first arm, the second, the round and the notes."""
-        return json.dumps(self)
-
-    @classmethod
-    def from_json(cls, text: str) -> "Duel":
-        """Read what `to_json`, or ``json.dumps(duel)``, wrote."""
-        try:
-            raw = json.loads(text)
-        except (ValueError, TypeError, RecursionError):
-            raise DriftduelError("this is not JSON, or nothing that was a duel.") from None
-        return cls.of(raw)
-
-    @classmethod
-    def of(cls, raw: Any) -> "Duel":
-        """Take a duel, or the list that JSON makes of one."""
-        if isinstance(raw, cls) and isinstance(raw.notes, tuple):
-            return raw
-        try:
-            first, second, t, notes = raw
-            whole = all(type(each) is int for each in (first, second, t))
-            plain = all(type(note) in (int, float) for note in notes)
-            if whole and plain:
-                return cls(first, second, t, tuple(map(float, notes)))
-        except (TypeError, ValueError, OverflowError):
-            pass
-        raise DriftduelError(
-            f"{_short(raw)} is not a duel; tell what ask returned: the first arm, the second, "
-            f"the round and the notes."
-        )
-
 
 @dataclass(frozen=True)
 class Info:
@@ -148,16 +97,20 @@ class Policy(ABC):
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         if not isinstance(arms, int | np.integer) or arms < 2:
             raise DriftduelError(f"arms={arms} must be a whole number at least 2.")
-        self.arms = arms
+        self._arms = int(arms)
         self.rng = rng
         vars(self).setdefault("parameters", {})
-        self.restarts: list[int] = []
-        self._asked = 0
-        self._pending: dict[int, Duel] = {}
-        self._held: dict[int, tuple[Duel, int]] = {}
-        self._next = 1  # the round whose answer is due, for policies that learn in order
-        # Coins for self-duels come from a stream apart, so that they do not shift the others.
-        self._coins = rng.spawn(1)[0]
+        self.ledger = Ledger("asked" if self.in_order else "arrival", rng.spawn(1)[0])
+
+    @property
+    def arms(self) -> int:
+        """The number of arms K."""
+        return self._arms
+
+    @property
+    def restarts(self) -> list[int]:
+        """Rounds after whose answer it forgot everything and started anew."""
+        return self.ledger.restarts
 
     @abstractmethod
     def choose(self, t: int) -> tuple[int, int, tuple[float, ...]]:
@@ -172,14 +125,11 @@ class Policy(ABC):
 
     def ask(self) -> Duel:
         """Ask for the next duel."""
-        t = self._asked + 1
+        t = self.ledger.asked + 1
         first, second, notes = self.choose(t)
-        if not (0 <= first < self.arms and 0 <= second < self.arms):
+        if not (0 <= first < self._arms and 0 <= second < self._arms):
             raise no_such_arms(self, first, second, t)
-        self._asked = t
-        duel = Duel(first, second, t, notes)
-        self._pending[t] = duel
-        return duel
+        return self.ledger.enter(first, second, notes)
 
     def tell(self, duel: Duel, winner: int) -> None:
         """Tell which arm won a duel.
@@ -197,7 +147,7 @@ class Policy(ABC):
                 f"winner={winner} must be the arm that won, {duel.first} or {duel.second}."
             )
         if winner == duel.first:
-            won = 1 if winner != duel.second else int(self._coins.random() < 0.5)
+            won = 1 if winner != duel.second else self.ledger.coin()
         elif winner == duel.second:
             won = 0
         else:
@@ -209,45 +159,22 @@ class Policy(ABC):
 
     def tell_first_won(self, duel: Duel, won: int) -> None:
         """Tell whether the first arm won (1) or lost (0); for self-duels this is the coin."""
-        self._settle(self._taken(duel), int(won))
+        self._settle(duel, int(won))
 
     def forget(self, duel: Duel) -> None:
         """Give up on a duel whose answer will never come."""
-        self._settle(self._taken(duel), _UNANSWERED)
-
-    def _taken(self, duel: Duel) -> Duel:
-        """Take a duel from those that wait for an answer."""
-        duel = Duel.of(duel)
-        t = duel.round
-        if self._pending.get(t) == duel:
-            return self._pending.pop(t)
-        if t in self._pending or not 1 <= t <= self._asked:
-            raise DriftduelError(
-                f"the duel of {duel.first} and {duel.second} in round {t} was never asked for."
-            )
-        raise DriftduelError(f"the duel of round {t} was already answered.")
+        self._settle(duel, UNANSWERED)
 
     def _settle(self, duel: Duel, won: int) -> None:
-        if not self.in_order:
-            if won != _UNANSWERED:
-                self._learn(duel, won)
-            return
-        if duel.round != self._next:
-            self._held[duel.round] = (duel, won)
-            return
-        self._learn(duel, won)
-        self._next += 1
-        while self._held and self._next in self._held:
-            self._learn(*self._held.pop(self._next))
-            self._next += 1
-
-    def _learn(self, duel: Duel, won: int) -> None:
-        if self.learn(duel.round, duel.first, duel.second, won, duel.notes) & RESTARTED:
-            self.restarts.append(duel.round)
+        for each, result in self.ledger.settle(self.ledger.take(duel), won):
+            if result == UNANSWERED and not self.in_order:
+                continue
+            if self.learn(each.round, each.first, each.second, result, each.notes) & RESTARTED:
+                self.ledger.restarts.append(each.round)
 
     def info(self) -> Info:
         """Tell what the policy is up to."""
-        return Info(self._asked, list(self.restarts))
+        return Info(self.ledger.asked, list(self.restarts))
 
     def get_state(self) -> Mapping[str, NDArray[Any]]:
         """Return everything learned, as named arrays of plain numbers."""
@@ -258,7 +185,7 @@ class Policy(ABC):
         raise DriftduelError(f"policy {self.name!r} cannot be loaded: it has no set_state.")
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(arms={self.arms}, rounds={self._asked})"
+        return f"{type(self).__name__}(arms={self.arms}, rounds={self.ledger.asked})"
 
 
 class Kernels(NamedTuple):
@@ -326,8 +253,7 @@ class KernelPolicy(Policy):
 
     def advance_to(self, t: int) -> None:
         """Note that a compiled loop asked for, and answered, everything up to round `t`."""
-        self._asked = t
-        self._next = t + 1
+        self.ledger.advance_to(t)
 
     def get_state(self) -> Mapping[str, NDArray[Any]]:
         """Return everything learned, as named arrays of plain numbers."""
@@ -389,11 +315,6 @@ def no_such_arms(policy: Policy, first: int, second: int, t: int) -> DriftduelEr
         f"policy {policy.name!r} asked for arms {first} and {second} in round {t}; "
         f"arms are 0 to {policy.arms - 1}."
     )
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def generator_state(rng: np.random.Generator) -> str:

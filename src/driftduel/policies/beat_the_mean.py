@@ -159,4 +159,4 @@ class BeatTheMean(KernelPolicy):
     def info(self) -> Info:
         """Tell the working set."""
         active = tuple(np.flatnonzero(self.state.alive).tolist())
-        return Info(self._asked, list(self.restarts), active)
+        return Info(self.ledger.asked, list(self.restarts), active)

@@ -154,4 +154,4 @@ class InterleavedFilter(KernelPolicy):
     def info(self) -> Info:
         """Tell who is left, the candidate included."""
         active = tuple(np.flatnonzero(self.state.alive).tolist())
-        return Info(self._asked, list(self.restarts), active)
+        return Info(self.ledger.asked, list(self.restarts), active)

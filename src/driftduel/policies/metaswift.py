@@ -209,10 +209,10 @@ class Metaswift(KernelPolicy):
         """Tell the active and the good set, the episode and the running replays."""
         ints, state = self.state.ints, self.state
         if ints[engine.LEARN_FROM] == engine.NEVER:
-            return Info(self._asked, list(self.restarts))
+            return Info(self.ledger.asked, list(self.restarts))
         depth = int(ints[engine.DEPTH])
         return Info(
-            rounds=self._asked,
+            rounds=self.ledger.asked,
             restarts=list(self.restarts),
             active=tuple(state.active[: ints[engine.ACTIVE]].tolist()),
             good=tuple(np.flatnonzero(state.last < ints[engine.EPISODE]).tolist()),

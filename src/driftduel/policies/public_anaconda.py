@@ -353,10 +353,10 @@ class PublicAnaconda(KernelPolicy):
         """Tell the active and the good set, the episode and the running replays."""
         ints, state = self.state.ints, self.state
         if ints[EPISODE] == 0:
-            return Info(self._asked, list(self.restarts))
+            return Info(self.ledger.asked, list(self.restarts))
         depth = int(ints[DEPTH])
         return Info(
-            rounds=self._asked,
+            rounds=self.ledger.asked,
             restarts=list(self.restarts),
             active=tuple(np.flatnonzero(state.arms[depth - 1]).tolist()),
             good=tuple(np.flatnonzero(state.good).tolist()),

@@ -136,4 +136,4 @@ class Savage(KernelPolicy):
     def info(self) -> Info:
         """Tell who may still be the winner."""
         active = tuple(np.flatnonzero(self.state.alive).tolist())
-        return Info(self._asked, list(self.restarts), active)
+        return Info(self.ledger.asked, list(self.restarts), active)

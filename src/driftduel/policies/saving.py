@@ -34,19 +34,19 @@ def save_policy(policy: Policy, path: str | Path) -> None:
     The file appears at once and whole, or not at all. What could not be loaded is not saved.
     """
     if isinstance(policy, KernelPolicy):
-        verify(policy, policy.state, policy._asked)
+        verify(policy, policy.state, policy.ledger.asked)
     header = {
         "format": FORMAT,
         "policy": policy.name,
         "arms": policy.arms,
         "parameters": policy.parameters,
-        "asked": policy._asked,
-        "next": policy._next,
+        "asked": policy.ledger.asked,
+        "next": policy.ledger.due,
         "restarts": policy.restarts,
         "rng": generator_state(policy.rng),
-        "coins": generator_state(policy._coins),
-        "pending": list(policy._pending.values()),
-        "held": list(policy._held.values()),
+        "coins": generator_state(policy.ledger.coins),
+        "pending": list(policy.ledger.open.values()),
+        "held": list(policy.ledger.held.values()),
     }
     arrays: dict[str, Any] = {f"state_{key}": value for key, value in policy.get_state().items()}
     with whole_file(path) as temporary, open(temporary, "wb") as file:
@@ -89,30 +89,32 @@ def _restored(header: dict[str, Any], content: dict[str, Any]) -> Policy:
         arms=_whole(header["arms"], "arms", 2, _most_arms(content)),
         rng=restore_generator(header["rng"]),
     )
-    asked = policy._asked = _whole(header["asked"], "number of rounds", 0, MOST)
+    ledger = policy.ledger
+    ledger.asked = asked = _whole(header["asked"], "number of rounds", 0, MOST)
     policy.set_state({name.removeprefix("state_"): array for name, array in content.items()})
-    policy._coins = restore_generator(header["coins"])
-    policy._next = _whole(header["next"], "round that is due", 1, asked + 1)
-    policy.restarts = [_whole(t, "restart", 1, asked) for t in header["restarts"]]
-    policy._pending = {duel.round: duel for duel in map(Duel.of, header["pending"])}
-    policy._held = {
+    ledger.coins = restore_generator(header["coins"])
+    ledger.due = _whole(header["next"], "round that is due", 1, asked + 1)
+    ledger.restarts = [_whole(t, "restart", 1, asked) for t in header["restarts"]]
+    ledger.open = {duel.round: duel for duel in map(Duel.of, header["pending"])}
+    ledger.held = {
         duel.round: (duel, _whole(won, "answer", -1, 1))
         for raw, won in header["held"]
         for duel in [Duel.of(raw)]
     }
-    held = [duel for duel, _ in policy._held.values()]
-    for duel in (*policy._pending.values(), *held):
+    in_turn = ledger.order == "asked"
+    held = [duel for duel, _ in ledger.held.values()]
+    for duel in (*ledger.open.values(), *held):
         if not (0 <= duel.first < policy.arms and 0 <= duel.second < policy.arms):
             raise DriftduelError(f"it has a duel of arms {duel.first} and {duel.second}.")
-        _whole(duel.round, "duel's round", policy._next if policy.in_order else 1, asked)
+        _whole(duel.round, "duel's round", ledger.due if in_turn else 1, asked)
         if isinstance(policy, KernelPolicy):
             verify_notes(policy, duel.notes, asked)
-    waiting = len(set(policy._pending) | set(policy._held))
+    waiting = len(set(ledger.open) | set(ledger.held))
     if len(header["pending"]) + len(header["held"]) != waiting:
         raise DriftduelError("it has two duels of one round.")
-    if policy.in_order and waiting != asked + 1 - policy._next:
+    if in_turn and waiting != asked + 1 - ledger.due:
         raise DriftduelError("it lacks duels that it asked for.")
-    if policy._held and (not policy.in_order or policy._next in policy._held):
+    if ledger.held and (not in_turn or ledger.due in ledger.held):
         raise DriftduelError("it holds answers back that it should have learned.")
     return policy
 
