@@ -59,7 +59,7 @@ with _readable_settings():
     from numba.core.types.containers import BaseNamedTuple, BaseTuple
     from numba.core.types.functions import Dispatcher
 
-__all__ = ["hot", "jit_enabled", "kernel"]
+__all__ = ["entry", "hot", "jit_enabled", "kernel"]
 
 _VERSIONS = f"numba {numba.__version__}, llvmlite {llvmlite.__version__}"
 _HASH_BYTES = hashlib.sha256().digest_size
@@ -91,6 +91,17 @@ def hot(function: Callable[..., Any]) -> Any:
     all that these lines do.
     """
     return _compiled(function, inline=True)
+
+
+def entry(compiled: Any, *arguments: Any) -> Any:
+    """Return a kernel, compiled for arguments of these types and no others.
+
+    Looking at the types of a record of arrays takes numba several times as long as the work of a
+    live duel. Whoever calls what is returned promises that types and layouts are the same.
+    """
+    if not jit_enabled():
+        return compiled
+    return compiled.compile(tuple(map(numba.typeof, arguments)))
 
 
 def _compiled(function: Callable[..., Any], *, inline: bool) -> Any:

@@ -129,7 +129,7 @@ def change_duel(header, rng):
 
 def play_on(policy, rng):
     """Ask, tell and forget."""
-    waiting = list(policy._pending.values())
+    waiting = list(policy.ledger.open.values())
     for _ in range(ROUNDS):
         duel = policy.ask()
         assert 0 <= duel.first < policy.arms

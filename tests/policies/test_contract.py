@@ -227,3 +227,19 @@ def test_base_policies_say_that_they_cannot_be_saved(tmp_path):
     with pytest.raises(DriftduelError, match="cannot be saved"):
         save_policy(recorder(in_order=False), tmp_path / "p.npz")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_warming_up_compiles_and_changes_nothing():
+    cold, warm = (make_policy("king", 4, seed=3) for _ in range(2))
+    warm.warm()
+    assert [cold.ask() for _ in range(50)] == [warm.ask() for _ in range(50)]
+
+
+def test_a_state_that_was_replaced_is_compiled_for_anew():
+    """What is called directly must never meet arrays of another layout than it was made for."""
+    policy = make_policy("uniform", 4, seed=3)
+    before = policy.ask()
+    policy.state = policy.state._replace(arms=policy.state.arms.copy())
+    after = [policy.ask() for _ in range(20)]
+    other = make_policy("uniform", 4, seed=3)
+    assert [before, *after] == [other.ask() for _ in range(21)]

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from driftduel._compile import entry
 from driftduel._random import bits
 from driftduel.errors import DriftduelError
 from driftduel.policies.fields import Rule, verify
@@ -19,6 +20,7 @@ __all__ = ["GROW", "RESTARTED", "Duel", "Info", "KernelPolicy", "Kernels", "Poli
 # What a `tell` kernel may answer; 0 is nothing to report, and the two may be added.
 GROW = 1
 RESTARTED = 2
+
 
 @dataclass(frozen=True)
 class Info:
@@ -155,22 +157,23 @@ class Policy(ABC):
                 f"arm {winner} cannot have won the duel of {duel.first} and {duel.second} "
                 f"(round {duel.round})."
             )
-        self.tell_first_won(duel, won)
+        self._settle(duel, won)
 
     def tell_first_won(self, duel: Duel, won: int) -> None:
         """Tell whether the first arm won (1) or lost (0); for self-duels this is the coin."""
-        self._settle(duel, int(won))
+        self._settle(Duel.of(duel), int(won))
 
     def forget(self, duel: Duel) -> None:
         """Give up on a duel whose answer will never come."""
-        self._settle(duel, UNANSWERED)
+        self._settle(Duel.of(duel), UNANSWERED)
 
     def _settle(self, duel: Duel, won: int) -> None:
-        for each, result in self.ledger.settle(self.ledger.take(duel), won):
+        ledger = self.ledger
+        for (first, second, t, notes), result in ledger.settle(ledger.take(duel), won):
             if result == UNANSWERED and not self.in_order:
                 continue
-            if self.learn(each.round, each.first, each.second, result, each.notes) & RESTARTED:
-                self.ledger.restarts.append(each.round)
+            if self.learn(t, first, second, result, notes) & RESTARTED:
+                ledger.restarts.append(t)
 
     def info(self) -> Info:
         """Tell what the policy is up to."""
@@ -233,16 +236,29 @@ class KernelPolicy(Policy):
         super().__init__(arms, rng)
         self.bits = bits(rng)
         self.scratch = np.zeros(len(self.notes))
+        self._warm: Any = None  # the state for whose types `_ask` and `_tell` were compiled
+
+    def warm(self) -> None:
+        """Compile what `ask` and `tell` need, so that nobody waits for it at the first duel."""
+        ask, tell = self.kernels.ask, self.kernels.tell
+        self._ask = entry(ask, self.state, self.bits, 0, self.scratch)
+        self._tell = entry(tell, self.state, 0, 0, 0, 0, self.scratch)
+        self._warm = self.state
 
     def choose(self, t: int) -> tuple[int, int, tuple[float, ...]]:
         """Pick the arms of round `t`, and the notes that `learn` will need."""
-        first, second = self.kernels.ask(self.state, self.bits, t, self.scratch)
-        return int(first), int(second), tuple(self.scratch.tolist())
+        if self._warm is not self.state:
+            self.warm()
+        first, second = self._ask(self.state, self.bits, t, self.scratch)
+        return int(first), int(second), tuple(self.scratch.tolist()) if self.notes else ()
 
     def learn(self, t: int, first: int, second: int, won: int, notes: tuple[float, ...]) -> int:
         """Learn that `first` won (1), lost (0) or that nobody will ever know (-1)."""
-        self.scratch[:] = notes
-        flags = int(self.kernels.tell(self.state, t, first, second, won, self.scratch))
+        if self._warm is not self.state:
+            self.warm()
+        if notes:
+            self.scratch[:] = notes
+        flags: int = self._tell(self.state, t, first, second, won, self.scratch)
         if flags & GROW:
             self.grow()
         return flags
@@ -273,7 +289,7 @@ class KernelPolicy(Policy):
                     f"{saved.ndim}; it must be {now.dtype} of dimension {now.ndim}."
                 )
         taken = _nested(self.state, state)
-        verify(self, taken, self._asked)
+        verify(self, taken, self.ledger.asked)
         self.state = taken
 
     def check_state(self, state: Any) -> None:

@@ -1,7 +1,7 @@
 """Duels between asking and learning: who was asked, what is open, what waits for its turn."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +49,7 @@ class Duel(NamedTuple):
     @classmethod
     def of(cls, raw: Any) -> "Duel":
         """Take a duel, or the list that JSON makes of one."""
-        if isinstance(raw, cls) and isinstance(raw.notes, tuple):
+        if type(raw) is cls and type(raw.notes) is tuple:
             return raw
         try:
             first, second, t, notes = raw
@@ -105,7 +105,6 @@ class Ledger:
 
     def take(self, duel: Duel) -> Duel:
         """Take a duel from the open ones, or say why it is not among them."""
-        duel = Duel.of(duel)
         t = duel.round
         if self.open.get(t) == duel:
             return self.open.pop(t)
@@ -115,17 +114,15 @@ class Ledger:
             )
         raise DriftduelError(f"the duel of round {t} was already answered.")
 
-    def settle(self, duel: Duel, won: int) -> Iterator[tuple[Duel, int]]:
-        """Yield what is to be learned now that a duel is settled, in the order of learning."""
+    def settle(self, duel: Duel, won: int) -> Iterable[tuple[Duel, int]]:
+        """Return what is to be learned now that a duel is settled, in the order of learning."""
         if self.order == "arrival":
-            yield duel, won
-            return
-        if duel.round != self.due:
-            self.held[duel.round] = (duel, won)
-            return
-        yield duel, won
-        self.due += 1
-        while self.held and self.due in self.held:
+            return ((duel, won),)
+        self.held[duel.round] = (duel, won)
+        return self._in_turn()
+
+    def _in_turn(self) -> Iterator[tuple[Duel, int]]:
+        while self.due in self.held:
             yield self.held.pop(self.due)
             self.due += 1
 
