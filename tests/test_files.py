@@ -153,14 +153,15 @@ def test_folders_that_cannot_be_synced_do_no_harm(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a umask")
-def test_who_may_read_it_is_what_the_umask_says(tmp_path):
-    before = os.umask(0o077)
+@pytest.mark.parametrize("mask", [0o077, 0o002, 0o022])
+def test_who_may_read_it_is_what_the_umask_says(mask, tmp_path):
+    before = os.umask(mask)
     try:
         with whole_file(tmp_path / "f") as temporary:
             temporary.write_text("x")
     finally:
         os.umask(before)
-    assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o666 & ~mask
 
 
 def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path):
