@@ -151,8 +151,9 @@ def test_a_second_policy_costs_only_itself(played, monkeypatch):
 
 @pytest.fixture(scope="module")
 def windows_under_test(tmp_path_factory):
-    """Two windows under test: one is a window of the half, spelled otherwise, and one is not."""
-    policies = ["sw-dts:window=5e2", "sw-dts:window=200", "btwr", "dts", "oracle-dts"]
+    """Windows under test: two of the half, one of them spelled otherwise, and one that is not."""
+    more = ("sw-dts:window=20", "btwr", "dts", "oracle-dts")
+    policies = ["sw-dts:window=5e2", "sw-dts:window=200", *more]
     return run_suite(TINY, policies, tmp_path_factory.mktemp("windows"), workers=2)
 
 
