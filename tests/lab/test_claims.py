@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from contextlib import closing
 from threading import Thread
 
@@ -16,6 +15,7 @@ from driftduel.lab.cells import run_cell
 from driftduel.lab.claims import Claims
 from driftduel.lab.running import Speeds, _Pile
 from tests.lab.helpers import POLICIES, WORLD, Listener, assert_same_games, start
+from tests.waiting import LONG, eventually
 
 PLAN = make_plan([WORLD], POLICIES, 5)
 CELLS = list(PLAN.cells())
@@ -54,8 +54,8 @@ def test_who_is_done_gives_back_what_is_not_finished(store):
         assert second.take(0.0) == []
         store.add([run_cell(done).row])
         one.close()
-        assert second.look() == (1, True, False)
         assert second.take(0.0) == [left]
+        assert second.look() == (1, False, False)
         assert second.take(0.0) == []
     assert sorted([done, left, *rest]) == sorted(CELLS)
     assert files(store) == []
@@ -120,8 +120,7 @@ def test_a_claim_is_kept_alive(store, monkeypatch):
     monkeypatch.setattr(claims, "_SECONDS_A_BEAT", 0.01)
     with closing(Claims(store.folder)) as held:
         os.utime(held._path, (0, 0))
-        while os.stat(held._path).st_mtime == 0:
-            time.sleep(0.01)
+        assert eventually(lambda: os.stat(held._path).st_mtime > 0)
 
 
 @pytest.mark.parametrize("in_the_way", ["folder", "lock", "locks"])
@@ -164,7 +163,7 @@ def test_four_sweeps_at_once_of_which_one_is_killed(store):
         played = [others[0].stdout.readline().strip()]
         others += [start(SWEEP, store.folder) for _ in range(2)]
         doomed.kill()
-        ended = [process.communicate(timeout=600) for process in others]
+        ended = [process.communicate(timeout=LONG) for process in others]
         doomed.communicate()
     assert [process.returncode for process in others] == [0, 0, 0], ended
     played += [key for out, _ in ended for key in out.split()]
@@ -183,8 +182,7 @@ def test_who_comes_last_waits_for_what_the_others_play(store):
     watch = Listener()
     thread = Thread(target=sweep, args=(PLAN, store.folder), kwargs={"watch": watch, "workers": 1})
     thread.start()
-    while len(files(store)) < 2:  # it has begun, and finds nothing to take
-        time.sleep(0.01)
+    assert eventually(lambda: len(files(store)) == 2)  # it has begun, and finds nothing to take
     store.add([row])
     thread.join()
     other.close()

@@ -8,6 +8,7 @@ import time
 import weakref
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -233,7 +234,7 @@ def test_two_processes_share_the_work_of_one_folder(slow, tmp_path):
     ]
     counts = [sum(len(word) == 32 for word in words) for words in lines]
     assert min(counts) > 0
-    assert len(plan) <= sum(counts) < 1.5 * len(plan)
+    assert len(plan) <= sum(counts) < 1.1 * len(plan)
     assert any("elsewhere" in words for words in lines)
     left = Store(tmp_path / "s")
     assert left.done() == {cell.key for cell in plan.cells()}
@@ -438,7 +439,8 @@ def test_an_engine_that_breaks_is_heard_and_loses_nothing(tmp_path):
 def test_the_pile_hands_out_about_as_much_as_was_asked_for():
     cells = make_plan(["two-arm:rounds=20"], ["uniform", "dts"], 6).select()
     speeds = Speeds()
-    pile = _Pile(cells, speeds)
+    done = set()
+    pile = _Pile(cells, speeds, SimpleNamespace(done=lambda: done))
     assert pile.take(10.0) == cells[:1]  # nothing is known yet, so one at a time
     for seconds in (9.0, 1.0, 1.0):  # the first was compiled
         speeds.learn(cells[0], seconds, 1.0)
@@ -449,8 +451,9 @@ def test_the_pile_hands_out_about_as_much_as_was_asked_for():
     speeds.learn(cells[1], 0.7, 0.5)
     assert pile.take(1.9) == cells[3:5]  # 0.5 + 1, and another 0.5 would be too much
     assert pile.take(0.0) == cells[5:6]
-    assert pile.drop({cell.key for cell in cells[:8]}) == 2
-    assert pile.drop({cell.key for cell in cells[:8]}) == 0
+    done.update(cell.key for cell in cells[:8])  # by somebody else
+    assert pile.look() == (2, True, False)
+    assert pile.look() == (0, True, False)
     assert pile.take(100.0) == cells[8:]
     assert pile.take(100.0) == []
 

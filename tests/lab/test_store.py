@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -81,6 +82,44 @@ def test_rows_are_what_was_played(whole):
         for name in set(SCHEMA) - set(TIMINGS):
             value = again[name]
             assert row[name] == (value if isinstance(value, str | int | float) else list(value))
+
+
+def test_threads_that_add_and_that_ask_what_is_finished_wait_for_each_other(tmp_path):
+    store = Store.create(tmp_path / "s", PLAN)
+    seen = []
+
+    def attempt():
+        seen.append(store._looking.acquire(blocking=False))
+        if seen[-1]:
+            store._looking.release()
+
+    class Noting(dict):
+        """What is known of the files; whenever it is touched, nobody else may touch it."""
+
+        def note(self):
+            thread = threading.Thread(target=attempt)
+            thread.start()
+            thread.join()
+
+        def __setitem__(self, name, keys):
+            self.note()
+            super().__setitem__(name, keys)
+
+        def values(self):
+            self.note()
+            return super().values()
+
+        def keys(self):
+            self.note()
+            return super().keys()
+
+    store._sound = Noting()
+    store.add([run_cell(next(PLAN.cells())).row])
+    assert len(seen) == 1
+    store.done()
+    store.refresh()
+    assert len(seen) > 3
+    assert set(seen) == {False}
 
 
 def test_a_store_without_results_has_no_rows(tmp_path):

@@ -121,6 +121,7 @@ class _Pile:
         self._free = OrderedDict((cell.key, cell) for cell in cells)
         self._ours: OrderedDict[str, Cell] = OrderedDict()
         self._others: dict[str, Cell] = {}
+        self._met = 0  # cells that others have finished, and nobody has heard of yet
         self._speeds, self._store, self._claims, self._workers = speeds, store, claims, workers
         self._lock = threading.Lock()
 
@@ -155,17 +156,21 @@ class _Pile:
         for key in keys:
             self._ours[key] = self._free.pop(key)
 
-    def _sort(self, taken: set[str], gone: bool) -> int:
-        """Set apart what others have claimed; return how many cells were found finished."""
-        finished = 0
+    def _sort(self, taken: set[str], gone: bool) -> None:
+        """Set apart what others have claimed."""
         if gone:  # some owner is: what it has not finished is free
-            assert self._store is not None
-            finished = self._drop(self._store.done())
+            self._drop_finished()
             for key in self._others.keys() - taken:
                 self._free[key] = self._others.pop(key)
         for key in self._free.keys() & taken:
             self._others[key] = self._free.pop(key)
-        return finished
+
+    def _drop_finished(self) -> None:
+        done = self._store.done() if self._store is not None else set()
+        for cells in (self._free, self._ours, self._others):
+            for key in cells.keys() & done:
+                del cells[key]
+                self._met += 1
 
     def seconds_left(self) -> float:
         """Return how long the rest will take one worker; unknown cells, as long as known ones."""
@@ -174,19 +179,6 @@ class _Pile:
         guesses = [self._speeds.guess(cell) for cell in rest]
         known = [guess for guess in guesses if guess is not None]
         return sum(known) * len(guesses) / len(known) if known else 0.0
-
-    def drop(self, keys: set[str]) -> int:
-        """Forget cells that somebody else has finished; return how many."""
-        with self._lock:
-            return self._drop(keys)
-
-    def _drop(self, keys: set[str]) -> int:
-        dropped = 0
-        for cells in (self._free, self._ours, self._others):
-            for key in cells.keys() & keys:
-                del cells[key]
-                dropped += 1
-        return dropped
 
     def look(self) -> tuple[int, bool, bool]:
         """Look what the others do.
@@ -198,12 +190,11 @@ class _Pile:
             there will perhaps be some: those that others play.
         """
         with self._lock:
-            finished = 0
             if self._claims is not None:
-                finished += self._sort(*self._claims.others())
-            if self._store is not None:
-                finished += self._drop(self._store.done())
-            return finished, bool(self._free or self._ours), bool(self._others)
+                self._sort(*self._claims.others())
+            self._drop_finished()
+            met, self._met = self._met, 0
+            return met, bool(self._free or self._ours), bool(self._others)
 
 
 def run_cells(

@@ -16,6 +16,7 @@ import hashlib
 import io
 import json
 import os
+import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,7 @@ class Store:
         self.folder = Path(folder)
         self.scratch = scratch
         self._sound: dict[str, list[str]] = {}  # file name -> keys of the cells in it
+        self._looking = threading.RLock()  # one thread writes, and any may ask what is finished
         self.damaged: list[str] = []
         """Files that were found damaged and set aside; their cells count as not played."""
         path = self.folder / _PLAN
@@ -171,12 +173,17 @@ class Store:
         name = hashlib.sha256(content).hexdigest() + ".parquet"
         with whole_file(self.folder / "cells" / name, lasting=not self.scratch) as temporary:
             temporary.write_bytes(content)
-        self._sound[name] = [row["key"] for row in rows]
+        with self._looking:
+            self._sound[name] = [row["key"] for row in rows]
         for row in rows:
             (self.folder / "failed" / f"{row['key']}.json").unlink(missing_ok=True)
 
     def refresh(self) -> None:
         """Look at files that others have written since, and check them."""
+        with self._looking:
+            self._refresh()
+
+    def _refresh(self) -> None:
         folder = self.folder / "cells"
         try:
             names = {entry.name for entry in os.scandir(folder) if entry.name.endswith(".parquet")}
@@ -234,8 +241,9 @@ class Store:
 
     def done(self) -> set[str]:
         """Return the keys of all finished cells."""
-        self.refresh()
-        return {key for keys in self._sound.values() for key in keys}
+        with self._looking:
+            self._refresh()
+            return {key for keys in self._sound.values() for key in keys}
 
     def rows(self, columns: Iterable[str] = SCHEMA) -> pl.DataFrame:
         """Return the finished cells of the plan, in its order, and of each only these columns."""
