@@ -54,4 +54,5 @@ print(f"asked {policy.info().rounds}, lost {lost}, still open {len(open_duels)}"
 for name, rounds in (("before", shown[1000:2000]), ("after", shown[3000:])):
     share = np.bincount(np.ravel(rounds), minlength=4) / (2 * len(rounds))
     print(f"{name} the change, headlines were shown in shares of {share.round(2)}")
+print(f"the headline to keep: {policy.best()}")
 folder.cleanup()

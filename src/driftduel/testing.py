@@ -228,6 +228,19 @@ def finds_an_easy_winner(spec: str) -> None:
     )
 
 
+def ships_an_easy_winner(spec: str) -> None:
+    """Name the winner of an easy world as the arm to ship, unless it never names anybody."""
+    arms = 3
+    # Not at the end of a period, where a policy that starts anew has just forgotten everything.
+    rounds = _fresh(spec, _world(arms)).easy_rounds * 19 // 20
+    world = make_world(f"total-order:arms={arms},rounds={rounds},phases=1,p=0.9", seed=4)
+    policy = play(spec, world, seed=2, points=2).policy
+    before = policy.best()
+    assert policy.best() == before, "asked twice, it names two arms"
+    winner = world.condorcet_winners()[0][1]
+    assert before in (None, winner), f"it would ship arm {before}; the winner is {winner}"
+
+
 CHECKS: dict[str, Callable[[str], None]] = {
     "one duel a round, arms in range": one_duel_a_round,
     "a seed fixes the run": a_seed_fixes_the_run,
@@ -241,6 +254,7 @@ CHECKS: dict[str, Callable[[str], None]] = {
     "policies share nothing": policies_share_nothing,
     "resetting starts anew": resetting_starts_anew,
     "finds the winner of an easy world": finds_an_easy_winner,
+    "ships the winner of an easy world": ships_an_easy_winner,
 }
 """All checks by name."""
 

@@ -593,3 +593,13 @@ def _look(state: Any, t: int, p: int, loser: int) -> bool:
             block = (newest - oldest + 1) // 2
     pair[LIMIT] = now + int(-nearest)
     return fired
+
+
+@kernel
+def suspect(state: Any) -> int:
+    """Return the arm whose last elimination lies furthest back: a good one while there is one."""
+    best = 0
+    for a in range(1, len(state.last)):
+        if state.last[a] < state.last[best]:
+            best = a
+    return best

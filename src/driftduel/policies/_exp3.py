@@ -7,10 +7,10 @@ draws from ``(1 - gamma) weights / sum + gamma / K``.
 import math
 from typing import Any
 
-from driftduel._compile import hot
+from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 
-__all__ = ["chance", "credit", "draw", "exp3s_gamma", "pick", "share", "weigh"]
+__all__ = ["chance", "credit", "draw", "exp3s_gamma", "heaviest", "pick", "share", "weigh"]
 
 
 def exp3s_gamma(arms: int, horizon: int, phases: float) -> float:
@@ -86,3 +86,17 @@ def share(weights: Any, row: int, arm: int, factor: float, bonus: float) -> None
         total += weights[row, i]
     for i in range(arms):
         weights[row, i] /= total
+
+
+@kernel
+def heaviest(state: Any) -> int:
+    """Return the arm with the largest weight, those of both players added up."""
+    weights = state.weights
+    best, most = 0, -1.0
+    for i in range(weights.shape[1]):
+        weight = 0.0
+        for row in range(weights.shape[0]):
+            weight += weights[row, i]
+        if weight > most:
+            best, most = i, weight
+    return best

@@ -3,11 +3,11 @@
 import math
 from typing import Annotated, Any
 
-from driftduel._compile import hot
+from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.specs import Range
 
-__all__ = ["Alpha", "advance", "feedback"]
+__all__ = ["Alpha", "advance", "feedback", "most_pulled"]
 
 Alpha = Annotated[float, Range(0), "of the UCB radius sqrt((alpha+2) log n / (2 n_k))"]
 
@@ -37,3 +37,17 @@ def feedback(gains: Any, pulls: Any, arm: int, reward: int) -> None:
     """Learn what an arm earned: 1 for a duel won, 0 for one lost."""
     gains[arm] += reward
     pulls[arm] += 1.0
+
+
+@kernel
+def most_pulled(state: Any) -> int:
+    """Return the arm that all the bandits of a policy together have picked most often."""
+    pulls = state.pulls
+    best, most = 0, -1.0
+    for k in range(pulls.shape[1]):
+        total = 0.0
+        for bandit in range(pulls.shape[0]):
+            total += pulls[bandit, k]
+        if total > most:
+            best, most = k, total
+    return best

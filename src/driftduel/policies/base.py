@@ -56,6 +56,8 @@ class Policy(ABC):
       means to it.
     - A duel of an arm with itself has no answer that means anything: `tell` it with that arm, and
       the policy flips a coin of its own.
+    - `best` names the arm to ship now, or None if it takes nobody for the winner. Asking changes
+      nothing.
     - `save` writes all of it, unanswered duels included, as an NPZ file without pickles; `load`
       continues to the bit. `info` tells what it is up to.
     - Randomness comes from the generator it was given, and from nowhere else. It never sees a
@@ -175,6 +177,10 @@ class Policy(ABC):
             if self.learn(t, first, second, result, notes) & RESTARTED:
                 ledger.restarts.append(t)
 
+    def best(self) -> int | None:
+        """Return the arm to ship now; None if it takes nobody for the winner."""
+        return None
+
     def info(self) -> Info:
         """Tell what the policy is up to."""
         return Info(self.ledger.asked, list(self.restarts))
@@ -262,6 +268,14 @@ class KernelPolicy(Policy):
         if flags & GROW:
             self.grow()
         return flags
+
+    def best(self) -> int | None:
+        """Return the arm to ship now; None if it takes nobody for the winner.
+
+        It changes nothing, and may be any arm before there was a duel.
+        """
+        suspect = self.kernels.suspect
+        return None if suspect is None else int(suspect(self.state))
 
     def grow(self) -> None:
         """Make room after a kernel asked for it."""

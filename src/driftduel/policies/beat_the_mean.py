@@ -97,6 +97,17 @@ def _reset(state: Any) -> None:
     state.sums[:] = 0
 
 
+@kernel
+def _suspect(state: Any) -> int:
+    """Return the arm of the working set that wins most of its own duels."""
+    best, most = 0, -1.0
+    for b in range(len(state.alive)):
+        share = state.sums[1, b] / max(state.sums[0, b], 1)
+        if state.alive[b] and share > most:
+            best, most = b, share
+    return best
+
+
 @POLICIES.register("btm")
 class BeatTheMean(KernelPolicy):
     """Compare the least compared arm with a random one; drop who clearly loses to the average.
@@ -138,7 +149,7 @@ class BeatTheMean(KernelPolicy):
     guarantee: ClassVar[str] = "gamma^7 K log T / eps, relaxed SST and STI, stationary"
     source: ClassVar[str] = "Yue, Joachims: Beat the Mean Bandit, ICML 2011"
     confidence: ClassVar[str] = "as in two public programs, not verified against the paper"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect)
 
     def __init__(
         self,

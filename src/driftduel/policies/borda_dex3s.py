@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from driftduel._compile import hot
-from driftduel.policies._exp3 import chance, credit, draw, share
+from driftduel.policies._exp3 import chance, credit, draw, heaviest, share
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, PROBABILITY, SHARES, Rule, Within
 from driftduel.policies.registry import POLICIES
@@ -101,7 +101,7 @@ class BordaDex3S(KernelPolicy):
     guarantee: ClassVar[str] = "dynamic Borda regret (S K)^(1/3) T^(2/3), S known"
     source: ClassVar[str] = "Saha and Gupta, ICML 2022"
     confidence: ClassVar[str] = "high: constants printed in the paper (Theorem 6.1)"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, heaviest)
     notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, Within(0, 3))
     state: State
 

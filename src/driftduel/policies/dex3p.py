@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from driftduel._compile import hot
-from driftduel.policies._exp3 import chance, draw, weigh
+from driftduel.policies._exp3 import chance, draw, heaviest, weigh
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import ANY, CONSTANT, FINITE, PROBABILITY, Rule
 from driftduel.policies.registry import POLICIES
@@ -95,7 +95,7 @@ class Dex3P(KernelPolicy):
     guarantee: ClassVar[str] = "static regret sqrt(K T) with high probability, adversarial"
     source: ClassVar[str] = "Saha and Gupta, ICML 2022"
     confidence: ClassVar[str] = "high: constants printed in the paper (Lemma 3.1)"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, heaviest)
     notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY)
     state: State
 

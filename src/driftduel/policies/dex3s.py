@@ -7,7 +7,7 @@ import numpy as np
 
 from driftduel._compile import hot
 from driftduel.errors import DriftduelError
-from driftduel.policies._exp3 import chance, credit, draw, share
+from driftduel.policies._exp3 import chance, credit, draw, heaviest, share
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, PROBABILITY, SHARES, Rule, Within
 from driftduel.policies.registry import POLICIES
@@ -105,7 +105,7 @@ class Dex3S(KernelPolicy):
     guarantee: ClassVar[str] = "dynamic regret sqrt(S K T) or (V K)^(1/3) T^(2/3), S or V known"
     source: ClassVar[str] = "Saha and Gupta, ICML 2022"
     confidence: ClassVar[str] = "high: constants printed in the paper (Theorems 4.1 and 4.4)"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, heaviest)
     notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY, Within(0, 3), Within(0, 3))
     state: State
 

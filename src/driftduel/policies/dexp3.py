@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from driftduel._compile import hot
-from driftduel.policies._exp3 import chance, draw, weigh
+from driftduel.policies._exp3 import chance, draw, heaviest, weigh
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import ANY, CONSTANT, FINITE, PROBABILITY, Rule
 from driftduel.policies.registry import POLICIES
@@ -86,7 +86,7 @@ class Dexp3(KernelPolicy):
     guarantee: ClassVar[str] = "static Borda regret (K log K)^(1/3) T^(2/3), adversarial"
     source: ClassVar[str] = "Saha, Koren and Mansour, ICML 2021"
     confidence: ClassVar[str] = "high: abstract and public code agree; text not verified"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, heaviest)
     notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY,)
     state: State
 

@@ -86,6 +86,17 @@ def _reset(state: Any) -> None:
     state.ints[LENGTH] = 1
 
 
+@kernel
+def _suspect(state: Any) -> int:
+    """Return the arm that this epoch and the one before have played most often on the right."""
+    best, most = 0, -1
+    for k in range(len(state.now)):
+        played = int(state.before[k]) + int(state.now[k])
+        if played > most:
+            best, most = k, played
+    return best
+
+
 @POLICIES.register("doubler")
 class Doubler(KernelPolicy):
     """Let a UCB bandit pick the right arm; draw the left one from its picks of the last epoch.
@@ -117,7 +128,7 @@ class Doubler(KernelPolicy):
     )
     confidence: ClassVar[str] = "high: verified against the paper; alpha of public programs"
     notes: ClassVar[tuple[Rule, ...]] = (COUNT,)
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect)
 
     def __init__(self, arms: int, rng: np.random.Generator, alpha: Alpha = 3.0) -> None:
         super().__init__(arms, rng)

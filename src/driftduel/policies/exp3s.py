@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from driftduel._compile import hot
-from driftduel.policies._exp3 import chance, draw, exp3s_gamma, share
+from driftduel.policies._exp3 import chance, draw, exp3s_gamma, heaviest, share
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, PROBABILITY, SHARES, Rule
 from driftduel.policies.registry import POLICIES
@@ -89,7 +89,7 @@ class Exp3S(KernelPolicy):
     guarantee: ClassVar[str] = "dynamic regret sqrt(S K T log(K T)), S known"
     source: ClassVar[str] = "Auer et al., SIAM J. Comput. 2002; sparring: Ailon et al., ICML 2014"
     confidence: ClassVar[str] = "high: textbook formulas, on both sides of the duel"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, heaviest)
     notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY)
     state: State
 

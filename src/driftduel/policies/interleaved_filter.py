@@ -96,6 +96,11 @@ def _reset(state: Any) -> None:
     state.ints[NEXT] = 0
 
 
+@kernel
+def _suspect(state: Any) -> int:
+    return max(0, state.ints[CANDIDATE])
+
+
 @POLICIES.register("if")
 class InterleavedFilter(KernelPolicy):
     """Let a candidate meet all others in turn; drop losers, and follow whoever beats it.
@@ -134,7 +139,7 @@ class InterleavedFilter(KernelPolicy):
         "Yue, Broder, Kleinberg, Joachims: The K-armed Dueling Bandits Problem, JCSS 2012"
     )
     confidence: ClassVar[str] = "as in a public program, not verified against the paper"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect)
 
     def __init__(
         self,

@@ -124,6 +124,11 @@ def _reset(state: Any) -> None:
     _forget_windows(state)
 
 
+@kernel
+def _suspect(state: Any) -> int:
+    return int(state.ints[CANDIDATE])
+
+
 @POLICIES.register("metaswift")
 class Metaswift(KernelPolicy):
     """Duel one candidate against the active arms; replace it when it is beaten; replay; restart.
@@ -173,7 +178,7 @@ class Metaswift(KernelPolicy):
     guarantee: ClassVar[str] = "the paper's: sqrt(K L T), L significant shifts, SST and STI"
     source: ClassVar[str] = "Suk and Agarwal, NeurIPS 2023"
     confidence: ClassVar[str] = "low to medium: from abstract and code, its defects mended"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect)
     bounded_memory: ClassVar[bool] = False  # the stacks of starts grow, slowly
     easy_rounds: ClassVar[int] = 300_000
     notes: ClassVar[tuple[Rule, ...]] = (fields.Within(0, fields.ARMS),)

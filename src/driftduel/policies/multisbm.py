@@ -6,7 +6,7 @@ import numpy as np
 
 from driftduel._compile import hot
 from driftduel._random import uniform
-from driftduel.policies._sbm import Alpha, advance, feedback
+from driftduel.policies._sbm import Alpha, advance, feedback, most_pulled
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import ARM_OR_NONE, CONSTANT, COUNT
 from driftduel.policies.registry import POLICIES
@@ -84,7 +84,7 @@ class MultiSBM(KernelPolicy):
         "Ailon, Karnin, Joachims: Reducing Dueling Bandits to Cardinal Bandits, ICML 2014"
     )
     confidence: ClassVar[str] = "high: verified against the paper; alpha of public programs"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, most_pulled)
 
     def __init__(self, arms: int, rng: np.random.Generator, alpha: Alpha = 3.0) -> None:
         super().__init__(arms, rng)

@@ -266,6 +266,15 @@ def _reset(state: Any) -> None:
     state.outer[:] = 0.0
 
 
+@kernel
+def _suspect(state: Any) -> int:
+    """Return a good arm: it has no opinion on which of them."""
+    for a in range(len(state.good)):
+        if state.good[a] == 1:
+            return a
+    return 0
+
+
 @POLICIES.register("public-anaconda")
 class PublicAnaconda(KernelPolicy):
     """Replicate the public research code named ANACONDA, which is not the paper's algorithm.
@@ -315,7 +324,7 @@ class PublicAnaconda(KernelPolicy):
     guarantee: ClassVar[str] = "none: restarts about once in 750 rounds whatever happens"
     source: ClassVar[str] = "research code of Suk and Agarwal, NeurIPS 2023"
     confidence: ClassVar[str] = "exact replica of the code, which is not the paper's algorithm"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect)
     notes: ClassVar[tuple[Rule, ...]] = (Within(0, lambda scope: scope.arms**2),)
     state: State
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from driftduel._compile import hot
-from driftduel.policies._exp3 import chance, draw, weigh
+from driftduel.policies._exp3 import chance, draw, heaviest, weigh
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import ANY, CONSTANT, FINITE, PROBABILITY, Rule
 from driftduel.policies.registry import POLICIES
@@ -90,7 +90,7 @@ class Rex3(KernelPolicy):
     guarantee: ClassVar[str] = "static regret sqrt(K log K T), adversarial utilities"
     source: ClassVar[str] = "Gajane, Urvoy and Clérot, ICML 2015"
     confidence: ClassVar[str] = "high: update of the authors' code, gamma of their experiments"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, heaviest)
     notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY)
     state: State
 

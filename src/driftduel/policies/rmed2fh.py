@@ -6,6 +6,7 @@ import numpy as np
 
 from driftduel._compile import hot
 from driftduel.policies import _rmed_kernels as rmed
+from driftduel.policies._counts import most_victories
 from driftduel.policies.base import Kernels
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
@@ -62,7 +63,7 @@ class Rmed2Fh(rmed.Rmed):
     told: ClassVar[tuple[str, ...]] = ("horizon",)
     guarantee: ClassVar[str] = "asymptotically optimal on stationary worlds"
     draws: ClassVar[bool] = False
-    kernels: ClassVar[Kernels] = Kernels(_ask, rmed.tell, rmed.reset)
+    kernels: ClassVar[Kernels] = Kernels(_ask, rmed.tell, rmed.reset, most_victories)
 
     def __init__(
         self,

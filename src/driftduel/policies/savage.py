@@ -7,6 +7,7 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
+from driftduel.policies._counts import most_victories
 from driftduel.policies.base import Info, KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, COUNT, FLAG
 from driftduel.policies.registry import POLICIES
@@ -118,7 +119,7 @@ class Savage(KernelPolicy):
         "Urvoy, Clerot, Feraud, Naamane: Generic Exploration and K-armed Voting Bandits, ICML 2013"
     )
     confidence: ClassVar[str] = "high: radius verified against the paper"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, most_victories)
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
-from driftduel.policies._counts import count_win
+from driftduel.policies._counts import count_win, most_victories
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import ANY, ARM, ARM_OR_NONE, ARMS, CONSTANT, COUNT, Each, Within
 from driftduel.policies.registry import POLICIES
@@ -196,6 +196,12 @@ def _reset(state: Any) -> None:
     _begin_epoch(state, state.floats[FIRST_BUDGET])
 
 
+@kernel
+def _suspect(state: Any) -> int:
+    winner = state.ints[WINNER]
+    return winner if winner >= 0 else most_victories(state)
+
+
 @POLICIES.register("scb")
 class Scb(KernelPolicy):
     """Decide random pairs one by one, eliminate by Copeland score, then play the winner.
@@ -240,7 +246,7 @@ class Scb(KernelPolicy):
         "Zoghi, Karnin, Whiteson, de Rijke: Copeland Dueling Bandits, NeurIPS 2015"
     )
     confidence: ClassVar[str] = "medium: bounds as in a public program, not as in the paper"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect)
 
     def __init__(
         self,

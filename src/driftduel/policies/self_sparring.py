@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot
+from driftduel._compile import hot, kernel
 from driftduel._random import beta
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import COUNT
@@ -52,6 +52,21 @@ def _reset(state: Any) -> None:
     state.wins[:] = 0.0
 
 
+@kernel
+def _suspect(state: Any) -> int:
+    """Return the arm that wins the largest share of its duels."""
+    wins = state.wins
+    best, most = 0, -1.0
+    for i in range(len(wins)):
+        won, lost = 1.0, 1.0
+        for j in range(len(wins)):
+            won += wins[i, j]
+            lost += wins[j, i]
+        if won / (won + lost) > most:
+            best, most = i, won / (won + lost)
+    return best
+
+
 @POLICIES.register("self-sparring")
 class SelfSparring(KernelPolicy):
     """Draw each arm from one Thompson sampler over all wins and losses, twice.
@@ -84,7 +99,7 @@ class SelfSparring(KernelPolicy):
         "Sui, Zhuang, Burdick, Yue: Multi-dueling Bandits with Dependent Arms, UAI 2017"
     )
     confidence: ClassVar[str] = "from memory, high"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect)
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from driftduel._compile import hot
-from driftduel.policies._sbm import Alpha, advance, feedback
+from driftduel.policies._sbm import Alpha, advance, feedback, most_pulled
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, COUNT
 from driftduel.policies.registry import POLICIES
@@ -73,7 +73,7 @@ class Sparring(KernelPolicy):
         "Ailon, Karnin, Joachims: Reducing Dueling Bandits to Cardinal Bandits, ICML 2014"
     )
     confidence: ClassVar[str] = "high: verified against the paper; alpha of public programs"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, most_pulled)
 
     def __init__(self, arms: int, rng: np.random.Generator, alpha: Alpha = 3.0) -> None:
         super().__init__(arms, rng)

@@ -7,7 +7,7 @@ import numpy as np
 
 from driftduel._compile import hot
 from driftduel._random import uniform
-from driftduel.policies._exp3 import pick
+from driftduel.policies._exp3 import heaviest, pick
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import ANY, CONSTANT, FINITE, PROBABILITY, Rule
 from driftduel.policies.registry import POLICIES
@@ -158,7 +158,7 @@ class VersatileDuelingBandits(KernelPolicy):
     guarantee: ClassVar[str] = "static: sqrt(K T) adversarial, sum_i log T / Delta_i stationary"
     source: ClassVar[str] = "Saha and Gaillard, ICML 2022"
     confidence: ClassVar[str] = "high: as in public code; the paper's experiments have rate=4"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, heaviest)
     notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY)
     state: State
 
