@@ -164,6 +164,11 @@ def test_who_may_read_it_is_what_the_umask_says(mask, tmp_path):
     assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o666 & ~mask
 
 
+def test_a_folder_whose_name_is_none():
+    with pytest.raises(DriftduelError, match=r"'a\\x00b' cannot be the name of a folder"):
+        lasting_folder("a\0b")
+
+
 def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path):
     (tmp_path / "f").write_text("before")
     (tmp_path / "f").chmod(0o640)

@@ -71,6 +71,8 @@ def _replaceable(path: Path) -> os.stat_result | None:
 def lasting_folder(path: str | Path) -> None:
     """Make a folder, and those it is in, which outlast a loss of power as a whole file does."""
     path = Path(path)
+    if "\0" in str(path):
+        raise DriftduelError(f"{str(path)!r} cannot be the name of a folder.")
     if not path.is_dir():
         lasting_folder(path.parent)
         path.mkdir(exist_ok=True)

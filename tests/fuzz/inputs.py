@@ -203,14 +203,17 @@ def arguments(rng: Rng) -> Input:
     """Return a command line that may ask for anything, but for nothing that takes long."""
     command = pick(rng, COMMANDS)
     argv = [command]
+    careful = rng.random() < 0.5
     for action in options()[command]:
-        if rng.random() < (0.9 if action.required else 0.25):
+        if rng.random() < (
+            0.98 if careful and action.required else 0.9 if action.required else 0.25
+        ):
             name = [pick(rng, action.option_strings)] if action.option_strings else []
-            argv += name if action.nargs == 0 else [*name, _argument(rng, action)]
+            argv += name if action.nargs == 0 else [*name, _argument(rng, action, careful)]
     if command in ("study", "suite", "demo"):  # sound ones would play for minutes
         argv += ["--runs=0"] if command != "study" else ["--only=nothing"]
         return Input("", {}, argv)
-    for _ in range(rng.integers(3)):
+    for _ in range(0 if careful else rng.integers(3)):
         place = int(rng.integers(1, len(argv) + 1))
         match rng.integers(4):
             case 0:
@@ -229,12 +232,12 @@ def arguments(rng: Rng) -> Input:
     return Input("", files, argv)
 
 
-def _argument(rng: Rng, action: Any) -> str:
+def _argument(rng: Rng, action: Any, careful: bool) -> str:
     """Return something for an argument: right, or wrong in a way that people are."""
-    chance = rng.random()
+    chance = rng.random() * (5 if careful else 1)
     if chance < 0.12:
         return pick(rng, NUMBERS)
-    if chance < 0.2:
+    if chance < 0.2 or (action.dest == "out" and chance < 0.5):
         return pick(rng, WORDS)
     if action.choices:
         return pick(rng, action.choices)

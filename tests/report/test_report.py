@@ -2,7 +2,10 @@
 
 import json
 import math
+import os
 import re
+import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -427,3 +430,13 @@ def test_short_names():
 def test_numbers_are_short_and_finite():
     assert numbers([np.nan, np.inf, 1e-9, 123456.7]) == [None, None, 1e-09, 123460]
     assert json.dumps(numbers([1.0, 0.1 + 0.2])) == "[1, 0.3]"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are bytes there")
+def test_folders_whose_names_are_no_text(grid, tmp_path):
+    folder = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")
+    shutil.copytree(grid, folder)
+    page = write_report(folder, figures=False)
+    assert r"caf\udce9" in page.read_text("utf-8")
+    with pytest.raises(DriftduelError, match="cannot be the name of a folder"):
+        write_report(grid, "a\0b", figures=False)

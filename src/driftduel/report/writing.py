@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from driftduel._files import whole_file
+from driftduel._files import lasting_folder, whole_file
 from driftduel.errors import DriftduelError
 from driftduel.figures.findings import Findings, WorldFindings, read_findings
 from driftduel.figures.results import (
@@ -103,6 +103,7 @@ def write_report(
             names += [f"trace.{ending}" for ending in _FORMATS]
     say("writing the page")
     name = where.resolve().name or str(where)
+    name = name.encode("utf-8", "backslashreplace").decode()  # a page holds letters, not bytes
     page = make_page(found, findings, picture, name, names, shown)
     with whole_file(target / _PAGE) as temporary:
         temporary.write_text(page, encoding="utf-8")
@@ -111,7 +112,7 @@ def write_report(
 
 def _make_folder(path: Path) -> None:
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        lasting_folder(path)
     except OSError as error:
         reason = error.strerror or error
         raise DriftduelError(f"cannot write to {str(path)!r}: {reason}.") from None
