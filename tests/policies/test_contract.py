@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from driftduel.errors import DriftduelError
-from driftduel.policies import Anaconda, Duel, Policy, make_policy
+from driftduel.policies import Anaconda, Duel, Policy, load_policy, make_policy, save_policy
 from driftduel.worlds import make_world
 from tests.policies.runs import outcomes
 
@@ -130,9 +130,9 @@ def test_mistakes_are_said_and_change_nothing(spec):
         policy.tell(forged, duel.first)
     with pytest.raises(DriftduelError, match="never asked for"):
         policy.forget(stranger)
-    with pytest.raises(DriftduelError, match="arm 7 cannot have won"):
+    with pytest.raises(DriftduelError, match="winner=7 cannot have won"):
         policy.tell(duel, 7)
-    with pytest.raises(DriftduelError, match="winner=True must be the arm"):
+    with pytest.raises(DriftduelError, match="winner=True cannot have won"):
         policy.tell(duel, True)
     with pytest.raises(DriftduelError, match="None is not a duel"):
         policy.tell(None, 0)
@@ -243,3 +243,65 @@ def test_a_state_that_was_replaced_is_compiled_for_anew():
     after = [policy.ask() for _ in range(20)]
     other = make_policy("uniform", 4, seed=3)
     assert [before, *after] == [other.ask() for _ in range(21)]
+
+
+def test_a_tie_is_nothing_to_some_policies_and_a_coin_to_others():
+    skips, flips = recorder(in_order=False), recorder(in_order=False)
+    flips.configure(ties="coin")
+    for policy in (skips, flips):
+        for _ in range(40):
+            policy.tell(policy.ask(), None)
+    # Duels of an arm with itself are decided by the coin whatever a tie means.
+    assert [row[:3] for row in skips.learned] == [(t, 0, 0) for t in range(2, 41, 2)]
+    assert len(flips.learned) == 40
+    assert {row[3] for row in flips.learned} == {0, 1}
+    assert make_policy("king", 3).ledger.ties == "skip"
+    assert make_policy("exp3s", 3, horizon=10, switches=1).ledger.ties == "coin"
+    assert make_policy("sw-dts", 3, ties="coin").ledger.ties == "coin"
+
+
+def test_the_order_of_learning_can_be_chosen():
+    policy = make_policy("dts", 3, order="asked")
+    duels = [policy.ask() for _ in range(3)]
+    before = policy.get_state()["wins"].copy()
+    policy.tell_first_won(duels[2], 1)
+    assert np.array_equal(policy.get_state()["wins"], before)
+    assert list(policy.ledger.held) == [3]
+    policy.forget(duels[0])
+    policy.tell(duels[1], None)
+    assert policy.ledger.held == policy.ledger.open == {}
+
+
+def test_a_duel_that_is_refused_flips_no_coin():
+    policy = recorder(in_order=False)
+    duel = next(each for each in iter(policy.ask, None) if each.first == each.second)
+    policy.tell(duel, duel.first)
+    before = policy.ledger.coins.bit_generator.state
+    with pytest.raises(DriftduelError, match="already answered"):
+        policy.tell(duel, duel.first)
+    assert policy.ledger.coins.bit_generator.state == before
+
+
+@pytest.mark.parametrize(
+    ("spec", "settings", "said"),
+    [
+        ("king", {"order": "newest"}, "order='newest' must be asked or arrival"),
+        ("king", {"ties": "maybe"}, "ties='maybe' must be skip or coin"),
+        ("anaconda", {"order": "arrival"}, "it learns in the order of asking"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(spec, settings, said):
+    with pytest.raises(DriftduelError, match=said):
+        make_policy(spec, 3, **settings)
+
+
+def test_settings_are_kept_in_a_file_and_cannot_change_later(tmp_path):
+    policy = make_policy("dts", 3, order="asked", ties="coin")
+    duels = [policy.ask() for _ in range(2)]
+    policy.tell(duels[1], None)
+    save_policy(policy, tmp_path / "p.npz")
+    again = load_policy(tmp_path / "p.npz")
+    assert (again.ledger.order, again.ledger.ties) == ("asked", "coin")
+    assert again.ledger.held == policy.ledger.held
+    with pytest.raises(DriftduelError, match="before the first duel; 2 were asked for"):
+        again.configure(ties="skip")

@@ -92,6 +92,7 @@ class Anaconda(KernelPolicy):
     guarantee: ClassVar[str] = "dynamic regret K sqrt(S^CW T) log^3 T, S^CW unknown"
     source: ClassVar[str] = "Kleine Buening and Saha, ANACONDA, AISTATS 2023"
     confidence: ClassVar[str] = "exact: the paper's Algorithms 1 and 2, audited round by round"
+    ties: ClassVar[str] = "coin"  # its estimates would be biased without
     kernels: ClassVar[Kernels] = Kernels(engine.ask, engine.tell, suspect=engine.suspect)
     bounded_memory: ClassVar[bool] = False  # the stacks of starts grow, slowly
     easy_rounds: ClassVar[int] = 3_000_000

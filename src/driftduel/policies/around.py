@@ -58,6 +58,7 @@ class Around(KernelPolicy):
         self.base = base
         self.notes = (*self.extra_notes, *base.notes)  # type: ignore[misc]
         self.in_order = base.in_order  # type: ignore[misc]
+        self.ties = base.ties  # type: ignore[misc]
         self.name = f"{self.prefix}-{base.name}"  # type: ignore[misc]
         told = (*self.tells, *(each for each in base.told if each != self.supplies))
         self.told = tuple(dict.fromkeys(told))  # type: ignore[misc]

@@ -13,7 +13,7 @@ from driftduel._compile import entry
 from driftduel._random import bits
 from driftduel.errors import DriftduelError
 from driftduel.policies.fields import Rule, verify
-from driftduel.policies.ledger import UNANSWERED, Duel, Ledger
+from driftduel.policies.ledger import ORDERS, TIES, UNANSWERED, Duel, Ledger
 
 __all__ = ["GROW", "RESTARTED", "Duel", "Info", "KernelPolicy", "Kernels", "Policy"]
 
@@ -46,14 +46,16 @@ class Policy(ABC):
     The contract
     ------------
     - `ask` returns a `Duel`. It may be called again before the answer to an earlier duel came.
-    - `tell` takes a duel that was asked for and the arm that won it. Every duel is answered at
-      most once, or given up with `forget`. Anything else is an error and changes nothing.
-    - **Late answers.** A policy with ``in_order = True`` learns in the order of asking: an answer
-      that comes early waits until all duels before it are answered or forgotten; meanwhile the
-      policy goes on asking with what it knows. With ``in_order = False`` it learns from each
-      answer at once. Either way an answer is weighted with the duel's own notes, as things stood
-      when it was asked for. Each policy says which of the two it is and what a forgotten duel
-      means to it.
+    - `tell` takes a duel that was asked for and the arm that won it, or None for a tie. Every duel
+      is answered at most once, or given up with `forget`. Anything else is an error and changes
+      nothing.
+    - **Late answers.** Learning in the order of asking (``order="asked"``) an answer that comes
+      early waits until all duels before it are answered or forgotten; meanwhile the policy goes on
+      asking with what it knows. Learning in that of arrival (``order="arrival"``) it learns from
+      each answer at once. Either way an answer is weighted with the duel's own notes, as things
+      stood when it was asked for. A policy with ``in_order = True`` needs the first; all others
+      begin with the second, and `configure` changes it. Each says what a forgotten duel means.
+    - **Ties** teach nothing or are decided by a coin: `ties`, which `configure` changes.
     - A duel of an arm with itself has no answer that means anything: `tell` it with that arm, and
       the policy flips a coin of its own.
     - `best` names the arm to ship now, or None if it takes nobody for the winner. Asking changes
@@ -78,7 +80,10 @@ class Policy(ABC):
     name: ClassVar[str] = ""
     """The name under which it is registered, which sets it."""
     in_order: ClassVar[bool] = False
-    """Whether answers are learned in the order of asking."""
+    """Whether answers can be learned in the order of asking only."""
+    ties: ClassVar[str] = "skip"
+    """What a tie teaches unless `configure` says otherwise: nothing (``skip``), which is right for
+    what counts wins or plays matches, or what a ``coin`` says, which weighted estimates need."""
     told: ClassVar[tuple[str, ...]] = ()
     """What it must be told beyond the number of arms, by the names of its parameters."""
     draws: ClassVar[bool] = True
@@ -104,7 +109,35 @@ class Policy(ABC):
         self._arms = int(arms)
         self.rng = rng
         vars(self).setdefault("parameters", {})
-        self.ledger = Ledger("asked" if self.in_order else "arrival", rng.spawn(1)[0])
+        order = "asked" if self.in_order else "arrival"
+        self.ledger = Ledger(order, self.ties, rng.spawn(1)[0])
+
+    def configure(self, *, order: str | None = None, ties: str | None = None) -> None:
+        """Say how answers are to be learned, before the first duel.
+
+        Parameters
+        ----------
+        order
+            ``asked``: in the order of asking, whenever they come; what people and judges need,
+            whose delay may depend on what they prefer. ``arrival``: at once, as they come. None:
+            as it is. A policy that is `in_order` has no choice.
+        ties
+            ``skip``: a tie teaches nothing. ``coin``: it counts as a win of either arm, by a fair
+            coin. None: as it is.
+        """
+        if self.ledger.asked:
+            raise DriftduelError(
+                f"order and ties are set before the first duel; {self.ledger.asked} were asked for."
+            )
+        for key, value, known in (("order", order, ORDERS), ("ties", ties, TIES)):
+            if value is not None and value not in known:
+                raise DriftduelError(f"{key}={value!r} must be {' or '.join(known)}.")
+        if self.in_order and order == "arrival":
+            raise DriftduelError(
+                f"order='arrival' is not for {self.name!r}: it learns in the order of asking."
+            )
+        self.ledger.order = order or self.ledger.order
+        self.ledger.ties = ties or self.ledger.ties
 
     @property
     def arms(self) -> int:
@@ -135,43 +168,30 @@ class Policy(ABC):
             raise no_such_arms(self, first, second, t)
         return self.ledger.enter(first, second, notes)
 
-    def tell(self, duel: Duel, winner: int) -> None:
-        """Tell which arm won a duel.
+    def tell(self, duel: Duel, winner: int | None) -> None:
+        """Tell which arm won a duel, or that neither did.
 
         Parameters
         ----------
         duel
             A duel that `ask` returned and that is not answered yet.
         winner
-            ``duel.first`` or ``duel.second``.
+            ``duel.first``, ``duel.second``, or None for a tie.
         """
         duel = Duel.of(duel)
-        if isinstance(winner, bool | np.bool_):
-            raise DriftduelError(
-                f"winner={winner} must be the arm that won, {duel.first} or {duel.second}."
-            )
-        if winner == duel.first:
-            won = 1 if winner != duel.second else self.ledger.coin()
-        elif winner == duel.second:
-            won = 0
-        else:
-            raise DriftduelError(
-                f"arm {winner} cannot have won the duel of {duel.first} and {duel.second} "
-                f"(round {duel.round})."
-            )
-        self._settle(duel, won)
+        self._settle(duel, self.ledger.answer(duel, winner))
 
     def tell_first_won(self, duel: Duel, won: int) -> None:
         """Tell whether the first arm won (1) or lost (0); for self-duels this is the coin."""
-        self._settle(Duel.of(duel), int(won))
+        self._settle(self.ledger.take(Duel.of(duel)), int(won))
 
     def forget(self, duel: Duel) -> None:
         """Give up on a duel whose answer will never come."""
-        self._settle(Duel.of(duel), UNANSWERED)
+        self._settle(self.ledger.take(Duel.of(duel)), UNANSWERED)
 
     def _settle(self, duel: Duel, won: int) -> None:
         ledger = self.ledger
-        for (first, second, t, notes), result in ledger.settle(ledger.take(duel), won):
+        for (first, second, t, notes), result in ledger.settle(duel, won):
             if result == UNANSWERED and not self.in_order:
                 continue
             if self.learn(t, first, second, result, notes) & RESTARTED:

@@ -101,6 +101,7 @@ class BordaDex3S(KernelPolicy):
     guarantee: ClassVar[str] = "dynamic Borda regret (S K)^(1/3) T^(2/3), S known"
     source: ClassVar[str] = "Saha and Gupta, ICML 2022"
     confidence: ClassVar[str] = "high: constants printed in the paper (Theorem 6.1)"
+    ties: ClassVar[str] = "coin"  # its estimates would be biased without
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, heaviest)
     notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, Within(0, 3))
     state: State

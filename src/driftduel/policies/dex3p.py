@@ -95,6 +95,7 @@ class Dex3P(KernelPolicy):
     guarantee: ClassVar[str] = "static regret sqrt(K T) with high probability, adversarial"
     source: ClassVar[str] = "Saha and Gupta, ICML 2022"
     confidence: ClassVar[str] = "high: constants printed in the paper (Lemma 3.1)"
+    ties: ClassVar[str] = "coin"  # its estimates would be biased without
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, heaviest)
     notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY)
     state: State

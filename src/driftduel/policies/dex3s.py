@@ -105,6 +105,7 @@ class Dex3S(KernelPolicy):
     guarantee: ClassVar[str] = "dynamic regret sqrt(S K T) or (V K)^(1/3) T^(2/3), S or V known"
     source: ClassVar[str] = "Saha and Gupta, ICML 2022"
     confidence: ClassVar[str] = "high: constants printed in the paper (Theorems 4.1 and 4.4)"
+    ties: ClassVar[str] = "coin"  # its estimates would be biased without
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, heaviest)
     notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY, Within(0, 3), Within(0, 3))
     state: State

@@ -86,6 +86,7 @@ class Dexp3(KernelPolicy):
     guarantee: ClassVar[str] = "static Borda regret (K log K)^(1/3) T^(2/3), adversarial"
     source: ClassVar[str] = "Saha, Koren and Mansour, ICML 2021"
     confidence: ClassVar[str] = "high: abstract and public code agree; text not verified"
+    ties: ClassVar[str] = "coin"  # its estimates would be biased without
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, heaviest)
     notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY,)
     state: State

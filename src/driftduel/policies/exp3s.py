@@ -89,6 +89,7 @@ class Exp3S(KernelPolicy):
     guarantee: ClassVar[str] = "dynamic regret sqrt(S K T log(K T)), S known"
     source: ClassVar[str] = "Auer et al., SIAM J. Comput. 2002; sparring: Ailon et al., ICML 2014"
     confidence: ClassVar[str] = "high: textbook formulas, on both sides of the duel"
+    ties: ClassVar[str] = "coin"  # its estimates would be biased without
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, heaviest)
     notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY)
     state: State

@@ -8,12 +8,14 @@ import numpy as np
 
 from driftduel.errors import DriftduelError
 
-__all__ = ["ORDERS", "UNANSWERED", "Duel", "Ledger"]
+__all__ = ["ORDERS", "TIES", "UNANSWERED", "Duel", "Ledger"]
 
 ORDERS = ("asked", "arrival")
 """Orders in which answers are learned: that of asking, or that in which they come."""
+TIES = ("skip", "coin")
+"""What a tie teaches: nothing, or what a fair coin says."""
 UNANSWERED = -1
-"""What is learned of a duel that nobody will ever answer, where 1 is a win and 0 a defeat."""
+"""What is learned of a duel that nobody won or will ever answer; a win is 1, a defeat 0."""
 
 
 class Duel(NamedTuple):
@@ -78,13 +80,16 @@ class Ledger:
     ----------
     order
         One of `ORDERS`.
+    ties
+        One of `TIES`.
     coins
         Decides what has no answer that means anything: an arm's duel with itself, a tie. A stream
         apart, so that it does not shift the policy's own.
     """
 
-    def __init__(self, order: str, coins: np.random.Generator) -> None:
+    def __init__(self, order: str, ties: str, coins: np.random.Generator) -> None:
         self.order = order
+        self.ties = ties
         self.coins = coins
         self.asked = 0
         """Duels asked for so far."""
@@ -126,9 +131,19 @@ class Ledger:
             yield self.held.pop(self.due)
             self.due += 1
 
-    def coin(self) -> int:
-        """Flip a fair coin."""
-        return int(self.coins.random() < 0.5)
+    def answer(self, duel: Duel, winner: int | None) -> int:
+        """Take a duel; return what the answer teaches of the first arm: 1, 0 or `UNANSWERED`."""
+        first, second, t, _ = duel
+        tie = winner is None
+        if not tie and (isinstance(winner, bool | np.bool_) or winner not in (first, second)):
+            raise DriftduelError(
+                f"winner={winner!r} cannot have won the duel of {first} and {second} (round {t}); "
+                f"tell the arm that did, or None for a tie."
+            )
+        self.take(duel)
+        if first == second or (tie and self.ties == "coin"):
+            return int(self.coins.random() < 0.5)
+        return UNANSWERED if tie else int(winner == first)
 
     def advance_to(self, t: int) -> None:
         """Note that everything up to round `t` was asked for and answered elsewhere."""

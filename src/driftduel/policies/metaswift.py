@@ -178,6 +178,7 @@ class Metaswift(KernelPolicy):
     guarantee: ClassVar[str] = "the paper's: sqrt(K L T), L significant shifts, SST and STI"
     source: ClassVar[str] = "Suk and Agarwal, NeurIPS 2023"
     confidence: ClassVar[str] = "low to medium: from abstract and code, its defects mended"
+    ties: ClassVar[str] = "coin"  # its estimates would be biased without
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect)
     bounded_memory: ClassVar[bool] = False  # the stacks of starts grow, slowly
     easy_rounds: ClassVar[int] = 300_000

@@ -324,6 +324,7 @@ class PublicAnaconda(KernelPolicy):
     guarantee: ClassVar[str] = "none: restarts about once in 750 rounds whatever happens"
     source: ClassVar[str] = "research code of Suk and Agarwal, NeurIPS 2023"
     confidence: ClassVar[str] = "exact replica of the code, which is not the paper's algorithm"
+    ties: ClassVar[str] = "coin"  # its estimates would be biased without
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect)
     notes: ClassVar[tuple[Rule, ...]] = (Within(0, lambda scope: scope.arms**2),)
     state: State

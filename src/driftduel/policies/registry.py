@@ -61,6 +61,9 @@ def make_policy(
     arms: int,
     seed: int | np.random.SeedSequence | np.random.Generator = 0,
     horizon: int | None = None,
+    *,
+    order: str | None = None,
+    ties: str | None = None,
     **known: Any,
 ) -> Policy:
     """Build the policy that a spec describes.
@@ -75,6 +78,8 @@ def make_policy(
         What its randomness comes from.
     horizon
         The number of rounds, for policies that want to know it and whose spec does not say.
+    order, ties
+        How answers are to be learned, where the policy has a choice: see `Policy.configure`.
     known
         Whatever else a policy may be told (``switches``, ``variation``, ``at``), likewise.
 
@@ -84,4 +89,6 @@ def make_policy(
     Anaconda(arms=5, rounds=0)
     """
     rng = np.random.default_rng(seed)
-    return POLICIES.build(spec, arms=arms, rng=rng, horizon=horizon, **known)
+    policy = POLICIES.build(spec, arms=arms, rng=rng, horizon=horizon, **known)
+    policy.configure(order=order, ties=ties)
+    return policy

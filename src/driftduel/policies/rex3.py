@@ -90,6 +90,7 @@ class Rex3(KernelPolicy):
     guarantee: ClassVar[str] = "static regret sqrt(K log K T), adversarial utilities"
     source: ClassVar[str] = "Gajane, Urvoy and Clérot, ICML 2015"
     confidence: ClassVar[str] = "high: update of the authors' code, gamma of their experiments"
+    ties: ClassVar[str] = "coin"  # its estimates would be biased without
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, heaviest)
     notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY)
     state: State

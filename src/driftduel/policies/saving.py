@@ -22,7 +22,7 @@ from driftduel.specs import Spec
 
 __all__ = ["FORMAT", "load_policy", "save_policy"]
 
-FORMAT = 1
+FORMAT = 2
 """Version of the file format; a file of another version is refused."""
 _FEW_ARMS = 1000
 _LONGEST_REASON = 400
@@ -40,6 +40,8 @@ def save_policy(policy: Policy, path: str | Path) -> None:
         "policy": policy.name,
         "arms": policy.arms,
         "parameters": policy.parameters,
+        "order": policy.ledger.order,
+        "ties": policy.ledger.ties,
         "asked": policy.ledger.asked,
         "next": policy.ledger.due,
         "restarts": policy.restarts,
@@ -89,6 +91,7 @@ def _restored(header: dict[str, Any], content: dict[str, Any]) -> Policy:
         arms=_whole(header["arms"], "arms", 2, _most_arms(content)),
         rng=restore_generator(header["rng"]),
     )
+    policy.configure(order=str(header["order"]), ties=str(header["ties"]))
     ledger = policy.ledger
     ledger.asked = asked = _whole(header["asked"], "number of rounds", 0, MOST)
     policy.set_state({name.removeprefix("state_"): array for name, array in content.items()})

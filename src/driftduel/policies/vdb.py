@@ -158,6 +158,7 @@ class VersatileDuelingBandits(KernelPolicy):
     guarantee: ClassVar[str] = "static: sqrt(K T) adversarial, sum_i log T / Delta_i stationary"
     source: ClassVar[str] = "Saha and Gaillard, ICML 2022"
     confidence: ClassVar[str] = "high: as in public code; the paper's experiments have rate=4"
+    ties: ClassVar[str] = "coin"  # its estimates would be biased without
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, heaviest)
     notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY)
     state: State
