@@ -33,6 +33,7 @@ from driftduel.policies.exp3s import Exp3S
 from driftduel.policies.glr import GlrRestart
 from driftduel.policies.interleaved_filter import InterleavedFilter
 from driftduel.policies.king import King
+from driftduel.policies.ledger import Ledger
 from driftduel.policies.mdb import Monitored
 from driftduel.policies.metaswift import Metaswift
 from driftduel.policies.multisbm import MultiSBM
@@ -83,6 +84,7 @@ __all__ = [
     "KernelPolicy",
     "Kernels",
     "King",
+    "Ledger",
     "Metaswift",
     "Monitored",
     "MultiSBM",
