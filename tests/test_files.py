@@ -1,5 +1,6 @@
 """Files appear whole or not at all, and what is called finished is on the disk."""
 
+import errno
 import os
 import stat
 import subprocess
@@ -82,19 +83,21 @@ def test_a_store_syncs_what_it_calls_finished_and_no_scratch(tmp_path, disk):
 
     plan = make_plan(["two-arm:rounds=20"], ["uniform"], 2)
     first, second = plan.cells()
+    rows = [run_cell(first).row]
+    disk.clear()  # what was compiled for it may have been written, too
     store = Store.create(tmp_path / "s", plan)
     places = [what[-1] for what in disk if what[0] != "make"]
     assert places[0] == tmp_path  # the folder itself
     assert places[-2:] == [tmp_path / "s" / "plan.json", tmp_path / "s"]
     disk.clear()
-    store.add([run_cell(first).row])
+    store.add(rows)
     (file,) = (tmp_path / "s" / "cells").iterdir()
     assert [what[0] for what in disk] == ["sync", "replace", "sync"]
     assert [what[-1] for what in disk[1:]] == [file, file.parent]
     disk.clear()
     store.fail(second, "a note about what will be tried again")
     scratch = Store.create(tmp_path / "scratch", plan, scratch=True)
-    scratch.add([run_cell(first).row])
+    scratch.add(rows)
     assert [what[-1] for what in disk if what[0] == "sync"] == [tmp_path]  # the folder's name
 
 
@@ -138,18 +141,36 @@ def test_a_disk_that_cannot_keep_it_is_said(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_folders_that_cannot_be_synced_do_no_harm(tmp_path, monkeypatch):
+@pytest.fixture
+def folders_fail(monkeypatch):
+    """Have every attempt to sync a folder fail, in a way that is given."""
     fsync = os.fsync
 
-    def only_files(handle):
-        if stat.S_ISDIR(os.fstat(handle).st_mode):
-            raise OSError(22, "Invalid argument")
-        fsync(handle)
+    def fail(number):
+        def only_files(handle):
+            if stat.S_ISDIR(os.fstat(handle).st_mode):
+                raise OSError(number, os.strerror(number))
+            fsync(handle)
 
-    monkeypatch.setattr(os, "fsync", only_files)
+        monkeypatch.setattr(os, "fsync", only_files)
+
+    return fail
+
+
+def test_folders_that_cannot_be_synced_do_no_harm(tmp_path, folders_fail):
+    folders_fail(errno.EINVAL)
     with whole_file(tmp_path / "f") as temporary:
         temporary.write_text("x")
     assert (tmp_path / "f").read_text() == "x"
+
+
+def test_a_name_that_the_disk_cannot_keep_is_said(tmp_path, folders_fail):
+    folders_fail(errno.EIO)
+    with (
+        pytest.raises(DriftduelError, match=r"cannot write .*: Input/output error"),
+        whole_file(tmp_path / "f") as temporary,
+    ):
+        temporary.write_text("x")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a umask")

@@ -71,7 +71,10 @@ def objects():
         (member(npy((2, -1), body=bytes(16))), "16 bytes follow"),
         (member(npy((10**18,), "<U0")), "no array of plain numbers or text"),
         (member(npy((3,), body=bytes(23))), "23 bytes follow"),
+        (member(npy((3,), body=bytes(25))), "25 bytes follow"),
         (member(npy((1,), "<U1", b"\xff" * 4)), "letters that do not exist"),
+        (member(npy((1,), "<U1", b"\x00\x00\x11\x00")), "letters that do not exist"),
+        (packed(a=np.zeros(1), b=np.ones(1)).replace(b"b.npy", b"a.npy"), "'a.npy', which is no"),
         (member(npy((1,), "<c16", bytes(16))), "no array of plain"),
         (member(objects()), "no array of plain"),
         (member(b"\x93NUMPY\x03\x00"), "no array of plain"),
@@ -121,7 +124,10 @@ def test_a_bomb_is_not_unpacked(monkeypatch):
         DriftduelError, match=f"would take {len(body):,} bytes, more than the 65,536"
     ):
         arrays(bomb, most=1 << 16)
+    with pytest.raises(DriftduelError, match=f"more than the {len(body) - 1:,}"):
+        arrays(bomb, most=len(body) - 1)
     monkeypatch.undo()
+    assert len(arrays(bomb, most=len(body))["a"]) == 1 << 18
     lying = bytearray(bomb)
     for mark, place in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
         struct.pack_into("<I", lying, lying.index(mark) + place, 500)

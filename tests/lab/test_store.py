@@ -199,6 +199,7 @@ FORGED = {
     "no curve": lambda f: f.with_columns(
         pl.col("at").list.head(0), pl.col("^regret.*_curve$").list.head(0)
     ),
+    "a curve without an end": lambda f: f.with_columns(pl.col("rounds") + 1),
     "no rounds": lambda f: f.with_columns(pl.lit(0, pl.Int64).alias("rounds")),
     "plays of other arms": lambda f: f.with_columns(pl.col("plays").list.head(5)),
 }

@@ -73,11 +73,11 @@ def test_the_two_arm_example():
 
 
 def test_appendix_significance_asks_for_more():
-    world = make_world("lone-winner:arms=5,rounds=20000,phases=10,eps=0.05")
+    world = make_world("lone-winner:arms=5,rounds=20000,phases=10,eps=0.1")
     main, appendix = measure(world), measure(world, "appendix")
-    assert appendix.significant_switches <= main.significant_switches
+    assert 0 < appendix.significant_switches < main.significant_switches
     assert all(
-        late >= early
+        late > early
         for early, late in zip(
             main.significant_switch_rounds, appendix.significant_switch_rounds, strict=False
         )

@@ -100,6 +100,21 @@ def test_sums_that_hit_the_threshold_exactly_do_not_fire():
     assert fired == {3.0: 0, 2.5: 1}
 
 
+def test_long_windows_that_hit_the_threshold_exactly_do_not_fire():
+    """Six wins of weight 4 in 17 rounds sum to 24 - 17/2 = 15.5, and no part of them to enough."""
+    wins = (1, 4, 7, 11, 14, 17)
+    fired = {}
+    for factor in (15.5 / 4, math.nextafter(15.5 / 4, 0)):  # times the root of 17 - 1
+        policy = make_policy("anaconda", 2, 0, horizon=50)
+        policy.state.floats[engine.FACTOR] = factor
+        policy.state.ints[engine.LEAST] = int(2 * factor * math.sqrt(4))
+        for t in range(1, 18):
+            policy.choose(t)
+            policy.learn(t, 0, 1, int(t in wins), (4.0,))
+        fired[factor] = (policy.state.last >= 1).tolist()
+    assert list(fired.values()) == [[False, False], [False, True]]
+
+
 @pytest.mark.parametrize("estimate", ["paper", "symmetric"])
 def test_freedmans_rule_equals_the_literal_one(estimate):
     """The rule fires at long horizons only, so its thresholds are scaled down for both sides."""

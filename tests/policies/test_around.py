@@ -28,6 +28,8 @@ COUNTING = ["rucb", "rcs", "dts", "dts-plus", "rmed1", "rmed2", "ccb"]
 
 INNER = {
     "rucb": twins.Rucb,
+    "dts": twins.Dts,
+    "dts-plus": lambda K: twins.Dts(K, plus=True),
     "btw": twins.BeatTheWinner,
     "btwr": lambda K: twins.BeatTheWinner(K, resets=True),
     "wsw": twins.WinnerStays,

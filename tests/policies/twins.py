@@ -1,13 +1,15 @@
-"""Slow, obvious twins of what goes around a policy, and of three policies to go inside.
+"""Slow, obvious twins of what goes around a policy, and of some policies to go inside.
 
 Lists, dictionaries and the formulas as they are printed; nothing is shared with the kernels but the
-order in which random numbers are drawn. Each has `ask(t, draw)`, which returns two arms, and
+order in which random numbers are drawn, and how one is drawn from a beta distribution. Each has `ask(t, draw)`, which returns two arms, and
 `tell(t, first, second, won)`, which returns whether everything was forgotten. `draw()` gives a
 uniform number.
 """
 
 import math
 from collections import defaultdict
+
+from driftduel._random import beta, beta_above_half, bits
 
 
 def shuffled(items, draw):
@@ -89,6 +91,56 @@ class Rucb:
             return score
 
         return max(range(self.K), key=record)
+
+
+class Dts(Rucb):
+    """DTS and DTS+ as in the paper."""
+
+    def __init__(self, K, plus=False):
+        self.plus = plus
+        super().__init__(K)
+
+    def ask(self, t, draw):
+        K, w, rng = self.K, self.wins, bits(draw.__self__)
+        rivals = {i: [j for j in range(K) if j != i] for i in range(K)}
+        hopes = [sum(self.u(i, j, t) >= 0.5 for j in rivals[i]) for i in range(K)]
+        C = [i for i in range(K) if hopes[i] == max(hopes)]
+        first = C[0] if len(C) == 1 else self.champion(C, rivals, draw, rng)
+        sample = {first: 0.5}
+        for j in rivals[first]:
+            if self.u(first, j, t) >= 0.5:
+                sample[j] = beta(rng, w[j][first] + 1.0, w[first][j] + 1.0)
+        return first, max(sample, key=sample.get)
+
+    def champion(self, C, rivals, draw, rng):
+        w, theta = self.wins, {}
+        for i in rivals:
+            for j in range(i):
+                a, b = w[i][j] + 1.0, w[j][i] + 1.0
+                theta[i, j] = beta(rng, a, b) if self.plus else float(beta_above_half(rng, a, b))
+                theta[j, i] = 1 - theta[i, j]
+        beaten = {i: sum(theta[i, j] > 0.5 for j in rivals[i]) for i in rivals}
+        most = max(beaten[i] for i in C)
+
+        def cost(i):
+            """What everybody's lack of victories costs until it is told from i."""
+            lacks = {j: (most - beaten[i]) + (most - beaten[j]) for j in rivals[i]}
+            return sum(lack / divergence(theta[i, j]) for j, lack in lacks.items() if lack > 0)
+
+        best = [i for i in C if beaten[i] == most]
+        if self.plus:
+            costs = {i: cost(i) for i in best}
+            best = [i for i in best if costs[i] == min(costs.values())]
+        first = best[0]
+        for ties, i in enumerate(best[1:], start=2):
+            if draw() * ties < 1:
+                first = i
+        return first
+
+
+def divergence(p):
+    """Kullback and Leibler's, of a coin from a fair one."""
+    return p * math.log(p / 0.5) + (1 - p) * math.log((1 - p) / 0.5)
 
 
 class BeatTheWinner:

@@ -70,13 +70,17 @@ def test_a_square_root_is_recognised():
 
 def test_a_line_is_not_a_square_root():
     section = rate.analyse(made(rate.plans("quick"), lambda cell, arms: 0.1 * cell.rounds))
-    assert all(v.startswith("not seen up to T = 1e") for v in verdicts(section, "sqrt(T)"))
+    found = verdicts(section, "sqrt(T)")
+    assert found
+    assert all(v.startswith("not seen up to T = 1e") for v in found)
 
 
 def test_uniform_play_proves_nothing():
     games = made(rate.plans("quick"), lambda cell, arms: rate._uniform(arms, cell.rounds))
     section = rate.analyse(games)
-    assert all("near uniform play" in v for v in verdicts(section, "S^CW + 1"))
+    found = verdicts(section, "S^CW + 1")
+    assert found
+    assert all("near uniform play" in v for v in found)
 
 
 def _noise_regret(grows):
