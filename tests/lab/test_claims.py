@@ -45,6 +45,16 @@ def test_nobody_takes_what_another_has(store):
             assert each.look() == (0, False, True)  # the others' may yet come back
 
 
+@needs_locks
+def test_nobody_chooses_while_another_does(store):
+    with closing(Claims(store.folder)) as held:
+        with open(store.folder / ".claims" / "lock", "wb") as lock:
+            found = []
+            held.take(lambda *_: found.append(claims._lock(lock, wait=False)) or [])
+            assert found == [False]
+            assert claims._lock(lock, wait=False)
+
+
 def test_who_is_done_gives_back_what_is_not_finished(store):
     one, two = Claims(store.folder), Claims(store.folder)
     first, second = pile(store, one), pile(store, two)
@@ -109,14 +119,18 @@ def test_a_lock_of_another_machine_that_cannot_be_seen_does_not_matter(store):
     """There the file is, its owner is silent for less than a minute, and no lock is to be seen."""
     with closing(Claims(store.folder)) as held:
         far = store.folder / ".claims" / "far-away.0123.keys"
-        far.write_text(f"{CELLS[0].key}\nhalf of a k")
+        far.write_text(f"{CELLS[0].key}\n{CELLS[2].key[:9]}")
         assert held.others() == ({CELLS[0].key}, False)
         assert pile(store, held).take(0.0) == [CELLS[1]]
+        with open(far, "a") as file:
+            file.write(f"{CELLS[2].key[9:]}\n")
+        assert held.others() == ({CELLS[0].key, CELLS[2].key}, False)
         os.utime(far, (0, 0))  # long ago
         assert held.others() == (set(), True)
 
 
 def test_a_claim_is_kept_alive(store, monkeypatch):
+    assert 3 * claims._SECONDS_A_BEAT < claims._SECONDS_TO_LAPSE  # one may be late, or two
     monkeypatch.setattr(claims, "_SECONDS_A_BEAT", 0.01)
     with closing(Claims(store.folder)) as held:
         os.utime(held._path, (0, 0))
