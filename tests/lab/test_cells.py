@@ -127,6 +127,10 @@ def test_a_world_file_that_changed_is_not_played(tmp_path):
     save_world(make_world("total-order:arms=3,rounds=200,phases=1,p=0.99"), path)
     assert run_cell(first).row["regret"] == before  # the world of the cell before is still there
     assert f"{str(path)!r} has other content" in run_cell(second).error
+    run_cell(first)
+    anew = next(make_plan([f"file:path={path}"], ["uniform"], 2).cells())
+    assert run_cell(anew).row["regret"] == play("uniform", anew.world, anew.game_seed).total
+    assert anew[:5] == first[:5]
 
 
 def test_a_mistake_becomes_part_of_the_outcome(tmp_path):

@@ -115,6 +115,31 @@ def test_long_windows_that_hit_the_threshold_exactly_do_not_fire():
     assert list(fired.values()) == [[False, False], [False, True]]
 
 
+def test_a_pair_fires_in_the_very_round_in_which_its_first_window_does():
+    """Wins are so rare that sums creep up to their thresholds; no look may come too late."""
+    waited = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        factor = rng.uniform(3, 7)
+        won = rng.random(400) < rng.uniform(0.13, 0.3)
+        before = np.concatenate(([0], np.cumsum(4.0 * won - 0.5)))
+        policy = make_policy("anaconda", 2, seed, horizon=400)
+        policy.state.floats[engine.FACTOR] = factor
+        policy.state.ints[engine.LEAST] = int(2 * factor * math.sqrt(4))
+        for t in range(1, 401):
+            policy.choose(t)
+            policy.learn(t, 0, 1, int(won[t - 1]), (4.0,))
+            starts = np.arange(1, t)
+            threshold = factor * np.sqrt(np.maximum(t - starts, 4))
+            firing = starts[before[t] - before[starts - 1] > threshold]
+            assert policy.state.last[1] == max(firing, default=-1), (seed, t)
+            if len(firing):
+                waited.append(t)
+                break
+    assert len(waited) > 30
+    assert np.median(waited) > 20
+
+
 @pytest.mark.parametrize("estimate", ["paper", "symmetric"])
 def test_freedmans_rule_equals_the_literal_one(estimate):
     """The rule fires at long horizons only, so its thresholds are scaled down for both sides."""
