@@ -47,12 +47,12 @@ def test_nobody_takes_what_another_has(store):
 
 @needs_locks
 def test_nobody_chooses_while_another_does(store):
-    with closing(Claims(store.folder)) as held:
-        with open(store.folder / ".claims" / "lock", "wb") as lock:
-            found = []
-            held.take(lambda *_: found.append(claims._lock(lock, wait=False)) or [])
-            assert found == [False]
-            assert claims._lock(lock, wait=False)
+    found = []
+    held = Claims(store.folder)
+    with closing(held), open(store.folder / ".claims" / "lock", "wb") as lock:
+        held.take(lambda *_: found.append(claims._lock(lock, wait=False)) or [])
+        assert found == [False]
+        assert claims._lock(lock, wait=False)
 
 
 def test_who_is_done_gives_back_what_is_not_finished(store):

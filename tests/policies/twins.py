@@ -1,9 +1,9 @@
 """Slow, obvious twins of what goes around a policy, and of some policies to go inside.
 
 Lists, dictionaries and the formulas as they are printed; nothing is shared with the kernels but the
-order in which random numbers are drawn, and how one is drawn from a beta distribution. Each has `ask(t, draw)`, which returns two arms, and
-`tell(t, first, second, won)`, which returns whether everything was forgotten. `draw()` gives a
-uniform number.
+order in which random numbers are drawn, and how one is drawn from a beta distribution. Each has
+`ask(t, draw)`, which returns two arms, and `tell(t, first, second, won)`, which returns whether
+everything was forgotten. `draw()` gives a uniform number.
 """
 
 import math
