@@ -270,6 +270,7 @@ def regret(done):
     return float(done.stdout.split("\n  200 ")[1].split()[0])
 
 
+@pytest.mark.long
 def test_another_version_with_the_same_times_at_the_same_place_is_seen(tmp_path):
     """Two wheels may have the same times, and one be installed where the other was."""
     place = tmp_path / "site" / "driftduel"
@@ -303,6 +304,7 @@ def limit_files_to_a_few_bytes():
 
 
 @pytest.mark.skipif(os.name == "nt", reason="limits are set by Unix")
+@pytest.mark.long
 def test_files_that_cannot_be_written_to_their_end_stop_no_game_and_leave_nothing(tmp_path):
     done = run(tmp_path, *GAME, preexec_fn=limit_files_to_a_few_bytes)
     assert regret(done) > 0

@@ -79,6 +79,7 @@ def test_a_terminal_that_knows_ascii_only(tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are bytes there")
 @pytest.mark.parametrize("environment", [{}, ASCII])
+@pytest.mark.long
 def test_names_that_are_not_utf8(environment, tmp_path):
     with open(os.fsencode(tmp_path) + b"/caf\xe9.csv", "w", encoding="ascii") as file:
         file.write("0.5,0.6\n0.4,0.5\n")

@@ -222,6 +222,7 @@ def test_games_do_not_depend_on_the_engine_nor_on_the_workers(by_one_thread, eng
 # Processes that die
 
 
+@pytest.mark.long
 def test_cells_that_kill_their_process_again_and_again_are_reported(mortal, started):
     make_plan([WORLD], ["mortal"], imports=[mortal])
     number, (doomed,) = below(8, 1)
@@ -253,6 +254,7 @@ def test_a_cell_that_dies_once_arrives_and_so_do_those_behind_it(mortal, started
 
 
 @pytest.mark.parametrize("does", ["kill_some", "exit_once"])
+@pytest.mark.long
 def test_a_healthy_cell_is_not_to_blame_for_processes_that_die(does, mortal, started, tmp_path):
     """Three kills may happen to anybody; so may one crash."""
     given = {"worlds": WORLD, "runs": 4, "imports": [mortal], "workers": 1}
@@ -656,6 +658,7 @@ def test_a_cell_that_kills_workers_is_reported(mortal):
     assert results.missing == 1
 
 
+@pytest.mark.long
 def test_a_healthy_cell_is_not_to_blame_for_workers_that_die(mortal, tmp_path):
     pytest.importorskip("distributed")
     make_plan([WORLD], ["mortal"], imports=[mortal])

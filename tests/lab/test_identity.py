@@ -183,6 +183,7 @@ assert not compare(["own"], "two-arm:rounds=20", runs=1).failures
 """
 
 
+@pytest.mark.long
 def test_the_key_of_a_typed_in_policy_changes_with_what_it_uses_and_with_nothing_else(tmp_path):
     own = policy("ARM = 0\ndef pick(t):\n    return ARM", choose=PICK)
 
@@ -248,7 +249,9 @@ def write_matrix(path, p):
     os.utime(path, LONG_AGO)
 
 
-@pytest.mark.parametrize("engine", ["threads", "processes", "dask"])
+@pytest.mark.parametrize(
+    "engine", ["threads", "processes", pytest.param("dask", marks=pytest.mark.long)]
+)
 def test_a_world_file_that_is_edited_while_a_sweep_runs(engine, tmp_path):
     if engine == "dask":
         pytest.importorskip("distributed")
@@ -288,6 +291,7 @@ def test_a_world_file_that_changes_while_it_is_read(tmp_path, monkeypatch):
     assert "has other content" in run_cell(cell).error
 
 
+@pytest.mark.long
 def test_a_cluster_worker_whose_folder_has_another_file_of_that_name(tmp_path, monkeypatch):
     pytest.importorskip("distributed")
     from tests.lab.test_engines import Cluster

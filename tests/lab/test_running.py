@@ -224,14 +224,15 @@ def test_two_processes_share_the_work_of_one_folder(slow, tmp_path):
     own, plan = slow
     ready = [str(tmp_path / name) for name in ("one", "two")]
     (tmp_path / "hold").touch()
-    both = [start(SWEEP, own, tmp_path / "s", each, ";".join(ready)) for each in ready]
-    first = [process.stdout.readline() for process in both]  # nobody can play everything alone
-    (tmp_path / "hold").unlink()
-    ended = [process.communicate(timeout=LONG) for process in both]
-    assert [process.returncode for process in both] == [0, 0], ended
-    lines = [
-        [line, *out.split()] for line, (out, _) in zip(map(str.strip, first), ended, strict=True)
-    ]
+    one, two = both = [start(SWEEP, own, tmp_path / "s", each, ";".join(ready)) for each in ready]
+    with one, two:
+        first = [process.stdout.readline() for process in both]  # none can play everything alone
+        (tmp_path / "hold").unlink()
+        # Not `communicate`, which does not know of lines that were read ahead.
+        rest = [process.stdout.read() for process in both]
+        errors = [process.stderr.read() for process in both]
+    assert [process.returncode for process in both] == [0, 0], errors
+    lines = [(line + more).split() for line, more in zip(first, rest, strict=True)]
     counts = [sum(len(word) == 32 for word in words) for words in lines]
     assert min(counts) > 0
     assert len(plan) <= sum(counts) < 1.1 * len(plan)

@@ -320,6 +320,7 @@ def test_weak_spots_begin_where_it_is_said():
 
 
 @pytest.mark.parametrize("spec", [*COUNTING, "btw", "btwr", "wsw", "wss", "king"])
+@pytest.mark.long
 def test_suspecting_changes_nothing_and_names_an_arm(spec):
     policy = make_policy(spec, 4, 3)
     luck = np.random.default_rng(0)

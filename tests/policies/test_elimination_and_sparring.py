@@ -242,6 +242,7 @@ def test_self_sparring_draws_from_its_posterior():
 @pytest.mark.kernels
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("world", ["geometric-btl:arms=4,rounds=3000,phases=3", "two-arm"])
+@pytest.mark.long
 def test_the_compiled_loop_plays_the_duels_of_ask_and_tell(world, spec):
     world = world if jit_enabled() else world.replace("3000", "400")
     game, rows = play(spec, world, seed=11, points=50), trace(spec, world, seed=11)
@@ -310,6 +311,7 @@ def test_reset_restores_the_first_state(spec):
 
 
 @pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.long
 def test_late_and_shuffled_answers_find_the_winner_too(spec):
     rng = np.random.default_rng(4)
     world = make_world("total-order:arms=4,rounds=4000,phases=1,p=0.9", 1)
@@ -413,6 +415,7 @@ def test_reset_lets_beat_the_winner_recover_from_changes(phases, ratio):
         ("multisbm", "arithmetic", 100_000, 2468, 0.1),
     ],
 )
+@pytest.mark.long
 def test_published_numbers(spec, matrix, rounds, published, tolerance):
     world = f"named:matrix={matrix},rounds={rounds}"
     ours = np.mean([play(spec, world, seed).total for seed in range(20)])

@@ -146,6 +146,7 @@ def test_ccb_learns_a_hypothesis_and_drops_it_when_disproved():
 
 
 @compiled
+@pytest.mark.long
 def test_ccb_and_scb_find_a_copeland_winner_where_there_is_no_condorcet_winner():
     """Arm 0 beats three of four, the others two at most."""
     matrix = np.full((5, 5), 0.5)
@@ -181,6 +182,7 @@ def test_scb_epochs_are_squares_and_begin_from_scratch():
 @pytest.mark.parametrize(
     "world", ["geometric-btl:arms=4,rounds=1500,phases=2", "two-arm:rounds=900"]
 )
+@pytest.mark.long
 def test_the_compiled_loop_plays_the_duels_of_ask_and_tell(name, world):
     game = play(name, world, seed=11)
     rows = trace(name, world, seed=11)
@@ -303,6 +305,7 @@ FIGURES = [
 
 @compiled
 @pytest.mark.parametrize(("spec", "world", "published"), FIGURES)
+@pytest.mark.long
 def test_the_published_figures(spec, world, published):
     """COLT 2015, Figure 1, and the programs of Komiyama and of Wu: our mean is near theirs."""
     totals = np.array([play(spec, world, seed=seed).total for seed in range(16)])

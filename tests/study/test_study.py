@@ -147,6 +147,7 @@ def test_documentation_is_made_of_the_same_numbers(whole, tmp_path):
     assert all((tmp_path / name).exists() for name in shown)
 
 
+@pytest.mark.long
 def test_sections_played_again_take_the_place_of_the_old_ones(whole, tmp_path):
     before = read_study(whole / "study.json")
     write_docs(before, whole, tmp_path)
