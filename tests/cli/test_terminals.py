@@ -93,6 +93,7 @@ def test_names_that_are_not_utf8(environment, tmp_path):
     assert err.count(b"\n") == 1
     code, out, err = shell(r"$D measure --world two-arm --save $'\xe9.npz'", tmp_path)
     assert (code, err) == (0, b"")
+    pytest.importorskip("polars")
     code, out, err = shell(r"$D table $'\xe9'", tmp_path, **environment)
     assert (code, out) == (2, b"")
     assert err.startswith(rb"driftduel: '\udce9' is not a folder")
