@@ -316,7 +316,12 @@ def test_ctrl_c_ends_even_the_slowest_game(policy):
             os.kill(os.getpid(), signal.SIGINT)
 
     player = policy if policy == "dts" else Stubborn(300, np.random.default_rng(0))
-    game = play(player, "geometric-btl:arms=300,rounds=100000,phases=1", progress=press)
+    before = signal.getsignal(signal.SIGINT)
+    world = make_world("geometric-btl:arms=300,rounds=100000,phases=2,change=winner")
+    game = play(player, world, progress=press)
+    assert signal.getsignal(signal.SIGINT) == before
+    assert len(world.condorcet_winners()) == 2
+    assert game.switches == []  # it lies ahead
     assert reached[0] == 1
     assert len(reached) == 2
     assert game.rounds == reached[1] <= 17

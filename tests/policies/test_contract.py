@@ -1,6 +1,7 @@
 """The contract of all policies: ask, tell, late answers, errors that change nothing."""
 
 import json
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -107,13 +108,13 @@ def test_winner_becomes_first_won():
 def test_a_self_duel_is_a_fair_coin_of_its_own():
     policy = recorder(in_order=False)
     before = policy.rng.bit_generator.state
+    fair = deepcopy(policy.ledger.coins).random(1000) < 0.5
     for _ in range(2000):
         duel = policy.ask()
         if duel.first == duel.second:
             policy.tell(duel, winner=0)
     won = [row[3] for row in policy.learned]
-    assert len(won) == 1000
-    assert 400 < sum(won) < 600
+    assert won == fair.astype(int).tolist()
     assert policy.rng.bit_generator.state == before
 
 

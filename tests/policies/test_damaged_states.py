@@ -89,6 +89,11 @@ def test_damaged_states_of_all_policies_and_compositions(tmp_path, part):
         ("dts", set_key("pending", 2 * [[0, 1, 20, []]]), "two duels of one round"),
         ("dts", set_key("held", [[[0, 1, 20, []], 1]]), "holds answers back"),
         ("anaconda", set_key("next", 5), "lacks duels that it asked for"),
+        (
+            "anaconda",
+            lambda header, _: header.update(next=20, held=[[[0, 1, 20, [16.0]], 1]]),
+            "holds answers back",
+        ),
     ],
 )
 def test_what_was_attacked_and_what_it_says(tmp_path, spec, change, said):

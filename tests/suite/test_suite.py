@@ -10,12 +10,14 @@ import pytest
 pytest.importorskip("polars")
 pytest.importorskip("scipy")
 
+import polars as pl
+
 from driftduel.cli import main
 from driftduel.errors import DriftduelError
 from driftduel.lab.identity import world_of
 from driftduel.specs import Spec
 from driftduel.suite import HALVES, Half, as_markdown, read_half, run_suite, score
-from driftduel.suite.scoring import ratio_interval
+from driftduel.suite.scoring import _best, ratio_interval
 
 TINY = Half(
     name="tiny",
@@ -109,6 +111,10 @@ def test_scores_are_ratios_of_means_over_shared_runs(played):
         assert each.nearest_rival in TINY.rivals
     logs = [math.log(each.score) for each in found.changing]
     assert found.geometric_mean == pytest.approx(math.exp(sum(logs) / 2))
+    widths = [math.log(each.high / each.score) for each in found.changing]
+    factor = math.exp(math.hypot(*widths) / 2)
+    mean = found.geometric_mean
+    assert (found.low, found.high) == pytest.approx((mean / factor, mean * factor))
     assert found.worst == max(each.score for each in found.changing)
     (calm,) = found.quiet
     games = quiet.games
@@ -133,6 +139,14 @@ def test_what_has_clearly_lost_is_not_played_on_and_nothing_else_is_left_out(pla
             assert set(counts) <= {4, 8}
     # A window of 20 rounds is hopeless, and so is not played on.
     assert runs[TINY.changing[0], "sw-dts:window=20"] == 4
+
+
+def test_who_was_not_played_to_the_end_is_not_the_best_however_lucky():
+    regrets = {"lucky": [1.0, 1.0], "best": [1.0, 2.0, 3.0, 2.0], "worse": [1.0, 2.0, 3.0, 3.0]}
+    rows = [(policy, regret) for policy, each in regrets.items() for regret in each]
+    games = pl.DataFrame(rows, schema=["policy", "regret"], orient="row")
+    assert _best(games, regrets) == "best"
+    assert _best(games, []) is None
 
 
 def test_a_second_policy_costs_only_itself(played, monkeypatch):

@@ -125,6 +125,14 @@ def test_seasonal_is_its_formula():
         assert world.preferences(t).matrix[0, 1] == pytest.approx(expected, abs=1e-12)
 
 
+def test_of_equal_utilities_none_is_the_winners():
+    still = np.zeros(3)
+    for level, winner in (([1.0, 0.0, 1.0], None), ([1.0, 0.0, 1.5], 2)):
+        world = Seasonal(level, still, still, period=40, rounds=10)
+        assert world.condorcet_winners() == [(1, winner)]
+        assert world.preferences(5).condorcet_winner() == winner
+
+
 def test_interpolated_hits_its_knots():
     knots = [lone_winner(3, winner=i, eps=0.2) for i in range(3)]
     world = Interpolated(knots, rounds=101)
