@@ -186,6 +186,15 @@ def test_every_command_has_help(capsys, command):
     assert "usage" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("option", ["--policy", "--world"])
+def test_two_dashes_are_no_value(capsys, option):
+    words = {"--policy": "uniform", "--world": "two-arm", option: "--"}
+    with pytest.raises(SystemExit) as stop:
+        main(["play", *(f"{name}={value}" for name, value in words.items())])
+    assert stop.value.code == 2
+    assert f"'{option}=--' gives no value" in capsys.readouterr().err
+
+
 def test_a_closed_pipe_is_no_error():
     command = f"{sys.executable} -m driftduel.cli worlds | head -1"
     out = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)

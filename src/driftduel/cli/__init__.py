@@ -71,10 +71,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             return say_stopped(str(stop))
 
 
+def _parsed(words: Sequence[str]) -> argparse.Namespace:
+    top = parser()
+    for word in words:
+        if word.startswith("--") and word.endswith("=--"):  # to argparse, a list of nothing
+            top.error(f"{word!r} gives no value")
+    return top.parse_args(words)
+
+
 def _run(argv: Sequence[str] | None) -> int:
     try:
         try:
-            arguments = parser().parse_args(argv)
+            arguments = _parsed(sys.argv[1:] if argv is None else argv)
             listen(_say_compiling)
             with warnings.catch_warnings():
                 warnings.showwarning = _say_warning  # type: ignore[assignment]
