@@ -105,6 +105,21 @@ def test_plain_python_policies_play_too():
     assert game.regret["binary-strong"][-1] == 2000
 
 
+def test_a_number_that_is_the_probability_itself_is_a_defeat():
+    """So that an arm that never wins does not, and outcomes have their chances to the last bit."""
+    luck = np.random.default_rng(streams(1)[1]).random()
+    for p, won in ((luck, 0), (np.nextafter(luck, 1), 1)):
+        for a, b in ((0, 1), (1, 0)):  # one of these is the first duel: it is never a self-duel
+            matrix = np.full((2, 2), 0.5)
+            matrix[a, b], matrix[b, a] = p, 1 - p
+            world = Piecewise([matrix], [1], 1)
+            traced = trace("rucb", world, seed=1)
+            if traced.first[0] == a:
+                assert traced.first_won[0] == won
+                wins = play("rucb", world, seed=1).policy.state.wins
+                assert (wins[a, b], wins[b, a]) == (won, 1 - won)
+
+
 def test_the_curve_is_log_spaced_and_ends_at_the_last_round():
     game = play("anaconda", "geometric-btl:arms=3,rounds=1000", points=20)
     np.testing.assert_array_equal(game.at, log_rounds(1000, 20))
