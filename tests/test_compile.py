@@ -221,6 +221,28 @@ def test_options_of_the_compiler_are_a_part():
     assert len(found) == 4
 
 
+def test_defaults_are_a_part():
+    def made(last, named):
+        def function(x, y=last, *, z=named):
+            return x + y + z
+
+        return fingerprint(numba.njit(function), frozen=True)
+
+    assert len({made(1, 1), made(2, 1), made(1, 2)}) == 3
+    assert made(1, 1) == made(1, 1)
+
+
+@pytest.mark.parametrize("setting", ["BOUNDSCHECK", "OPT"])
+def test_settings_of_the_compiler_are_a_part(setting, files, monkeypatch):
+    module = files(its_kernel=INNER)
+    assert (module.inner(10), hits(module.inner)) == (20, 0)
+    again = files()
+    assert (again.inner(10), hits(again.inner)) == (20, 1)
+    monkeypatch.setattr(numba.config, setting, 1)
+    other = files()
+    assert (other.inner(10), hits(other.inner)) == (20, 0)
+
+
 POLICIES = (
     "uniform", "dts", "rucb", "king", "anaconda:horizon=100", "sw-dts:window=5", "sw-rucb:window=5",
     "discounted-dts", "oracle-dts:at=5", "detect-dts:horizon=100",

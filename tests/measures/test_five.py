@@ -1,5 +1,7 @@
 """The five measures against their definitions, and the paper's inequalities."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -111,3 +113,16 @@ def test_switch_rounds_are_counted_but_not_kept_without_limit(monkeypatch):
     found = measure(make_world("alternating:rounds=100"))
     assert found.preference_switches == 99
     assert found.preference_switch_rounds is None
+
+
+@pytest.mark.skipif(not jit_enabled(), reason="a million rounds are for compiled code")
+def test_switch_rounds_that_are_not_kept_take_no_memory(monkeypatch):
+    monkeypatch.setattr("driftduel.measures.five._MOST_ROUNDS_KEPT", 10)
+    measure(make_world("alternating:rounds=20"), None)  # compiled
+    tracemalloc.start()
+    try:
+        assert measure(make_world("alternating:rounds=2000000"), None).preference_switches > 10**6
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 8 * 2_000_000 / 2
