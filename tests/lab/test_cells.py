@@ -1,8 +1,10 @@
 """Cells: the seed, the rounds of the curves, and what is written down of a game."""
 
 import json
+import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ pytest.importorskip("polars")
 
 from driftduel import __version__
 from driftduel.games import play, trace
-from driftduel.lab.cells import CURVES, SLICES, Stopped, marks, run_cell, slice_ends
+from driftduel.lab.cells import CURVES, SLICES, Stopped, _world, marks, run_cell, slice_ends
 from driftduel.lab.identity import world_of
 from driftduel.lab.plan import game_seed, make_plan
 from driftduel.lab.store import SCHEMA
@@ -117,6 +119,21 @@ def test_a_game_can_be_stopped_and_watched():
     stop.set()
     with pytest.raises(Stopped):
         run_cell(cell, stop)
+
+
+def test_half_a_game_is_no_result():
+    """Ctrl-C ends a game early, which `play` returns all the same."""
+    cell = next(make_plan(["geometric-btl:arms=3,rounds=400000"], ["uniform"], 1).cells())
+    with pytest.raises(Stopped):
+        run_cell(cell, tick=lambda _: signal.raise_signal(signal.SIGINT))
+
+
+def test_every_thread_has_a_world_of_its_own():
+    cell = next(make_plan([WORLD], ["uniform"], 1).cells())
+    ours = _world(cell)
+    assert _world(cell) is ours
+    with ThreadPoolExecutor(1) as another:
+        assert another.submit(_world, cell).result() is not ours
 
 
 def test_a_world_file_that_changed_is_not_played(tmp_path):
