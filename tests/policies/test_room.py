@@ -47,3 +47,9 @@ def test_windows_that_no_memory_holds(spec, said):
     with pytest.raises(DriftduelError) as error:
         make_policy(spec, 10, horizon=1000, switches=3)
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize("at", ["1", "9+5", "5+5", "9" * 19, str(2**63), "5+" + "9" * 400])
+def test_an_oracle_of_rounds_that_never_come(at):
+    with pytest.raises(DriftduelError, match="must be rounds from 2 on, ascending"):
+        make_policy(f"oracle-dts:at={at}", 3)

@@ -142,6 +142,6 @@ class Oracle(_Restarted):
             rounds = [int(part) for part in at.split("+") if part]
         except ValueError:
             raise DriftduelError(f"at={at} must be rounds joined by +, as in 501+1001.") from None
-        if rounds != sorted(set(rounds)) or (rounds and rounds[0] < 2):
+        if rounds != sorted(set(rounds)) or (rounds and not 2 <= rounds[0] <= rounds[-1] < _NEVER):
             raise DriftduelError(f"at={at} must be rounds from 2 on, ascending.")
         self._set(_NEVER >> 1, rounds)
