@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from driftduel.lab.statistics import (
     summary,
     t_interval,
 )
+from driftduel.lab.writing import verdict
 
 WORLD = "two-arm:rounds=100"
 PLAN = make_plan([WORLD], ["uniform", "dts", "wss"], 4)
@@ -219,6 +221,21 @@ def test_one_run_says_nothing_about_chance():
         for name in ("regret_sd", "regret_low", "regret_high", "difference_low", "difference_high"):
             assert row[name] is None
     assert found["uniform"]["difference_to_best"] == 6
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        ((5.0, 5.1, 5.2), "dts has the lowest regret; every paired interval"),
+        ((4.0, 4.0, 4.0), "not to be told from it (paired interval contains 0): uniform."),
+        ((1.0, 9.0, 5.0), "not to be told from it (paired interval contains 0): uniform."),
+    ],
+)
+def test_a_verdict_is_as_sure_as_the_paired_interval(others, said):
+    games = [game("dts", run, 4.0) for run in range(3)]
+    games += [game("uniform", run, regret) for run, regret in enumerate(others)]
+    found = SimpleNamespace(summary=summary(table(*games), make_plan([WORLD], ["dts", "uniform"])))
+    assert said in verdict(found, WORLD)
 
 
 def test_a_policy_without_runs_has_a_row_of_nothing():
