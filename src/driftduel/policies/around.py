@@ -38,6 +38,8 @@ class Around(KernelPolicy):
     """What the wrapper itself must be told."""
     extra_notes: tuple[Rule, ...] = ()
     """Notes of its own, before those of the policy inside."""
+    adds_draws: bool = False
+    """Whether the wrapper draws random numbers of its own."""
     supplies: str = ""
     """A key of the policy inside that the wrapper itself provides."""
     remake: Callable[[Any], Any]
@@ -66,7 +68,7 @@ class Around(KernelPolicy):
         self.easy_rounds = base.easy_rounds  # type: ignore[misc]
         if self.easy_regret == KernelPolicy.easy_regret:
             self.easy_regret = base.easy_regret  # type: ignore[misc]
-        self.draws = base.draws  # type: ignore[misc]
+        self.draws = base.draws or self.adds_draws  # type: ignore[misc]
         self.bounded_memory = base.bounded_memory  # type: ignore[misc]
         super().__init__(arms, rng)
         inside = {k: value for k, value in base.parameters.items() if k != self.supplies}

@@ -149,6 +149,7 @@ class GlrRestart(Around):
     """
 
     prefix = "glr"
+    adds_draws = True  # the rounds that explore
     needs_wins = True
     tells = ("explore",)
     guarantee = "none known for duels; false alarms of a pair at most delta"

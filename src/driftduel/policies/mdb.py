@@ -161,6 +161,7 @@ class Monitored(Around):
     """
 
     prefix = "mdb"
+    adds_draws = True  # the order of the monitored pairs
     tells = ("horizon", "switches", "delta")
     extra_notes = (Within(-1, lambda scope: scope.arms * (scope.arms - 1) // 2 - 1),)
     guarantee = "K sqrt(M T log T) / delta + M times that of the policy inside, binary strong"
