@@ -19,6 +19,7 @@ class Recorder(Policy):
 
     def __init__(self, arms, rng, in_order=False):
         type(self).in_order = in_order
+        self.unanswered = in_order
         super().__init__(arms, rng)
         self.learned = []
 

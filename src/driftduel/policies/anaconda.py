@@ -93,7 +93,9 @@ class Anaconda(KernelPolicy):
     source: ClassVar[str] = "Kleine Buening and Saha, ANACONDA, AISTATS 2023"
     confidence: ClassVar[str] = "exact: the paper's Algorithms 1 and 2, audited round by round"
     ties: ClassVar[str] = "coin"  # its estimates would be biased without
-    kernels: ClassVar[Kernels] = Kernels(engine.ask, engine.tell, suspect=engine.suspect)
+    kernels: ClassVar[Kernels] = Kernels(
+        engine.ask, engine.tell, suspect=engine.suspect, unanswered=True
+    )
     bounded_memory: ClassVar[bool] = False  # the stacks of starts grow, slowly
     easy_rounds: ClassVar[int] = 3_000_000
     notes: ClassVar[tuple[Rule, ...]] = (Within(0, lambda scope: scope.arms**2),)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from driftduel._compile import entry
 from driftduel._random import bits
 from driftduel.errors import DriftduelError
-from driftduel.policies.fields import Rule, verify
+from driftduel.policies.fields import MOST, Rule, verify
 from driftduel.policies.ledger import ORDERS, TIES, UNANSWERED, Duel, Ledger
 
 __all__ = ["GROW", "RESTARTED", "Duel", "Info", "KernelPolicy", "Kernels", "Policy"]
@@ -81,6 +81,8 @@ class Policy(ABC):
     """The name under which it is registered, which sets it."""
     in_order: ClassVar[bool] = False
     """Whether answers can be learned in the order of asking only."""
+    unanswered: bool = False
+    """Whether `learn` wants to hear of duels that tied or will never be answered."""
     ties: ClassVar[str] = "skip"
     """What a tie teaches unless `configure` says otherwise: nothing (``skip``), which is right for
     what counts wins or plays matches, or what a ``coin`` says, which weighted estimates need."""
@@ -192,10 +194,76 @@ class Policy(ABC):
     def _settle(self, duel: Duel, won: int) -> None:
         ledger = self.ledger
         for (first, second, t, notes), result in ledger.settle(duel, won):
-            if result == UNANSWERED and not self.in_order:
+            if result == UNANSWERED and not self.unanswered:
                 continue
             if self.learn(t, first, second, result, notes) & RESTARTED:
                 ledger.restarts.append(t)
+
+    @property
+    def present(self) -> tuple[int, ...]:
+        """The arms that may be asked for now, ascending."""
+        return tuple(range(self._arms))
+
+    def retire(self, arm: int) -> None:
+        """Take an arm away: it is not asked for until it is admitted again.
+
+        Its open duels may still be answered. The last arm cannot be taken away.
+        """
+        here = self.present
+        if arm not in here:
+            raise DriftduelError(f"arm {arm!r} cannot be retired; present are {_listed(here)}.")
+        if len(here) == 1:
+            raise DriftduelError(f"arm {arm} is the only one present and cannot be retired.")
+        self.change(int(arm), here=False)
+
+    def admit(self, arm: int | None = None) -> int:
+        """Let an arm take part, again or for the first time; return it.
+
+        Parameters
+        ----------
+        arm
+            One that was retired, or None for one more than there ever was.
+        """
+        if arm is None:
+            self.widen()
+            arm = self._arms - 1
+        elif isinstance(arm, bool) or arm not in range(self._arms) or arm in self.present:
+            raise DriftduelError(
+                f"arm {arm!r} cannot be admitted: it must be one that was retired, or None for a "
+                f"new one; present are {_listed(self.present)} of {self._arms}."
+            )
+        self.change(int(arm), here=True)
+        return int(arm)
+
+    def change(self, arm: int, *, here: bool) -> None:
+        """Learn that an arm leaves or comes; `retire` and `admit` have checked that it can.
+
+        A policy in plain Python that can do this overrides it, and `present`.
+        """
+        raise DriftduelError(
+            f"policy {self.name!r} cannot take options away or add them; "
+            f"'anew-{self.name}' starts it anew at every change."
+        )
+
+    def widen(self) -> None:
+        """Make room for one more arm, which is absent until `change` says that it came."""
+        self.change(self._arms, here=True)  # says that it cannot
+
+    def hear(self, first: int, second: int, winner: int | None, weight: float = 1.0) -> None:
+        """Learn from a vote that nobody asked this policy for, such as one of the past.
+
+        Parameters
+        ----------
+        first, second
+            The two arms that were compared.
+        winner
+            One of them, or None for a tie.
+        weight
+            How many votes it counts for.
+        """
+        raise DriftduelError(
+            f"policy {self.name!r} can learn only from duels that it asked for itself."
+        )
 
     def best(self) -> int | None:
         """Return the arm to ship now; None if it takes nobody for the winner."""
@@ -232,6 +300,18 @@ class Kernels(NamedTuple):
 
     With ``any_duel`` a `tell` kernel may be told of duels that its `ask` never chose, with notes
     that mean nothing. Without, it must not: a match or a queue would count them as its own.
+
+    With ``unanswered`` a `tell` kernel takes -1 for `won`: nobody won, or will ever answer.
+    Without, it is not told.
+
+    ``change(state, rng, t, arm, here)`` says before round `t` that an arm leaves (0) or comes (1),
+    and ``present(state) -> (K,)`` returns 1 for every arm that is there, 0 for the others; a policy
+    has both or neither (None: the set of arms cannot change). An absent arm is never asked for.
+
+    ``hear(state, winner, loser, weight)`` counts a vote of the past (None: cannot).
+
+    ``panel`` is another tuple of kernels over the same record, for the mode in which two different
+    arms are shown in every round (None: see `driftduel.policies.modes`).
     """
 
     ask: Callable[..., Any]
@@ -239,6 +319,11 @@ class Kernels(NamedTuple):
     reset: Any = None
     suspect: Any = None
     any_duel: bool = False
+    unanswered: bool = False
+    change: Any = None
+    present: Any = None
+    hear: Any = None
+    panel: Any = None
 
 
 class KernelPolicy(Policy):
@@ -262,6 +347,7 @@ class KernelPolicy(Policy):
         super().__init__(arms, rng)
         self.bits = bits(rng)
         self.scratch = np.zeros(len(self.notes))
+        self.unanswered = self.kernels.unanswered
         self._warm: Any = None  # the state for whose types `_ask` and `_tell` were compiled
 
     def warm(self) -> None:
@@ -296,6 +382,42 @@ class KernelPolicy(Policy):
         """
         suspect = self.kernels.suspect
         return None if suspect is None else int(suspect(self.state))
+
+    @property
+    def present(self) -> tuple[int, ...]:
+        """The arms that may be asked for now, ascending."""
+        present = self.kernels.present
+        if present is None:
+            return super().present
+        return tuple(np.flatnonzero(present(self.state)).tolist())
+
+    def change(self, arm: int, *, here: bool) -> None:
+        """Learn that an arm leaves or comes."""
+        change = self.kernels.change
+        if change is None:
+            super().change(arm, here=here)
+        change(self.state, self.bits, self.ledger.asked + 1, arm, int(here))
+
+    def hear(self, first: int, second: int, winner: int | None, weight: float = 1.0) -> None:
+        """Count a vote that nobody asked this policy for; half of a tie goes to each arm."""
+        hear = self.kernels.hear
+        if hear is None:
+            super().hear(first, second, winner, weight)
+        for arm in (first, second):
+            if isinstance(arm, bool) or arm not in range(self.arms):
+                raise DriftduelError(f"arm {arm!r} was never there; arms are 0 to {self.arms - 1}.")
+        if first == second or winner not in (first, second, None):
+            raise DriftduelError(
+                f"winner={winner!r} cannot have won a vote between {first} and {second}; it must "
+                f"be one of two different arms, or None for a tie."
+            )
+        if not (0 < weight <= MOST):
+            raise DriftduelError(f"weight={weight!r} must be a number above 0.")
+        if winner is None:
+            hear(self.state, first, second, 0.5 * weight)
+            hear(self.state, second, first, 0.5 * weight)
+        else:
+            hear(self.state, winner, first + second - winner, float(weight))
 
     def grow(self) -> None:
         """Make room after a kernel asked for it."""
@@ -357,6 +479,10 @@ def _nested(like: Any, arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> 
         for name, value in like._asdict().items()
     }
     return type(like)(**values)
+
+
+def _listed(arms: tuple[int, ...]) -> str:
+    return ", ".join(map(str, arms))
 
 
 def no_such_arms(policy: Policy, first: int, second: int, t: int) -> DriftduelError:

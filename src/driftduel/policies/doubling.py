@@ -47,7 +47,7 @@ def _wrap(inner: Kernels) -> Kernels:
             flags |= GROW | RESTARTED  # a longer epoch takes a new policy, which Python makes
         return flags
 
-    return Kernels(hot(ask), hot(tell), suspect=suspect_inside(inner))
+    return Kernels(hot(ask), hot(tell), suspect=suspect_inside(inner), unanswered=inner.unanswered)
 
 
 class Doubling(Around):

@@ -35,6 +35,11 @@ class Duel(NamedTuple):
     notes: tuple[float, ...] = ()
     """What the policy will want to know when the answer comes (weights, probabilities)."""
 
+    @property
+    def alone(self) -> bool:
+        """Whether one arm is to be shown alone: its duel with itself, a question to nobody."""
+        return self.first == self.second
+
     def to_json(self) -> str:
         """Write it as JSON: a list of the first arm, the second, the round and the notes."""
         return json.dumps(self)

@@ -179,7 +179,7 @@ class Metaswift(KernelPolicy):
     source: ClassVar[str] = "Suk and Agarwal, NeurIPS 2023"
     confidence: ClassVar[str] = "low to medium: from abstract and code, its defects mended"
     ties: ClassVar[str] = "coin"  # its estimates would be biased without
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect, unanswered=True)
     bounded_memory: ClassVar[bool] = False  # the stacks of starts grow, slowly
     easy_rounds: ClassVar[int] = 300_000
     notes: ClassVar[tuple[Rule, ...]] = (fields.Within(0, fields.ARMS),)

@@ -63,6 +63,7 @@ def _wrap(inner: Kernels) -> Kernels:
         kernel(reset),
         suspect_inside(inner),
         inner.any_duel,
+        inner.unanswered,
     )
 
 

@@ -40,6 +40,11 @@ class Chunk(NamedTuple):
     """(R, K) utilities, or (0, K)."""
     link: int
     """Code of the link that turns utilities into preferences, or `NO_LINK`."""
+    present: NDArray[np.bool_] = np.empty((0, 0), np.bool_)
+    """(R, K) which arms are there, row by row; (0, 0) if all are, in all rounds."""
+    ties: Floats = np.empty(0)
+    """(R,) how often a duel of two arms is a tie, row by row; (0,) if never. Preferences count a
+    tie as half a win, so an arm wins with probability P - ties / 2."""
 
     def row_matrices(self) -> Floats:
         """Return the (R, K, K) matrices of all rows, computed from utilities if need be."""
