@@ -42,6 +42,8 @@ def test_the_public_names():
         "make_world",
         "measure",
         "play",
+        "policy_from_bytes",
+        "policy_to_bytes",
         "results",
         "save_policy",
         "save_world",

@@ -13,7 +13,16 @@ if TYPE_CHECKING:
     from driftduel.games import Play, Trace, play, trace
     from driftduel.lab import Results, compare, results, sweep
     from driftduel.measures import Measures, measure
-    from driftduel.policies import POLICIES, Duel, Policy, load_policy, make_policy, save_policy
+    from driftduel.policies import (
+        POLICIES,
+        Duel,
+        Policy,
+        load_policy,
+        make_policy,
+        policy_from_bytes,
+        policy_to_bytes,
+        save_policy,
+    )
     from driftduel.preferences import Preferences
     from driftduel.worlds import WORLDS, Piecewise, World, load_world, make_world, save_world
 
@@ -39,6 +48,8 @@ _HOME = {
     "make_world": "driftduel.worlds",
     "measure": "driftduel.measures",
     "play": "driftduel.games",
+    "policy_from_bytes": "driftduel.policies",
+    "policy_to_bytes": "driftduel.policies",
     "results": "driftduel.lab",
     "save_policy": "driftduel.policies",
     "save_world": "driftduel.worlds",
@@ -66,6 +77,8 @@ __all__ = [
     "make_world",
     "measure",
     "play",
+    "policy_from_bytes",
+    "policy_to_bytes",
     "results",
     "save_policy",
     "save_world",

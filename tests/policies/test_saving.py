@@ -1,5 +1,6 @@
 """Saved in the middle and loaded, a policy goes on to the bit; foreign files are refused."""
 
+import copy
 import json
 import pickle
 
@@ -7,7 +8,13 @@ import numpy as np
 import pytest
 
 from driftduel.errors import DriftduelError
-from driftduel.policies import load_policy, make_policy, save_policy
+from driftduel.policies import (
+    load_policy,
+    make_policy,
+    policy_from_bytes,
+    policy_to_bytes,
+    save_policy,
+)
 from driftduel.worlds import make_world
 from tests.policies.runs import outcomes
 
@@ -39,11 +46,14 @@ def test_a_loaded_policy_goes_on_to_the_bit(spec, tmp_path):
     policy.tell_first_won(early, 1)
     save_policy(policy, tmp_path / "p.npz")
     again = load_policy(tmp_path / "p.npz")
-    assert again.info() == policy.info()
-    for each in (policy, again):
+    from_bytes = policy_from_bytes(policy_to_bytes(policy))
+    assert again.info() == from_bytes.info() == policy.info()
+    for each in (policy, again, from_bytes):
         each.tell(open_duel, open_duel.first)
-    assert go_on(again, outcome, 1237, 3000) == go_on(policy, outcome, 1237, 3000)
-    assert again.restarts == policy.restarts
+    expected = go_on(policy, outcome, 1237, 3000)
+    assert go_on(again, outcome, 1237, 3000) == expected
+    assert go_on(from_bytes, outcome, 1237, 3000) == expected
+    assert again.restarts == from_bytes.restarts == policy.restarts
     for name, array in policy.get_state().items():
         np.testing.assert_array_equal(array, again.get_state()[name])
 
@@ -106,6 +116,34 @@ def test_damaged_and_foreign_states_are_refused(saved, change, said):
         load_policy(saved)
     assert said in str(error.value)
     assert "\n" not in str(error.value)
+    with pytest.raises(DriftduelError) as as_bytes:
+        policy_from_bytes(saved.read_bytes())
+    assert str(as_bytes.value) == str(error.value).replace(repr(str(saved)), "what was given")
+
+
+@pytest.mark.parametrize("data", [b"", b"nothing of the kind", pickle.dumps({"header": 1})])
+def test_bytes_that_are_no_policies(data):
+    with pytest.raises(DriftduelError, match="what was given is not a saved policy"):
+        policy_from_bytes(data)
+    with pytest.raises(DriftduelError, match="a snapshot is bytes, not str"):
+        policy_from_bytes("p.npz")
+
+
+def test_a_snapshot_has_a_bearable_size(saved, monkeypatch):
+    monkeypatch.setattr("driftduel.policies.saving.MOST_BYTES", 100)
+    with pytest.raises(DriftduelError, match="more than the 100 that a saved policy may have"):
+        policy_from_bytes(saved.read_bytes())
+
+
+@pytest.mark.parametrize("spec", ["king", "sw-dts", "doubling-rex3"])
+def test_a_copy_draws_from_a_generator_of_its_own(spec):
+    policy, fresh = make_policy(spec, 4, seed=3), make_policy(spec, 4, seed=3)
+    go_on(policy, lambda t, a, b: t % 2, 1, 10)
+    other = copy.deepcopy(policy)
+    expected = go_on(other, lambda t, a, b: 1, 11, 60)
+    assert go_on(policy, lambda t, a, b: 1, 11, 60) == expected
+    go_on(fresh, lambda t, a, b: t % 2, 1, 10)
+    assert go_on(fresh, lambda t, a, b: 1, 11, 60) == expected
 
 
 def test_files_that_are_no_policies(tmp_path):

@@ -47,7 +47,12 @@ from driftduel.policies.rmed2 import Rmed2
 from driftduel.policies.rmed2fh import Rmed2Fh
 from driftduel.policies.rucb import Rucb
 from driftduel.policies.savage import Savage
-from driftduel.policies.saving import load_policy, save_policy
+from driftduel.policies.saving import (
+    load_policy,
+    policy_from_bytes,
+    policy_to_bytes,
+    save_policy,
+)
 from driftduel.policies.scb import Scb
 from driftduel.policies.self_sparring import SelfSparring
 from driftduel.policies.sparring_ucb import Sparring
@@ -113,6 +118,8 @@ __all__ = [
     "load_policy",
     "make_policy",
     "normal",
+    "policy_from_bytes",
+    "policy_to_bytes",
     "register_around",
     "save_policy",
     "uniform",

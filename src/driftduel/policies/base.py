@@ -350,6 +350,16 @@ class KernelPolicy(Policy):
         self.unanswered = self.kernels.unanswered
         self._warm: Any = None  # the state for whose types `_ask` and `_tell` were compiled
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy needs: not where this one's generator lives, nor what is compiled."""
+        own = ("bits", "_ask", "_tell")
+        kept = {name: value for name, value in vars(self).items() if name not in own}
+        return {**kept, "_warm": None}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        vars(self).update(kept)
+        self.bits = bits(self.rng)
+
     def warm(self) -> None:
         """Compile what `ask` and `tell` need, so that nobody waits for it at the first duel."""
         ask, tell = self.kernels.ask, self.kernels.tell

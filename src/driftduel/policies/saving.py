@@ -1,5 +1,6 @@
-"""Policies to files and back, in the middle of a run. Loading a file never runs code."""
+"""Policies to bytes and files and back, in the middle of a run. Loading never runs code."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from driftduel._files import whole_file
-from driftduel._reading import arrays, parse_json, read_bytes
+from driftduel._reading import MOST_BYTES, arrays, parse_json, read_bytes
 from driftduel.errors import DriftduelError
 from driftduel.policies.base import (
     Duel,
@@ -20,7 +21,7 @@ from driftduel.policies.fields import MOST, verify, verify_notes
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Spec
 
-__all__ = ["FORMAT", "load_policy", "save_policy"]
+__all__ = ["FORMAT", "load_policy", "policy_from_bytes", "policy_to_bytes", "save_policy"]
 
 FORMAT = 2
 """Version of the file format; a file of another version is refused."""
@@ -28,46 +29,73 @@ _FEW_ARMS = 1000
 _LONGEST_REASON = 400
 
 
-def save_policy(policy: Policy, path: str | Path) -> None:
-    """Write a policy, its unanswered duels included, as an NPZ file without pickles.
+def policy_to_bytes(policy: Policy) -> bytes:
+    """Return a snapshot of a policy, its unanswered duels included, as an NPZ without pickles.
 
-    The file appears at once and whole, or not at all. What could not be loaded is not saved.
+    What could not be loaded is not saved.
     """
     if isinstance(policy, KernelPolicy):
         verify(policy, policy.state, policy.ledger.asked)
+    ledger = policy.ledger
     header = {
         "format": FORMAT,
         "policy": policy.name,
         "arms": policy.arms,
         "parameters": policy.parameters,
-        "order": policy.ledger.order,
-        "ties": policy.ledger.ties,
-        "asked": policy.ledger.asked,
-        "next": policy.ledger.due,
-        "restarts": policy.restarts,
+        "order": ledger.order,
+        "ties": ledger.ties,
+        "asked": ledger.asked,
+        "next": ledger.due,
+        "restarts": ledger.restarts,
         "rng": generator_state(policy.rng),
-        "coins": generator_state(policy.ledger.coins),
-        "pending": list(policy.ledger.open.values()),
-        "held": list(policy.ledger.held.values()),
+        "coins": generator_state(ledger.coins),
+        "pending": list(ledger.open.values()),
+        "held": list(ledger.held.values()),
     }
     arrays: dict[str, Any] = {f"state_{key}": value for key, value in policy.get_state().items()}
-    with whole_file(path) as temporary, open(temporary, "wb") as file:
-        np.savez(file, header=np.array(json.dumps(header)), **arrays)
+    packed = io.BytesIO()
+    np.savez(packed, header=np.array(json.dumps(header)), **arrays)
+    return packed.getvalue()
+
+
+def policy_from_bytes(data: bytes) -> Policy:
+    """Make the policy whose snapshot this is; it goes on to the bit."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise DriftduelError(f"a snapshot is bytes, not {type(data).__name__}.")
+    return _unpacked(bytes(data), "what was given")
+
+
+def save_policy(policy: Policy, path: str | Path) -> None:
+    """Write a policy, its unanswered duels included, as an NPZ file without pickles.
+
+    The file appears at once and whole, or not at all. What could not be loaded is not saved.
+    """
+    packed = policy_to_bytes(policy)
+    with whole_file(path) as temporary:
+        temporary.write_bytes(packed)
 
 
 def load_policy(path: str | Path) -> Policy:
     """Read a policy that `save_policy` wrote; it goes on to the bit."""
-    packed = read_bytes(path)
+    return _unpacked(read_bytes(path), repr(str(path)))
+
+
+def _unpacked(packed: bytes, name: str) -> Policy:
+    """Make a policy out of bytes that may be anything; `name` says what they are."""
+    if len(packed) > MOST_BYTES:
+        raise DriftduelError(
+            f"{name} has {len(packed):,} bytes, more than the {MOST_BYTES:,} that a saved policy "
+            f"may have."
+        )
     try:
         content = arrays(packed)
         header = parse_json(str(content.pop("header")[()]))
         version = header["format"]
     except (DriftduelError, KeyError, TypeError):
-        raise DriftduelError(f"{str(path)!r} is not a saved policy.") from None
+        raise DriftduelError(f"{name} is not a saved policy.") from None
     if version != FORMAT:
         raise DriftduelError(
-            f"{str(path)!r} is a saved policy of format {version!r:.40}; "
-            f"this driftduel reads {FORMAT}."
+            f"{name} is a saved policy of format {version!r:.40}; this driftduel reads {FORMAT}."
         )
     try:
         return _restored(header, content)
@@ -82,7 +110,7 @@ def load_policy(path: str | Path) -> Policy:
         reason = f": {error}" if isinstance(error, DriftduelError) else "."
         if len(reason) > _LONGEST_REASON:  # it may quote what the file says
             reason = f"{reason[:_LONGEST_REASON]} ..."
-        raise DriftduelError(f"{str(path)!r} is a damaged saved policy{reason}") from None
+        raise DriftduelError(f"{name} is a damaged saved policy{reason}") from None
 
 
 def _restored(header: dict[str, Any], content: dict[str, Any]) -> Policy:
