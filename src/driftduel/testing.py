@@ -20,6 +20,7 @@ from driftduel.games import play, trace
 from driftduel.games.knowledge import knowledge
 from driftduel.policies import (
     POLICIES,
+    Duel,
     KernelPolicy,
     Policy,
     load_policy,
@@ -38,8 +39,8 @@ def _world(arms: int = 4, rounds: int = _ROUNDS) -> World:
     return make_world(f"random-condorcet:arms={arms},rounds={rounds},phases=2,p_min=0.6", seed=5)
 
 
-def _fresh(spec: str, world: World, seed: int = 1) -> Policy:
-    return make_policy(spec, world.arms, seed, **knowledge(spec, world))
+def _fresh(spec: str, world: World, seed: int = 1, mode: str = "serve") -> Policy:
+    return make_policy(spec, world.arms, seed, mode=mode, **knowledge(spec, world))
 
 
 def _go_on(policy: Policy, rounds: int, luck: np.random.Generator) -> list[tuple[int, int]]:
@@ -82,13 +83,17 @@ def a_seed_fixes_the_run(spec: str) -> None:
 def asking_equals_the_loop(spec: str) -> None:
     """Play the same duels by ask and tell as in the compiled loop."""
     for arms in (2, 5):
-        world = _world(arms)
-        game, rows = play(spec, world, seed=3), trace(spec, world, seed=3)
-        assert game.restarts == rows.policy.restarts, "the restarts differ"
-        if isinstance(game.policy, KernelPolicy):
-            for name, array in rows.policy.get_state().items():
-                same = np.array_equal(array, game.policy.get_state()[name], equal_nan=True)
-                assert same, f"{name} differs between the loop and ask and tell"
+        _compare_with_the_loop(spec, _world(arms), "serve")
+
+
+def _compare_with_the_loop(spec: str, world: World, mode: str) -> None:
+    game = play(spec, world, seed=3, mode=mode)
+    rows = trace(spec, world, seed=3, mode=mode)
+    assert game.restarts == rows.policy.restarts, "the restarts differ"
+    if isinstance(game.policy, KernelPolicy):
+        for name, array in rows.policy.get_state().items():
+            same = np.array_equal(array, game.policy.get_state()[name], equal_nan=True)
+            assert same, f"{name} differs between the loop and ask and tell"
 
 
 def saving_changes_nothing(spec: str) -> None:
@@ -241,6 +246,42 @@ def ships_an_easy_winner(spec: str) -> None:
     assert before in (None, winner), f"it would ship arm {before}; the winner is {winner}"
 
 
+def a_panel_shows_two_arms(spec: str) -> None:
+    """Show two different arms in every round of panel mode, before and after being saved."""
+    policy = _fresh(spec, _world(), mode="panel")
+    waiting: list[Duel] = []
+    _hold_a_panel(policy, waiting, np.random.default_rng(6))
+    with tempfile.TemporaryDirectory() as folder:
+        save_policy(policy, Path(folder) / "p.npz")
+        again = load_policy(Path(folder) / "p.npz")
+    assert again.mode == "panel", f"saved in panel mode, it was loaded in {again.mode} mode"
+    rest = [_hold_a_panel(p, list(waiting), np.random.default_rng(7)) for p in (policy, again)]
+    assert rest[0] == rest[1], "the loaded policy showed other duels"
+
+
+def _hold_a_panel(
+    policy: Policy, waiting: list[Duel], people: np.random.Generator
+) -> list[tuple[int, int]]:
+    """Let people vote, late and out of order; some see no difference, some never answer."""
+    shown = []
+    for _ in range(_ROUNDS):
+        waiting.append(duel := policy.ask())
+        assert not duel.alone, f"round {duel.round}: arm {duel.first} is shown alone"
+        shown.append((duel.first, duel.second))
+        while len(waiting) > 5:
+            duel = waiting.pop(int(people.integers(len(waiting))))
+            if people.random() < 0.05:
+                policy.forget(duel)
+            else:
+                policy.tell(duel, (duel.first, duel.second, None)[int(people.integers(3))])
+    return shown
+
+
+def panels_equal_the_loop(spec: str) -> None:
+    """Show the same duels by ask and tell as in the compiled loop, in panel mode, too."""
+    _compare_with_the_loop(spec, _world(), "panel")
+
+
 CHECKS: dict[str, Callable[[str], None]] = {
     "one duel a round, arms in range": one_duel_a_round,
     "a seed fixes the run": a_seed_fixes_the_run,
@@ -255,6 +296,8 @@ CHECKS: dict[str, Callable[[str], None]] = {
     "resetting starts anew": resetting_starts_anew,
     "finds the winner of an easy world": finds_an_easy_winner,
     "ships the winner of an easy world": ships_an_easy_winner,
+    "a panel shows two different arms": a_panel_shows_two_arms,
+    "asking equals the compiled loop in panels": panels_equal_the_loop,
 }
 """All checks by name."""
 

@@ -87,7 +87,7 @@ def set_cell(field, index, value):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (set_key("format", 1), "format 1; this driftduel reads 2"),
+        (set_key("format", 1), "format 1; this driftduel reads 3"),
         (set_key("order", "arrival"), "it learns in the order of asking"),
         (set_key("ties", "maybe"), "ties='maybe' must be skip or coin"),
         (set_key("policy", "anacondo"), "did you mean anaconda"),

@@ -48,3 +48,9 @@ def add_game(parser: argparse.ArgumentParser) -> None:
     )
     add_imports(parser)
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="fixes the game (0)")
+    parser.add_argument(
+        "--mode",
+        choices=("serve", "panel"),
+        default="serve",
+        help="whether an arm may be shown alone (serve, default), or always two different ones",
+    )

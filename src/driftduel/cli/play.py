@@ -43,6 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
             arguments.seed,
             points=arguments.points,
             benchmark=arguments.benchmark,
+            mode=arguments.mode,
             progress=progress,
         )
     finally:
@@ -60,6 +61,7 @@ def _as_json(arguments: argparse.Namespace, game: "Play") -> dict[str, Any]:
         "policy": arguments.policy,
         "world": arguments.world,
         "seed": game.seed,
+        "mode": game.policy.mode,
         "told": list(game.policy.told),
         "rounds": game.rounds,
         "finished": game.finished,

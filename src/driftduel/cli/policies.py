@@ -38,6 +38,8 @@ def run(arguments: argparse.Namespace) -> None:
         facts = _facts(family[0])
         print(f"    told: {', '.join(facts['told']) or 'nothing'}; {facts['guarantee']}")
         print(f"    {facts['source']}; confidence: {facts['confidence']}")
+        if arguments.name:
+            print(wrapped(f"in panel mode: {facts['in_panel']}", "    "))
         if len(family) > 1:
             print(wrapped("also: " + ", ".join(entry.name for entry in family[1:]), "    "))
         print()
@@ -71,12 +73,13 @@ def markdown(entries: list[Any]) -> str:
 
 def _facts(entry: Any) -> dict[str, Any]:
     """Read what a policy's class says of it; a wrapper speaks for itself and the one inside."""
-    from driftduel.policies.around import told_by
+    from driftduel.policies.around import in_panel_by, told_by
 
     kind = getattr(entry.factory, "wrapper", entry.factory)
     return {
         "told": list(told_by(entry)),
         "guarantee": kind.guarantee,
+        "in_panel": in_panel_by(entry),
         "source": kind.source,
         "confidence": kind.confidence,
     }

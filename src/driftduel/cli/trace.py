@@ -30,7 +30,13 @@ def run(arguments: argparse.Namespace) -> None:
     load_imports(arguments)
     progress = Progress("trace")
     try:
-        played = trace(arguments.policy, arguments.world, arguments.seed, progress)
+        played = trace(
+            arguments.policy,
+            arguments.world,
+            arguments.seed,
+            mode=arguments.mode,
+            progress=progress,
+        )
     finally:
         progress.close()
     if arguments.out:

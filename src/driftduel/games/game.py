@@ -83,6 +83,7 @@ def play(
     *,
     points: int | ArrayLike = 200,
     benchmark: str = "condorcet",
+    mode: str | None = None,
     progress: Progress | None = None,
 ) -> Play:
     """Let a policy play all rounds of a world.
@@ -107,6 +108,8 @@ def play(
     benchmark
         Regret against the ``condorcet`` winner, or ``borda`` or ``copeland`` scores for worlds
         without one.
+    mode
+        ``serve`` or ``panel``, for the policy; None: as it is, which for a spec is ``serve``.
     progress
         Called now and then with (rounds played, rounds in all). What it raises ends the game.
 
@@ -134,6 +137,7 @@ def play(
             f"a game needs a fresh policy for {world.arms} arms; this one is for {policy.arms} "
             f"and has asked {policy.ledger.asked} times."
         )
+    policy.configure(mode=mode)
     table = _Table(_marks(points, world.rounds), world.arms)
     outcomes = np.random.default_rng(for_outcomes)
     stretch = _compiled if isinstance(policy, KernelPolicy) else _interpreted

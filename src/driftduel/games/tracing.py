@@ -55,13 +55,15 @@ def trace(
     policy: str | Spec,
     world: str | Spec | World,
     seed: int = 0,
+    *,
+    mode: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Trace:
     """Play the game that `play` plays, by ask and tell, and keep every round.
 
     Parameters
     ----------
-    policy, world, seed
+    policy, world, seed, mode
         As for `play`; the duels are the same.
     progress
         Called now and then with (rounds played, rounds in all).
@@ -74,7 +76,7 @@ def trace(
             f"a trace keeps every round, at most {_MOST_ROUNDS:,} of them; this world has "
             f"{world.rounds:,}."
         )
-    learner = make_policy(policy, world.arms, for_policy, **knowledge(policy, world))
+    learner = make_policy(policy, world.arms, for_policy, mode=mode, **knowledge(policy, world))
     outcomes = np.random.default_rng(for_outcomes)
     numbers = np.full((6, world.rounds), -1, dtype=np.int64)
     active: list[tuple[int, ...]] = []

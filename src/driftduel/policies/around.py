@@ -14,10 +14,11 @@ from driftduel._compile import kernel
 from driftduel.errors import DriftduelError
 from driftduel.policies.base import KernelPolicy, Kernels, Policy
 from driftduel.policies.fields import Rule
+from driftduel.policies.modes import SAME
 from driftduel.policies.registry import POLICIES, keep_parameters
 from driftduel.specs import Entry, parameters_of
 
-__all__ = ["Around", "register_around", "suspect_inside", "told_by"]
+__all__ = ["Around", "in_panel_by", "register_around", "suspect_inside", "told_by"]
 
 _CONTEXT = ("arms", "rng", "base")
 
@@ -36,6 +37,8 @@ class Around(KernelPolicy):
     """Whether the policy inside must be able to name whom it takes for the winner."""
     tells: tuple[str, ...] = ()
     """What the wrapper itself must be told."""
+    in_panel = ""
+    """What panel mode does to the guarantee; empty: the same as to that of the policy inside."""
     extra_notes: tuple[Rule, ...] = ()
     """Notes of its own, before those of the policy inside."""
     adds_draws: bool = False
@@ -65,6 +68,7 @@ class Around(KernelPolicy):
         told = (*self.tells, *(each for each in base.told if each != self.supplies))
         self.told = tuple(dict.fromkeys(told))  # type: ignore[misc]
         self.kernels = self.wrap(base.kernels)  # type: ignore[misc]
+        self.in_panel = _in_panel(type(self), base.in_panel)  # type: ignore[misc]
         self.easy_rounds = base.easy_rounds  # type: ignore[misc]
         if self.easy_regret == KernelPolicy.easy_regret:
             self.easy_regret = base.easy_regret  # type: ignore[misc]
@@ -125,6 +129,19 @@ def told_by(entry: Entry[Policy]) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*factory.wrapper.tells, *inside)))
     told: tuple[str, ...] = factory.told
     return told
+
+
+def in_panel_by(entry: Entry[Policy]) -> str:
+    """Return what panel mode does to a registered policy's guarantee."""
+    factory: Any = entry.factory
+    if isinstance(factory, _Factory):
+        return _in_panel(factory.wrapper, in_panel_by(POLICIES[factory.base]))
+    said: str = factory.in_panel
+    return said
+
+
+def _in_panel(wrapper: type[Around], inside: str) -> str:
+    return inside if inside == SAME else wrapper.in_panel or inside
 
 
 class _Factory:

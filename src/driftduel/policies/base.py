@@ -14,6 +14,7 @@ from driftduel._random import bits
 from driftduel.errors import DriftduelError
 from driftduel.policies.fields import MOST, Rule, verify
 from driftduel.policies.ledger import ORDERS, TIES, UNANSWERED, Duel, Ledger
+from driftduel.policies.modes import COIN, MODES, SAME, STAND_IN, StandIns, count_arms, standing_in
 
 __all__ = ["GROW", "RESTARTED", "Duel", "Info", "KernelPolicy", "Kernels", "Policy"]
 
@@ -56,8 +57,11 @@ class Policy(ABC):
       stood when it was asked for. A policy with ``in_order = True`` needs the first; all others
       begin with the second, and `configure` changes it. Each says what a forgotten duel means.
     - **Ties** teach nothing or are decided by a coin: `ties`, which `configure` changes.
-    - A duel of an arm with itself has no answer that means anything: `tell` it with that arm, and
-      the policy flips a coin of its own.
+    - **Modes.** In ``mode="serve"`` a policy may ask for a duel of an arm with itself
+      (`Duel.alone`): show it alone, to nobody's vote. It has no answer that means anything: `tell`
+      it with that arm, and the policy flips a coin of its own. In ``mode="panel"`` two different
+      arms are shown in every round, unless only one is present; `in_panel` says what that means for
+      its guarantee. `configure` changes the mode, too.
     - `best` names the arm to ship now, or None if it takes nobody for the winner. Asking changes
       nothing.
     - `save` writes all of it, unanswered duels included, as an NPZ file without pickles; `load`
@@ -83,6 +87,8 @@ class Policy(ABC):
     """Whether answers can be learned in the order of asking only."""
     unanswered: bool = False
     """Whether `learn` wants to hear of duels that tied or will never be answered."""
+    any_duel: bool = False
+    """Whether `learn` may be told of duels that `choose` did not ask for."""
     ties: ClassVar[str] = "skip"
     """What a tie teaches unless `configure` says otherwise: nothing (``skip``), which is right for
     what counts wins or plays matches, or what a ``coin`` says, which weighted estimates need."""
@@ -98,6 +104,8 @@ class Policy(ABC):
     """The kind of regret that it is made for."""
     guarantee: ClassVar[str] = "none known"
     """What is proved of it, in a few words."""
+    in_panel: ClassVar[str] = COIN
+    """What becomes of that where two different arms are shown in every round."""
     source: ClassVar[str] = ""
     """Authors, title, venue, year."""
     confidence: ClassVar[str] = ""
@@ -110,12 +118,15 @@ class Policy(ABC):
             raise DriftduelError(f"arms={arms} must be a whole number at least 2.")
         self._arms = int(arms)
         self.rng = rng
+        self._mode = "serve"
         vars(self).setdefault("parameters", {})
         order = "asked" if self.in_order else "arrival"
         self.ledger = Ledger(order, self.ties, rng.spawn(1)[0])
 
-    def configure(self, *, order: str | None = None, ties: str | None = None) -> None:
-        """Say how answers are to be learned, before the first duel.
+    def configure(
+        self, *, order: str | None = None, ties: str | None = None, mode: str | None = None
+    ) -> None:
+        """Say how duels are to be shown and answers to be learned, before the first duel.
 
         Parameters
         ----------
@@ -126,12 +137,17 @@ class Policy(ABC):
         ties
             ``skip``: a tie teaches nothing. ``coin``: it counts as a win of either arm, by a fair
             coin. None: as it is.
+        mode
+            ``serve``: an arm may be shown alone. ``panel``: two different arms, always. None: as it
+            is.
         """
         if self.ledger.asked:
             raise DriftduelError(
-                f"order and ties are set before the first duel; {self.ledger.asked} were asked for."
+                f"order, ties and mode are set before the first duel; {self.ledger.asked} were "
+                f"asked for."
             )
-        for key, value, known in (("order", order, ORDERS), ("ties", ties, TIES)):
+        settings = (("order", order, ORDERS), ("ties", ties, TIES), ("mode", mode, MODES))
+        for key, value, known in settings:
             if value is not None and value not in known:
                 raise DriftduelError(f"{key}={value!r} must be {' or '.join(known)}.")
         if self.in_order and order == "arrival":
@@ -140,6 +156,26 @@ class Policy(ABC):
             )
         self.ledger.order = order or self.ledger.order
         self.ledger.ties = ties or self.ledger.ties
+        if mode not in (None, self._mode):
+            self._mode = str(mode)
+            self._enter_mode()
+
+    def _enter_mode(self) -> None:
+        """Put in place what chooses and learns in this mode, unless it is."""
+        in_place = "choose" in vars(self)
+        if self._mode == "panel" and not in_place:
+            self._stand_ins = StandIns(self)
+            self.choose = self._stand_ins.choose  # type: ignore[method-assign]
+            self.learn = self._stand_ins.learn  # type: ignore[method-assign]
+            self.unanswered = True
+        elif self._mode == "serve" and in_place:
+            del self.choose, self.learn
+            self.unanswered = self._stand_ins.unanswered
+
+    @property
+    def mode(self) -> str:
+        """How duels are shown: ``serve`` or ``panel``; `configure` sets it."""
+        return self._mode
 
     @property
     def arms(self) -> int:
@@ -226,6 +262,7 @@ class Policy(ABC):
         """
         if arm is None:
             self.widen()
+            self._enter_mode()
             arm = self._arms - 1
         elif isinstance(arm, bool) or arm not in range(self._arms) or arm in self.present:
             raise DriftduelError(
@@ -305,13 +342,13 @@ class Kernels(NamedTuple):
     Without, it is not told.
 
     ``change(state, rng, t, arm, here)`` says before round `t` that an arm leaves (0) or comes (1),
-    and ``present(state) -> (K,)`` returns 1 for every arm that is there, 0 for the others; a policy
-    has both or neither (None: the set of arms cannot change). An absent arm is never asked for.
+    and ``present(state, arm)`` returns 1 for an arm that is there, 0 for another; a policy has both
+    or neither (None: the set of arms cannot change). An absent arm is never asked for.
 
     ``hear(state, winner, loser, weight)`` counts a vote of the past (None: cannot).
 
-    ``panel`` is another tuple of kernels over the same record, for the mode in which two different
-    arms are shown in every round (None: see `driftduel.policies.modes`).
+    ``panel`` is another tuple of kernels over the same record, with the same notes, for the mode in
+    which two different arms are shown in every round (None: see `driftduel.policies.modes`).
     """
 
     ask: Callable[..., Any]
@@ -347,7 +384,8 @@ class KernelPolicy(Policy):
         super().__init__(arms, rng)
         self.bits = bits(rng)
         self.scratch = np.zeros(len(self.notes))
-        self.unanswered = self.kernels.unanswered
+        self.unanswered, self.any_duel = self.kernels.unanswered, self.kernels.any_duel
+        self._served: Any = None  # kernels, notes and draws in serve mode
         self._warm: Any = None  # the state for whose types `_ask` and `_tell` were compiled
 
     def __getstate__(self) -> dict[str, Any]:
@@ -359,6 +397,21 @@ class KernelPolicy(Policy):
     def __setstate__(self, kept: dict[str, Any]) -> None:
         vars(self).update(kept)
         self.bits = bits(self.rng)
+
+    def _enter_mode(self) -> None:
+        """Put the kernels of this mode in place; they share the record."""
+        if self._served is None:
+            self._served = (self.kernels, self.notes, self.draws)
+        kernels, notes, draws = self._served
+        if self._mode == "panel" and kernels.panel is not None:
+            kernels = kernels.panel
+        elif self._mode == "panel":
+            kernels = standing_in(kernels, *count_arms(self))
+            notes, draws = (STAND_IN, *notes), draws or self.in_panel != SAME
+        self.kernels, self.notes, self.draws = kernels, notes, draws  # type: ignore[misc]
+        self.scratch = np.zeros(len(self.notes))
+        self.unanswered, self.any_duel = self.kernels.unanswered, self.kernels.any_duel
+        self._warm = None
 
     def warm(self) -> None:
         """Compile what `ask` and `tell` need, so that nobody waits for it at the first duel."""
@@ -399,7 +452,8 @@ class KernelPolicy(Policy):
         present = self.kernels.present
         if present is None:
             return super().present
-        return tuple(np.flatnonzero(present(self.state)).tolist())
+        present = getattr(present, "py_func", present)  # faster than a compiled one from here
+        return tuple(arm for arm in range(self.arms) if present(self.state, arm))
 
     def change(self, arm: int, *, here: bool) -> None:
         """Learn that an arm leaves or comes."""

@@ -8,6 +8,7 @@ from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, COUNT, ORDER, Each, Rule, Within
+from driftduel.policies.modes import SAME
 from driftduel.policies.registry import POLICIES
 
 __all__ = ["BeatTheWinner", "BeatTheWinnerReset"]
@@ -124,6 +125,7 @@ class BeatTheWinner(_Queue):
     name: ClassVar[str] = "btw"
     easy_regret: ClassVar[str] = "weak"
     guarantee: ClassVar[str] = "weak regret constant in T, stationary"
+    in_panel: ClassVar[str] = SAME
     source: ClassVar[str] = "Pekoz, Ross, Zhang: Dueling Bandit Problems, 2022"
     confidence: ClassVar[str] = "rule read in public code, not in the paper"
     resets: ClassVar[bool] = False
@@ -161,6 +163,7 @@ class BeatTheWinnerReset(_Queue):
     name: ClassVar[str] = "btwr"
     easy_regret: ClassVar[str] = "weak"
     guarantee: ClassVar[str] = "weak regret M K log K / Delta^2 on M segments"
+    in_panel: ClassVar[str] = SAME
     source: ClassVar[str] = (
         "Kolpaczki, Bengs, Huellermeier: Piecewise-Stationary Dueling Bandits, TMLR 2024"
     )

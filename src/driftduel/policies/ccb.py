@@ -11,6 +11,7 @@ from driftduel.policies._counts import count_win, counting
 from driftduel.policies._counts import upper as upper_bound
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import ANY, ARMS, CONSTANT, COUNT, FLAG, Within
+from driftduel.policies.modes import COUNTED
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -246,6 +247,7 @@ class Ccb(KernelPolicy):
 
     name: ClassVar[str] = "ccb"
     guarantee: ClassVar[str] = "(K^2 + (C + L_C) K log T) / Delta^2 on stationary worlds, Copeland"
+    in_panel: ClassVar[str] = COUNTED
     source: ClassVar[str] = (
         "Zoghi, Karnin, Whiteson, de Rijke: Copeland Dueling Bandits, NeurIPS 2015"
     )

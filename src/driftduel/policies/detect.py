@@ -13,6 +13,7 @@ from driftduel.policies.around import Around
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import ARM_OR_NONE, CONSTANT, COUNT, FLAG, ROUND, Each
 from driftduel.policies.mdb import alarm, slide
+from driftduel.policies.modes import COIN
 from driftduel.specs import Choice, Range, need_room
 
 __all__ = ["Detect"]
@@ -139,6 +140,7 @@ class Detect(Around):
     extra_notes = (ARM_OR_NONE,)
     easy_regret = "weak"
     guarantee = "M (exploration + K w) for binary weak regret"
+    in_panel = COIN
     source = "Kolpaczki, Bengs and Huellermeier, 2022"
     confidence = "medium: the authors' code; constants not verified against the paper"
     wrap = staticmethod(_wrap)

@@ -10,6 +10,7 @@ from driftduel._random import beta, beta_above_half, uniform
 from driftduel.policies._counts import bonus, count_win, counting, forget_wins, may_beat
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import ANY, CONSTANT, COUNT
+from driftduel.policies.modes import COUNTED
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -162,6 +163,7 @@ class Dts(KernelPolicy):
 
     name: ClassVar[str] = "dts"
     guarantee: ClassVar[str] = "K log T + K^2 log log T, stationary"
+    in_panel: ClassVar[str] = COUNTED
     source: ClassVar[str] = "Wu and Liu, NIPS 2016"
     confidence: ClassVar[str] = "high; paper and authors' code agree"
     kernels: ClassVar[Kernels] = counting(_ask, _tell, _reset)

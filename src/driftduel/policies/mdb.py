@@ -13,6 +13,7 @@ from driftduel.errors import WeakSpotWarning
 from driftduel.policies.around import Around, suspect_inside
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import ARM, CONSTANT, COUNT, FLAG, ROUND, Each, Within
+from driftduel.policies.modes import COIN
 from driftduel.specs import Range, need_room
 
 __all__ = ["Monitored", "alarm", "slide"]
@@ -165,6 +166,7 @@ class Monitored(Around):
     tells = ("horizon", "switches", "delta")
     extra_notes = (Within(-1, lambda scope: scope.arms * (scope.arms - 1) // 2 - 1),)
     guarantee = "K sqrt(M T log T) / delta + M times that of the policy inside, binary strong"
+    in_panel = COIN
     source = "Kolpaczki, Bengs and Huellermeier, 2022"
     confidence = "medium: the authors' code; constants not verified against the paper"
     wrap = staticmethod(_wrap)

@@ -10,6 +10,7 @@ from driftduel._random import beta_above_half, uniform
 from driftduel.policies._counts import count_win, counting, upper
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import ANY, CONSTANT, COUNT
+from driftduel.policies.modes import COUNTED
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -114,6 +115,7 @@ class Rcs(KernelPolicy):
     """
 
     name: ClassVar[str] = "rcs"
+    in_panel: ClassVar[str] = COUNTED
     source: ClassVar[str] = (
         "Zoghi, Whiteson, de Rijke, Munos: Relative Confidence Sampling for Efficient On-line "
         "Ranker Evaluation, WSDM 2014"

@@ -64,6 +64,7 @@ def make_policy(
     *,
     order: str | None = None,
     ties: str | None = None,
+    mode: str | None = None,
     **known: Any,
 ) -> Policy:
     """Build the policy that a spec describes.
@@ -80,6 +81,8 @@ def make_policy(
         The number of rounds, for policies that want to know it and whose spec does not say.
     order, ties
         How answers are to be learned, where the policy has a choice: see `Policy.configure`.
+    mode
+        ``serve``: an arm may be shown alone (`Duel.alone`). ``panel``: two different arms, always.
     known
         Whatever else a policy may be told (``switches``, ``variation``, ``at``), likewise.
 
@@ -90,5 +93,5 @@ def make_policy(
     """
     rng = np.random.default_rng(seed)
     policy = POLICIES.build(spec, arms=arms, rng=rng, horizon=horizon, **known)
-    policy.configure(order=order, ties=ties)
+    policy.configure(order=order, ties=ties, mode=mode)
     return policy

@@ -8,6 +8,7 @@ from driftduel._compile import hot
 from driftduel.policies import _rmed_kernels as rmed
 from driftduel.policies._counts import counting
 from driftduel.policies.base import Kernels
+from driftduel.policies.modes import COUNTED
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -56,6 +57,7 @@ class Rmed1(rmed.Rmed):
 
     name: ClassVar[str] = "rmed1"
     guarantee: ClassVar[str] = "K log T on stationary worlds, optimal up to a constant"
+    in_panel: ClassVar[str] = COUNTED
     draws: ClassVar[bool] = False
     kernels: ClassVar[Kernels] = counting(_ask, rmed.tell, rmed.reset)
 

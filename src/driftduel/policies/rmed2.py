@@ -8,6 +8,7 @@ from driftduel._compile import hot
 from driftduel.policies import _rmed_kernels as rmed
 from driftduel.policies._counts import counting
 from driftduel.policies.base import Kernels
+from driftduel.policies.modes import COUNTED
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -61,6 +62,7 @@ class Rmed2(rmed.Rmed):
 
     name: ClassVar[str] = "rmed2"
     guarantee: ClassVar[str] = "asymptotically optimal on stationary worlds"
+    in_panel: ClassVar[str] = COUNTED
     draws: ClassVar[bool] = False
     kernels: ClassVar[Kernels] = counting(_ask, rmed.tell, rmed.reset)
 

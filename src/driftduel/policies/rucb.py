@@ -9,6 +9,7 @@ from driftduel._random import uniform
 from driftduel.policies._counts import bonus, count_win, counting, forget_wins, may_beat, upper
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import ANY, ARM_OR_NONE, CONSTANT, COUNT
+from driftduel.policies.modes import COUNTED
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -116,6 +117,7 @@ class Rucb(KernelPolicy):
 
     name: ClassVar[str] = "rucb"
     guarantee: ClassVar[str] = "K^2 + K log T / gap^2, stationary"
+    in_panel: ClassVar[str] = COUNTED
     source: ClassVar[str] = "Zoghi et al., ICML 2014"
     confidence: ClassVar[str] = "high; paper and public code agree"
     kernels: ClassVar[Kernels] = counting(_ask, _tell, _reset)

@@ -23,7 +23,7 @@ from driftduel.specs import Spec
 
 __all__ = ["FORMAT", "load_policy", "policy_from_bytes", "policy_to_bytes", "save_policy"]
 
-FORMAT = 2
+FORMAT = 3
 """Version of the file format; a file of another version is refused."""
 _FEW_ARMS = 1000
 _LONGEST_REASON = 400
@@ -44,6 +44,7 @@ def policy_to_bytes(policy: Policy) -> bytes:
         "parameters": policy.parameters,
         "order": ledger.order,
         "ties": ledger.ties,
+        "mode": policy.mode,
         "asked": ledger.asked,
         "next": ledger.due,
         "restarts": ledger.restarts,
@@ -119,7 +120,7 @@ def _restored(header: dict[str, Any], content: dict[str, Any]) -> Policy:
         arms=_whole(header["arms"], "arms", 2, _most_arms(content)),
         rng=restore_generator(header["rng"]),
     )
-    policy.configure(order=str(header["order"]), ties=str(header["ties"]))
+    policy.configure(order=str(header["order"]), ties=str(header["ties"]), mode=str(header["mode"]))
     ledger = policy.ledger
     ledger.asked = asked = _whole(header["asked"], "number of rounds", 0, MOST)
     policy.set_state({name.removeprefix("state_"): array for name, array in content.items()})

@@ -50,6 +50,7 @@ class UniformRandom(KernelPolicy):
 
     name: ClassVar[str] = "uniform"
     guarantee: ClassVar[str] = "linear regret"
+    in_panel: ClassVar[str] = "every pair of different arms is equally likely; the same guarantee"
     source: ClassVar[str] = "folklore"
     confidence: ClassVar[str] = "exact"
     kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)

@@ -8,6 +8,7 @@ from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import ARM, ARM_OR_NONE, CONSTANT, COUNT, MOST, Each, Within
+from driftduel.policies.modes import SAME
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -161,6 +162,7 @@ class WinnerStaysWeak(KernelPolicy):
     name: ClassVar[str] = "wsw"
     easy_regret: ClassVar[str] = "weak"
     guarantee: ClassVar[str] = "weak regret K^2, constant in T, stationary"
+    in_panel: ClassVar[str] = SAME
     source: ClassVar[str] = "Chen, Frazier: Dueling Bandits with Weak Regret, ICML 2017"
     confidence: ClassVar[str] = "high: verified against the paper"
     kernels: ClassVar[Kernels] = Kernels(_ask_weak, _tell, _reset_weak, _leader)
