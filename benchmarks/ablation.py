@@ -1,7 +1,8 @@
 """Take every ingredient of the policy `king` away in turn, and play the development half again.
 
-A variant is king.py with one idea replaced in its text, so it cannot drift away from the policy: a
-piece that no longer occurs exactly once ends the script, and a test says so before.
+A variant is king's two files in one, with one idea replaced in their text, so it cannot drift away
+from the policy: a piece that no longer occurs exactly once ends the script, and a test says so
+before.
 
 - score: mean regret divided by that of the best sliding window in hindsight, geometric mean over
   the worlds whose winner changes.
@@ -18,13 +19,14 @@ import argparse
 import hashlib
 import json
 import math
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-KING = ROOT / "src" / "driftduel" / "policies" / "king.py"
+POLICY = ROOT / "src" / "driftduel" / "policies"
 RECORD = ROOT / "docs" / "ablation.json"
 PAGE = ROOT / "docs" / "champion.md"
 BEGIN, END = "<!-- table: ablation -->\n", "<!-- /table -->"
@@ -41,7 +43,7 @@ class Variant:
     name: str
     words: str
     pieces: tuple[tuple[str, str], ...]
-    """What stands in king.py, exactly once, and what takes its place."""
+    """What stands in king's text, exactly once, and what takes its place."""
 
     @property
     def policy(self) -> str:
@@ -49,32 +51,45 @@ class Variant:
         return f"king-{self.name}"
 
     def source(self, king: str) -> str:
-        """Return the text of king.py with its pieces replaced, registered under another name."""
+        """Return king's text with its pieces replaced, registered under another name."""
         renamed = (('@POLICIES.register("king")', f'@POLICIES.register("{self.policy}")'),)
         renamed += ((' = "king"\n', f' = "{self.policy}"\n'),)
         for old, new in (*self.pieces, *renamed):
             if (found := king.count(old)) != 1:
-                raise SystemExit(f"{self.name}: king.py has {old!r} {found} times, not once.")
+                raise SystemExit(f"{self.name}: king has {old!r} {found} times, not once.")
             king = king.replace(old, new)
         return king
 
 
+def king_text() -> str:
+    """Return king's two files as one: its matches, and when they are played."""
+    king = (POLICY / "king.py").read_text("utf-8")
+    matches = (POLICY / "_king_matches.py").read_text("utf-8")
+    alone, found = re.subn(
+        r"from driftduel\.policies\._king_matches import \(.*?\)\n", "", king, flags=re.DOTALL
+    )
+    if found != 1:
+        raise SystemExit(f"king.py imports its matches {found} times, not once.")
+    return matches + alone
+
+
 _SPACED = """\
-        state.due[0] += min(rate, 1.0)
-        if state.due[0] < 1.0:
-            return king, king
-        state.due[0] -= 1.0
+    numbers.due += min(rate, 1.0)
+    if numbers.due < 1.0:
+        return king, king
 """
 _COIN = """\
-        if uniform(rng) >= rate:
-            return king, king
+    if uniform(rng) >= rate:
+        return king, king
+    numbers.due = 1.0
 """
-_COMPILE = "from driftduel._compile import hot, kernel\n"
-_BY_TIME = "_RATE * math.sqrt(arms * (1.0 + numbers[_ALARMS]) / t)"
-_NEEDED = "needed = 4.0 * 2.0 ** min(60.0, numbers[_HELD] / (arms - 1.0))"
+_MATH = "import math\n"
+_BY_TIME = "_RATE * math.sqrt(here * (1.0 + numbers.alarms) / t)"
+_NEEDED = "needed = 4.0 * 2.0 ** min(60.0, numbers.held / (numbers.here - 1.0))"
 _FORGET = """\
-        state.record[i] = 0.5
-        state.seen[i] = 0.0
+        rival.record = 0.5
+        rival.seen = 0.0
+        rival.tries = _KNOWN
 """
 _NO_EXTRA = ("_FRESH_RATE = 0.5", "_FRESH_RATE = 0.0")
 _NO_EASE = (_NEEDED, "needed = beyond_doubt")
@@ -83,17 +98,17 @@ VARIANTS = (
     Variant(
         "coin",
         "a coin decides every round whether a match begins; not evenly spaced",
-        ((_SPACED, _COIN), (_COMPILE, _COMPILE + "from driftduel._random import uniform\n")),
+        ((_SPACED, _COIN), (_MATH, _MATH + "from driftduel._random import uniform\n")),
     ),
     Variant(
         "no-alarms-in-rate",
         "sqrt(K / t) / 2 matches a round: the rate does not rise with alarms",
-        ((_BY_TIME, "_RATE * math.sqrt(arms / t)"),),
+        ((_BY_TIME, "_RATE * math.sqrt(here / t)"),),
     ),
     Variant(
         "rate-by-age",
         "sqrt(K / age) / 2 matches a round, by the age of this king's reign instead",
-        ((_BY_TIME, "_RATE * math.sqrt(arms / age)"),),
+        ((_BY_TIME, "_RATE * math.sqrt(here / age)"),),
     ),
     Variant(
         "fixed-rate",
@@ -103,17 +118,17 @@ VARIANTS = (
     Variant(
         "no-focus",
         "everyone strictly in turn; no match for who came closest",
-        (("numbers[_MATCHES] % 4 == 3", "numbers[_MATCHES] % 4 == 4"),),
+        (("numbers.matches % 4 == 3", "numbers.matches % 4 == 4"),),
     ),
     Variant(
         "one-match",
         "never a second match beside one that lasts",
-        (("_PATIENCE = 64", "_PATIENCE = 1 << 60"),),
+        (("\nPATIENCE = 64", "\nPATIENCE = 1 << 60"),),
     ),
     Variant(
         "two-behind",
         "a match ends when the challenger is two behind, not one",
-        (("    lead[j] = 0\n", "    lead[j] = 1\n"),),
+        (("    rival.lead = 0\n", "    rival.lead = 1\n"),),
     ),
     Variant(
         "never-hopeless",
@@ -128,12 +143,12 @@ VARIANTS = (
     Variant(
         "fixed-bar",
         "an alarm at 50, however many matches there were: up to n / 50 false ones",
-        (("beyond_doubt = 50.0 + 0.5 * numbers[_MATCHES]", "beyond_doubt = 50.0"),),
+        (("beyond_doubt = 50.0 + 0.5 * numbers.matches", "beyond_doubt = 50.0"),),
     ),
     Variant(
         "high-bar",
         "an alarm at 1000, likewise: up to n / 1000 false ones",
-        (("beyond_doubt = 50.0 + 0.5 * numbers[_MATCHES]", "beyond_doubt = 1000.0"),),
+        (("beyond_doubt = 50.0 + 0.5 * numbers.matches", "beyond_doubt = 1000.0"),),
     ),
     Variant("no-extra", "a fresh king gets no extra matches", (_NO_EXTRA,)),
     Variant("no-ease", "a fresh king is as hard to beat as an old one", (_NO_EASE,)),
@@ -141,14 +156,14 @@ VARIANTS = (
     Variant(
         "keep-records",
         "what was known of the rivals outlives the king it was about",
-        ((_FORGET, ""),),
+        ((_FORGET, "        rival.tries = _KNOWN\n"),),
     ),
 )
 
 
 def write_variants(folder: Path) -> dict[str, str]:
     """Write every variant as a file of its own; return the files by policy."""
-    king = KING.read_text("utf-8")
+    king = king_text()
     files = {}
     for variant in VARIANTS:
         source = variant.source(king)

@@ -12,7 +12,6 @@ import numpy as np
 from driftduel.figures.style import arm_colour, figure, save
 from driftduel.games import play, streams, trace
 from driftduel.policies import make_policy
-from driftduel.policies.king import _KING, _MATCHES
 
 ASSETS = Path(__file__).parents[1] / "docs" / "assets"
 WORLD = "geometric-btl:arms=5,rounds=50000,phases=4,change=winner"
@@ -47,15 +46,15 @@ def look_inside(seed: int = SEED) -> tuple[Any, list[Match], list[int]]:
         assert policy.choose(t)[:2] == (first, second)
         kings.append(int(first))
         j = int(second)
-        if policy.state.numbers[_MATCHES] > count:
+        if policy.state.numbers[0].matches > count:
             count, running[j] = count + 1, (t, 0)
         policy.learn(t, int(first), j, int(won), ())
         if first == second:
             continue
         running[j] = (running[j][0], running[j][1] + 1)
-        fallen = policy.state.numbers[_KING] != first
+        fallen = policy.state.numbers[0].king != first
         for i in list(running):
-            if policy.state.lead[i] < 0:
+            if policy.state.arms[i].lead < 0:
                 matches.append(Match(running[i][0], i, running[i][1], fallen and i == j))
                 del running[i]
     return played, sorted(matches), kings

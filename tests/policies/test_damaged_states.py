@@ -22,8 +22,10 @@ from driftduel.policies.fields import (
     SHARES,
     Each,
     Growing,
+    Named,
     Scope,
     Within,
+    records,
     rules_of,
 )
 from tests.policies.test_conformance import OF_EACH_KIND
@@ -71,7 +73,11 @@ def test_damaged_states_of_all_policies_and_compositions(tmp_path, part):
         ("dts", set_cell("wins", (0, 1), np.nan), "wins of 'dts' has nan; it must be between 0"),
         ("sw-dts", set_cell("ring", 0, 5), "hold together"),
         ("king", set_cell("order", 0, 3), "order of 'king' must have every arm once"),
-        ("king", set_cell("numbers", 3, 2**40), "has 1099511627776; it must be between 0 and 21"),
+        (
+            "king",
+            set_cell("numbers.crowned", 0, 2**40),
+            "numbers of 'king' has 1099511627776; it must be between 0 and 21 (crowned)",
+        ),
         ("exp3s", set_cell("weights", (0, 0), 0.9), "must be probabilities that add up to 1"),
         ("exp3s", set_key("pending", [[0, 1, 20, [0.0, 0.5]]]), "note of a duel of 'exp3s' has 0"),
         ("exp3s", set_key("pending", [[0, 1, 20, [0.5]]]), "has 2 notes, not 1"),
@@ -170,8 +176,13 @@ def test_rules(rule, right, wrong):
     for value in right:
         assert rule.wrong(np.array([value]), fresh, scope) is None
         assert Growing(Each(ANY, rule)).wrong(np.array([[9, value]]), fresh, scope) is None
+        one = records(1, king=0, it=value)
+        assert Named(king=ARM, it=rule).wrong(one, records(1, king=0, it=7), scope) is None
     for value in wrong:
         assert str(value) in rule.wrong(np.array([value]), fresh, scope)
+        one = records(1, king=0, it=value)
+        assert "(it)" in Named(king=ARM, it=rule).wrong(one, records(1, king=0, it=7), scope)
+        assert "are declared" in Named(it=rule).wrong(one, one, scope)
         said = Each(ANY, rule).wrong(np.array([[9, value]]), np.array([[9, 7]]), scope)
         assert "(place 1)" in said
 

@@ -98,7 +98,7 @@ def test_it_plays_like_its_twin(seed):
         flags = policy.learn(t, first, second, won, ())
         assert flags == (twin.tell(t, first, second, won) if first != second else 0), t
         alarms += flags == RESTARTED
-    assert policy.state.numbers[4] == twin.alarms == alarms
+    assert policy.state.numbers[0].alarms == twin.alarms == alarms
 
 
 def test_a_match_without_end_is_given_up_when_next_to_nothing_is_left_of_the_bets():
@@ -113,10 +113,10 @@ def test_a_match_without_end_is_given_up_when_next_to_nothing_is_left_of_the_bet
         while first == second:
             t += 1
             first, second, _ = policy.choose(t)
-        assert policy.state.numbers[6] == 1, f"it was given up after {duel} duels"
+        assert policy.state.numbers[0].matches == 1, f"it was given up after {duel} duels"
         policy.learn(t, first, second, duel % 2, ())
-    assert policy.state.numbers[1] == 0
-    assert policy.state.lead.tolist() == [-1, -1]
+    assert policy.state.numbers[0].open == 0
+    assert policy.state.arms["lead"].tolist() == [-1, -1]
 
 
 @compiled
@@ -139,12 +139,15 @@ def test_false_alarms_stay_below_the_stated_bound(world):
         policy, coin = make_policy("king", 4, seed), np.random.default_rng(seed).random(20_000)
         for t in range(1, 20_001):
             first, second, _ = policy.choose(t)
-            king, lead = policy.state.numbers[0], policy.state.lead[[first, second]].max()
+            king, lead = (
+                policy.state.numbers[0].king,
+                policy.state.arms["lead"][[first, second]].max(),
+            )
             worse = {"equal": False, "in turns": t // 100 % 2 == 1, "spiteful": lead > 20}[world]
             king_wins = coin[t - 1] < (0.9 if worse else 0.5)
             first_won = king_wins if first == king else not king_wins
             alarms += policy.learn(t, first, second, int(first_won), ()) == RESTARTED
-        bound += 2 * math.log(1 + policy.state.numbers[6] / 100)
+        bound += 2 * math.log(1 + policy.state.numbers[0].matches / 100)
     assert bound > 20
     assert alarms < bound / 2
 
@@ -171,11 +174,15 @@ def test_it_finds_every_switch_of_an_ordinary_world():
     assert np.mean([game.total for game in games]) < np.mean(best)
 
 
-@pytest.mark.parametrize("field", ["numbers", "order", "lead", "bets"])
+@pytest.mark.parametrize("field", ["numbers.king", "order", "arms.lead", "bets"])
 def test_a_damaged_state_is_refused(field):
     policy = make_policy("king", 4, 0)
     state = {name: array.copy() for name, array in policy.get_state().items()}
     state[field][...] = 7 if field != "bets" else np.nan
-    said = "does not hold together" if field == "lead" else f"the saved {field} of 'king'"
+    said = (
+        "does not hold together"
+        if field == "arms.lead"
+        else f"the saved {field.partition('.')[0]} of 'king'"
+    )
     with pytest.raises(DriftduelError, match=said):
         policy.set_state(state)

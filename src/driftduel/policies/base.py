@@ -526,23 +526,43 @@ class KernelPolicy(Policy):
 
 
 def _flat(state: Any, prefix: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
-    """Walk through the arrays of a record; a policy around another holds the other's record."""
+    """Walk through the arrays of a record; a policy around another holds the other's record.
+
+    Fields with names are an array each: only plain numbers are ever written.
+    """
     for name, value in state._asdict().items():
         if hasattr(value, "_asdict"):
             yield from _flat(value, f"{prefix}{name}.")
+        elif value.dtype.names:
+            yield from ((f"{prefix}{name}.{each}", value[each]) for each in value.dtype.names)
         else:
             yield prefix + name, value
 
 
 def _nested(like: Any, arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Any:
     """Build a record like another out of named arrays."""
-    values = {
-        name: _nested(value, arrays, f"{prefix}{name}.")
-        if hasattr(value, "_asdict")
-        else np.array(arrays[prefix + name], order="C")
-        for name, value in like._asdict().items()
-    }
+    values = {}
+    for name, value in like._asdict().items():
+        if hasattr(value, "_asdict"):
+            values[name] = _nested(value, arrays, f"{prefix}{name}.")
+        elif value.dtype.names:
+            values[name] = _named(value, arrays, f"{prefix}{name}.")
+        else:
+            values[name] = np.array(arrays[prefix + name], order="C")
     return type(like)(**values)
+
+
+def _named(like: NDArray[Any], arrays: Mapping[str, NDArray[Any]], prefix: str) -> NDArray[Any]:
+    """Put fields with names together again."""
+    whole = like.copy()
+    for name in like.dtype.names or ():
+        saved = arrays[prefix + name]
+        if saved.shape != like.shape:
+            raise DriftduelError(
+                f"the saved {prefix}{name} has the shape {saved.shape}; it must be {like.shape}."
+            )
+        whole[name] = saved
+    return whole
 
 
 def _listed(arms: tuple[int, ...]) -> str:

@@ -6,7 +6,7 @@ is therefore checked against a rule for every field, and a field without one is 
     class State(NamedTuple):
         wins: Annotated[Any, COUNT]
         best: Annotated[Any, ARM_OR_NONE]
-        numbers: Annotated[Any, Each(ARM, COUNT, CONSTANT)]
+        numbers: Annotated[Any, Named(king=ARM, alarms=COUNT)]
 
 A rule speaks of one field. What must hold between fields is for the policy's `check_state`.
 """
@@ -38,9 +38,11 @@ __all__ = [
     "SHARES",
     "Each",
     "Growing",
+    "Named",
     "Rule",
     "Scope",
     "Within",
+    "records",
     "verify",
     "verify_notes",
 ]
@@ -139,6 +141,39 @@ class Each(Rule):
             if said is not None:
                 return f"{said} (place {place})"
         return None
+
+
+class Named(Rule):
+    """Give the fields of records, see `records`, a rule each, by name."""
+
+    def __init__(self, **rules: Rule) -> None:
+        self.rules = rules
+
+    def wrong(self, saved: Array, fresh: Array, scope: Scope) -> str | None:
+        """Say which field has a value that is not allowed."""
+        if saved.dtype.names != tuple(self.rules):
+            return f"has the fields {saved.dtype.names}; {tuple(self.rules)} are declared"
+        for name, rule in self.rules.items():
+            said = rule.wrong(saved[name], fresh[name], scope)
+            if said is not None:
+                return f"{said} ({name})"
+        return None
+
+
+def records(size: int, **values: float) -> Array:
+    """Return an array of equal records, whose fields a kernel reads and writes by name.
+
+    >>> numbers = records(1, king=3, due=0.0)[0]
+    >>> numbers.king += 1
+    >>> int(numbers.king), float(numbers.due)
+    (4, 0.0)
+    """
+    kinds = [
+        (name, np.int64 if type(value) is int else np.float64) for name, value in values.items()
+    ]
+    # Of a numpy `record`, fields are attributes also where nothing is compiled.
+    kind = np.dtype((np.record, np.dtype(kinds, align=True)))
+    return np.array([tuple(values.values())] * size, kind)
 
 
 class Growing(Rule):

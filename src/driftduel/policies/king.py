@@ -1,94 +1,91 @@
 """King of the hill: one arm is played, and challenged as often as it pays."""
 
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from driftduel._compile import hot, kernel
-from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
-from driftduel.policies.fields import ARM, ARMS, COUNT, MOST, ORDER, ROUND, Each, Within
+from driftduel.policies._king_matches import (
+    PATIENCE,
+    change,
+    first_state,
+    hear,
+    learn,
+    newcomer,
+    next_in_turn,
+    open_match,
+    present,
+    suspect,
+)
+from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
 
 __all__ = ["King"]
 
-_BETS = 6
 _RATE = 0.5
 _FRESH_RATE = 0.5
-_PATIENCE = 64
-_LEAST = 0.001
-
-# Places in State.numbers.
-_KING, _OPEN, _LAST, _CROWNED, _ALARMS, _NEXT, _MATCHES, _WAITED, _HELD = range(9)
-
-
-class State(NamedTuple):
-    """The king, and its matches."""
-
-    numbers: Annotated[Any, Each(ARM, Within(0, ARMS), ARM, ROUND, COUNT, ARM, COUNT, COUNT, COUNT)]
-    """(9,) the king, open matches, the last challenger played, the round of the coronation, alarms,
-    place in the order, matches so far, duels since one was opened, matches of this king."""
-    due: Annotated[Any, Within(0, 1)]
-    """(1,) the part of the next match that is due."""
-    order: Annotated[Any, ORDER]
-    """(K,) the order in which challengers come."""
-    lead: Annotated[Any, Within(-1, MOST)]
-    """(K,) wins minus losses of a challenger in its match; -1 if it has none."""
-    bets: Annotated[Any, Within(0, 1e100)]
-    """(K, 6) the wealth of six bets on the challenger, from 1 at the start of its match."""
-    record: Annotated[Any, Within(0, 1)]
-    """(K,) about how often it beats this king."""
-    seen: Annotated[Any, COUNT]
-    """(K,) duels with this king."""
 
 
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
-    numbers, lead = state.numbers, state.lead
-    king, arms = numbers[_KING], lead.shape[0]
-    if numbers[_OPEN] == 0:
-        age = max(1, t - numbers[_CROWNED])
-        rate = _RATE * math.sqrt(arms * (1.0 + numbers[_ALARMS]) / t) + _FRESH_RATE * arms / age
-        state.due[0] += min(rate, 1.0)
-        if state.due[0] < 1.0:
-            return king, king
-        state.due[0] -= 1.0
-        return king, _open(state)
-    if numbers[_WAITED] >= _PATIENCE and numbers[_OPEN] < arms - 1:
-        return king, _open(state)
-    j = numbers[_LAST]
-    while True:  # open matches take turns
-        j = j + 1 if j + 1 < arms else 0
-        if lead[j] >= 0:
-            break
-    numbers[_LAST] = j
-    return king, j
+    numbers = state.numbers[0]
+    king = numbers.king
+    numbers.now = t
+    if numbers.open > 0 or t >= numbers.trial:
+        j = _go_on(state, t)
+        if j >= 0:
+            return king, j
+    age = max(1, t - numbers.crowned)
+    here = numbers.here
+    rate = _RATE * math.sqrt(here * (1.0 + numbers.alarms) / t) + _FRESH_RATE * here / age
+    numbers.due += min(rate, 1.0)
+    if numbers.due < 1.0:
+        return king, king
+    return king, _due(state, t)
+
+
+@hot
+def _go_on(state: Any, t: int) -> int:
+    """Return the challenger of a match that is to be opened or played on now, or -1."""
+    numbers, arms = state.numbers[0], state.arms
+    if t >= numbers.trial or (numbers.waited >= PATIENCE and 0 < numbers.open < numbers.here - 1):
+        j = _beside(state, t)
+        if j >= 0:
+            return j
+    j = numbers.last
+    for _ in range(len(arms)):  # open matches take turns
+        j = j + 1 if j + 1 < len(arms) else 0
+        if arms[j].lead >= 0 and arms[j].out <= arms[j].lead:
+            numbers.last = j
+            arms[j].asked = t
+            arms[j].out += 1
+            return j
+    return -1
 
 
 @kernel
-def _open(state: Any) -> int:
-    """Open a match: every fourth for the closest rival, the others in turn."""
-    numbers, lead = state.numbers, state.lead
-    king, arms = numbers[_KING], lead.shape[0]
-    j, most = -1, -1.0
-    if numbers[_MATCHES] % 4 == 3 and numbers[_HELD] >= arms - 1:
-        for i in range(arms):
-            if i != king and lead[i] < 0 and state.record[i] > most:
-                j, most = i, state.record[i]
-    while j < 0:
-        i = state.order[numbers[_NEXT]]
-        numbers[_NEXT] = numbers[_NEXT] + 1 if numbers[_NEXT] + 1 < arms else 0
-        if i != king and lead[i] < 0:
-            j = i
-    lead[j] = 0
-    for k in range(_BETS):
-        state.bets[j, k] = 1.0
-    numbers[_OPEN] += 1
-    numbers[_MATCHES] += 1
-    numbers[_HELD] += 1
-    numbers[_WAITED] = 0
-    numbers[_LAST] = j
-    return j
+def _beside(state: Any, t: int) -> int:
+    """Open a match for a newcomer that is due or, after 64 duels without an end, for the next."""
+    numbers = state.numbers[0]
+    if t >= numbers.trial:
+        j = newcomer(state, t)
+        if j >= 0:
+            return open_match(state, t, j)
+    if numbers.waited >= PATIENCE and 0 < numbers.open < numbers.here - 1:
+        return open_match(state, t, next_in_turn(state))
+    return -1
+
+
+@kernel
+def _due(state: Any, t: int) -> int:
+    """Open the match that is due, if somebody has none; else return the king."""
+    numbers = state.numbers[0]
+    if numbers.open >= numbers.here - 1:
+        numbers.due = 1.0
+        return numbers.king
+    numbers.due -= 1.0
+    return open_match(state, t, next_in_turn(state))
 
 
 @hot
@@ -99,48 +96,8 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
 
 
 @kernel
-def _learn(state: Any, t: int, king: int, j: int, won: int) -> int:
-    numbers, lead = state.numbers, state.lead
-    if king != numbers[_KING] or lead[j] < 0:
-        return 0  # the answer came after the match
-    arms = lead.shape[0]
-    numbers[_WAITED] += 1
-    state.seen[j] += 1.0
-    step = max(0.05, 1.0 / (state.seen[j] + 2.0))
-    state.record[j] += step * (1.0 - won - state.record[j])
-    sign = 1 - 2 * won
-    lead[j] += sign
-    wealth, stake = 0.0, 0.8
-    for k in range(_BETS):
-        state.bets[j, k] *= 1.0 + sign * stake
-        wealth += state.bets[j, k] / _BETS
-        stake *= 0.5
-    if lead[j] < 0 or wealth < _LEAST:
-        lead[j] = -1
-        numbers[_OPEN] -= 1
-        return 0
-    beyond_doubt = 50.0 + 0.5 * numbers[_MATCHES]
-    needed = 4.0 * 2.0 ** min(60.0, numbers[_HELD] / (arms - 1.0))
-    if wealth < min(needed, beyond_doubt):
-        return 0
-    for i in range(arms):
-        lead[i] = -1
-        state.record[i] = 0.5
-        state.seen[i] = 0.0
-    numbers[_KING] = j
-    numbers[_OPEN] = 0
-    numbers[_CROWNED] = t
-    numbers[_WAITED] = 0
-    numbers[_HELD] = 0
-    if needed < beyond_doubt:
-        return 0  # it had hardly reigned: still finding the winner
-    numbers[_ALARMS] += 1
-    return RESTARTED
-
-
-@kernel
-def _suspect(state: Any) -> int:
-    return state.numbers[_KING]
+def _learn(state: Any, t: int, first: int, second: int, won: int) -> int:
+    return learn(state, t, first, second, won)
 
 
 @POLICIES.register("king")
@@ -193,24 +150,21 @@ class King(KernelPolicy):
     guarantee: ClassVar[str] = "2 log(1 + n / 100) false alarms in n matches; regret only measured"
     source: ClassVar[str] = "ours"
     confidence: ClassVar[str] = "our own"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, suspect=_suspect)
+    kernels: ClassVar[Kernels] = Kernels(
+        _ask,
+        _tell,
+        suspect=suspect,
+        unanswered=True,
+        change=change,
+        present=present,
+        hear=hear,
+    )
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)
-        order = rng.permutation(arms).astype(np.int64)
-        numbers = np.zeros(9, np.int64)
-        numbers[_KING] = order[0]
-        self.state = State(
-            numbers=numbers,
-            due=np.zeros(1),
-            order=order,
-            lead=np.full(arms, -1),
-            bets=np.ones((arms, _BETS)),
-            record=np.full(arms, 0.5),
-            seen=np.zeros(arms),
-        )
+        self.state = first_state(rng.permutation(arms).astype(np.int64))
 
     def check_state(self, state: Any) -> None:
         """Refuse matches that are open and cannot be found, or the other way round."""
-        numbers, lead = state.numbers, state.lead
-        self.require(lead[numbers[_KING]] < 0 and numbers[_OPEN] == (lead >= 0).sum())
+        numbers, lead = state.numbers[0], state.arms["lead"]
+        self.require(lead[numbers.king] < 0 and numbers.open == (lead >= 0).sum())

@@ -1,0 +1,345 @@
+"""A king and its matches: what is remembered, how a match is opened, bet on and ended.
+
+Two modes share this record and these kernels: `king` decides in which rounds a match is played, and
+its panel form (two different arms in every round) whose duel comes next.
+"""
+
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from driftduel._compile import hot, kernel
+from driftduel.policies.base import RESTARTED
+from driftduel.policies.fields import (
+    ARM,
+    ARMS,
+    COUNT,
+    FLAG,
+    MOST,
+    ORDER,
+    ROUND,
+    Growing,
+    Named,
+    Within,
+    records,
+)
+
+__all__ = [
+    "NEVER",
+    "PATIENCE",
+    "State",
+    "bet",
+    "change",
+    "close_match",
+    "crown",
+    "first_state",
+    "hear",
+    "learn",
+    "newcomer",
+    "next_in_turn",
+    "open_match",
+    "present",
+    "suspect",
+    "verdict",
+]
+
+PATIENCE = 64
+"""Duels without an end after which another match is opened, and without an answer, ended."""
+NEVER = MOST
+"""A round that does not come."""
+_BETS = 6
+_LEAST = 0.001
+_KNOWN = 60  # tries of an arm that is no newcomer: its own bar, 4 * 2^60, is beyond reach
+_OLDER = 7.389056  # e^2: 1 / (2 age) a round make one match until an arm is so many times as old
+
+
+class State(NamedTuple):
+    """The king, and its matches."""
+
+    numbers: Annotated[
+        Any,
+        Named(
+            king=ARM,
+            open=Within(0, ARMS),
+            last=ARM,
+            crowned=ROUND,
+            alarms=COUNT,
+            next=ARM,
+            matches=COUNT,
+            waited=COUNT,
+            held=COUNT,
+            now=ROUND,
+            here=Within(1, ARMS),
+            trial=COUNT,
+            due=Within(0, 1),
+        ),
+    ]
+    """The king; open matches; the last challenger played; the round of the coronation; alarms;
+    the place in the order; matches so far; duels since one was opened; matches of this king; the
+    round asked for last; arms present; when the next newcomer's match is due; and the part of the
+    next match that is."""
+    order: Annotated[Any, ORDER]
+    """(K,) the order in which challengers come."""
+    arms: Annotated[
+        Any,
+        Named(
+            lead=Within(-1, MOST),
+            out=COUNT,
+            tied=COUNT,
+            since=ROUND,
+            asked=ROUND,
+            came=ROUND,
+            trial=COUNT,
+            tries=COUNT,
+            record=Within(0, 1),
+            seen=COUNT,
+        ),
+    ]
+    """(K,) of each arm: wins minus losses in its match, -1 if it has none; duels of the match that
+    are out, without an answer; those in a row that nobody won; the round in which its last match
+    was opened, so that duels asked for before are not of it; that of the match's last duel; if it
+    is a newcomer, the round in which it came, that in which its own next match is due, and its
+    matches since, else 60 or more; about how often it beats this king; and in how many duels."""
+    bets: Annotated[Any, Within(0, 1e100)]
+    """(K, 6) the wealth of six bets on the challenger, from 1 at the start of its match."""
+    present: Annotated[Any, FLAG]
+    """(K,) whether it is there."""
+    heard: Annotated[Any, Growing(COUNT)]
+    """(K, K) wins in votes of the past; (0, K) if there were none."""
+
+
+def first_state(order: Any) -> State:
+    """Return the record of a policy that has seen nothing, and begins with the first in order."""
+    arms = len(order)
+    return State(
+        numbers=records(
+            1, king=int(order[0]), open=0, last=0, crowned=0, alarms=0, next=0, matches=0, waited=0,
+            held=0, now=0, here=arms, trial=NEVER, due=0.0,
+        ),
+        order=order,
+        arms=records(
+            arms, lead=-1, out=0, tied=0, since=0, asked=0, came=0, trial=NEVER, tries=_KNOWN,
+            record=0.5, seen=0.0,
+        ),
+        bets=np.ones((arms, _BETS)),
+        present=np.ones(arms, np.int64),
+        heard=np.zeros((0, arms)),
+    )  # fmt: skip
+
+
+# ---- a match ----
+
+
+@hot
+def next_in_turn(state: Any) -> int:
+    """Return who is challenged next: every fourth time the closest rival, else all in turn.
+
+    Somebody must be there who has no match.
+    """
+    numbers, arms = state.numbers[0], state.arms
+    king = numbers.king
+    j, most = -1, -1.0
+    if numbers.matches % 4 == 3 and numbers.held >= numbers.here - 1:
+        for i in range(len(arms)):
+            if i != king and arms[i].lead < 0 and state.present[i] and arms[i].record > most:
+                j, most = i, arms[i].record
+    while j < 0:
+        i = state.order[numbers.next]
+        numbers.next = numbers.next + 1 if numbers.next + 1 < len(arms) else 0
+        if i != king and arms[i].lead < 0 and state.present[i]:
+            j = i
+    return j
+
+
+@hot
+def open_match(state: Any, t: int, j: int) -> int:
+    """Open a match of the king and `j`, and ask for its first duel in round `t`."""
+    numbers, rival = state.numbers[0], state.arms[j]
+    rival.lead = 0
+    rival.out = 1
+    rival.tied = 0
+    rival.since = t
+    rival.asked = t
+    rival.tries += 1
+    for k in range(_BETS):
+        state.bets[j, k] = 1.0
+    numbers.open += 1
+    numbers.matches += 1
+    numbers.held += 1
+    numbers.waited = 0
+    numbers.last = j
+    return j
+
+
+@hot
+def close_match(state: Any, j: int) -> None:
+    """End the match of `j`: whatever is still out of it will be dropped."""
+    state.arms[j].lead = -1
+    state.numbers[0].open -= 1
+
+
+@hot
+def bet(state: Any, j: int, won: int) -> float:
+    """Settle a duel of the match of `j`, won by the king or not; return the evidence against it."""
+    rival = state.arms[j]
+    rival.tied = 0
+    rival.seen += 1.0
+    step = max(0.05, 1.0 / (rival.seen + 2.0))
+    rival.record += step * (1.0 - won - rival.record)
+    sign = 1 - 2 * won
+    rival.lead += sign
+    wealth, stake = 0.0, 0.8
+    for k in range(_BETS):
+        state.bets[j, k] *= 1.0 + sign * stake
+        wealth += state.bets[j, k] / _BETS
+        stake *= 0.5
+    return wealth
+
+
+@hot
+def verdict(state: Any, j: int, wealth: float) -> int:
+    """Return what the evidence says: -1, the match is over; 0, go on; 1, the king falls; 2, alarm.
+
+    A king that hardly reigned, or a newcomer that it hardly met, needs less to fall than is beyond
+    doubt: that is still finding the winner, and no alarm.
+    """
+    numbers, rival = state.numbers[0], state.arms[j]
+    if rival.lead < 0 or wealth < _LEAST:
+        return -1
+    beyond_doubt = 50.0 + 0.5 * numbers.matches
+    needed = 4.0 * 2.0 ** min(60.0, numbers.held / (numbers.here - 1.0))
+    if rival.tries < _KNOWN:
+        needed = min(needed, 4.0 * 2.0**rival.tries)
+    if wealth < min(needed, beyond_doubt):
+        return 0
+    return 1 if needed < beyond_doubt else 2
+
+
+@kernel
+def crown(state: Any, t: int, j: int) -> None:
+    """Make `j` the king after round `t`, and forget all about the one before."""
+    numbers = state.numbers[0]
+    for i in range(len(state.arms)):
+        rival = state.arms[i]
+        rival.lead = -1
+        rival.record = 0.5
+        rival.seen = 0.0
+        rival.tries = _KNOWN
+        rival.trial = NEVER
+    numbers.king = j
+    numbers.open = 0
+    numbers.crowned = t
+    numbers.waited = 0
+    numbers.held = 0
+    numbers.trial = NEVER
+
+
+@hot
+def learn(state: Any, t: int, king: int, j: int, won: int) -> int:
+    """Learn how the duel of round `t` ended for the king; return the flags of a `tell` kernel.
+
+    It counts if it belongs to a match that goes on. A match of which nobody won 64 duels in a row
+    is over.
+    """
+    numbers, rival = state.numbers[0], state.arms[j]
+    if king != numbers.king or rival.lead < 0 or t < rival.since:
+        return 0
+    rival.out = max(0, rival.out - 1)
+    numbers.waited += 1
+    if won < 0:
+        rival.tied += 1
+        if rival.tied >= PATIENCE:
+            close_match(state, j)
+        return 0
+    said = verdict(state, j, bet(state, j, won))
+    if said <= 0:
+        if said < 0:
+            close_match(state, j)
+        return 0
+    crown(state, numbers.now, j)
+    if said == 1:
+        return 0
+    numbers.alarms += 1
+    return RESTARTED
+
+
+# ---- arms that come and go ----
+
+
+@kernel
+def change(state: Any, rng: Any, t: int, arm: int, here: int) -> None:
+    """Let an arm come, as a newcomer, or leave before round `t`."""
+    numbers, rival = state.numbers[0], state.arms[arm]
+    if state.present[arm] == here:
+        return
+    state.present[arm] = here
+    if here == 1:
+        numbers.here += 1
+        rival.record = 0.5
+        rival.seen = 0.0
+        rival.tries = 0
+        rival.came = t
+        rival.trial = t
+        numbers.trial = min(numbers.trial, t)
+        return
+    numbers.here -= 1
+    rival.tries = _KNOWN
+    rival.trial = NEVER
+    if rival.lead >= 0:
+        close_match(state, arm)
+    if arm == numbers.king:
+        heir, most = -1, -1.0
+        for i in state.order:
+            if state.present[i] and state.arms[i].record > most:
+                heir, most = i, state.arms[i].record
+        crown(state, t - 1, heir)
+
+
+@kernel
+def newcomer(state: Any, t: int) -> int:
+    """Return a newcomer whose own match is due and that has none, or -1; plan the next."""
+    found, soonest = -1, NEVER
+    for i in range(len(state.arms)):
+        rival = state.arms[i]
+        if rival.trial <= t and found < 0:
+            rival.trial = rival.came + max(4, int(_OLDER * (t - rival.came)))
+            if rival.lead < 0:
+                found = i
+        soonest = min(soonest, rival.trial)
+    state.numbers[0].trial = soonest
+    return found
+
+
+@kernel
+def present(state: Any) -> Any:
+    """Return who is there."""
+    return state.present
+
+
+@kernel
+def suspect(state: Any) -> int:
+    """Return the king."""
+    return state.numbers[0].king
+
+
+@kernel
+def hear(state: Any, winner: int, loser: int, weight: float) -> None:
+    """Count a vote of the past, and begin with who leads: most majorities, then most of its votes.
+
+    Of equals the first in the order of challengers.
+    """
+    heard = state.heard
+    heard[winner, loser] += weight
+    most, best = -1, -1.0
+    for i in state.order:
+        if not state.present[i]:
+            continue
+        majorities, won, lost = 0, 0.0, 0.0
+        for j in range(len(state.arms)):
+            majorities += int(heard[i, j] > heard[j, i])
+            won += heard[i, j]
+            lost += heard[j, i]
+        share = won / (won + lost) if won + lost > 0.0 else 0.5
+        if majorities > most or (majorities == most and share > best):
+            most, best = majorities, share
+            state.numbers[0].king = i
