@@ -115,11 +115,14 @@ def _unpacked(packed: bytes, name: str) -> Policy:
 
 
 def _restored(header: dict[str, Any], content: dict[str, Any]) -> Policy:
+    rng = restore_generator(header["rng"])
+    saved = rng.bit_generator.state
     policy = POLICIES.build(
         Spec(header["policy"], header["parameters"]),
         arms=_whole(header["arms"], "arms", 2, _most_arms(content)),
-        rng=restore_generator(header["rng"]),
+        rng=rng,
     )
+    rng.bit_generator.state = saved  # building may have drawn, such as an order of the arms
     policy.configure(order=str(header["order"]), ties=str(header["ties"]), mode=str(header["mode"]))
     ledger = policy.ledger
     ledger.asked = asked = _whole(header["asked"], "number of rounds", 0, MOST)
