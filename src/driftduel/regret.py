@@ -83,6 +83,9 @@ def chunk_losses(
 ) -> Floats:
     """Return what each arm costs in each row of a chunk, an array (rows, arms).
 
+    Where arms come and go, the benchmark is the best of those that are there, and scores are
+    against those; to play another has no cost that means anything, and is NaN.
+
     Parameters
     ----------
     chunk
@@ -103,20 +106,33 @@ def chunk_losses(
                 f"round {chunk.starts[without[0]]} has no Condorcet winner, so there is no regret "
                 f"against one; Borda or Copeland regret has a meaning there."
             )
-        return chunk.row_preferences(winners) - 0.5
+        return _of_the_present(chunk, chunk.row_preferences(winners) - 0.5)
     matrices = chunk.row_matrices()
     if benchmark == "arm":
         arms = matrices.shape[1]
         if arm is None or not 0 <= arm < arms:
             raise DriftduelError(f"arm={arm} must be between 0 and {arms - 1}.")
-        return matrices[:, arm] - 0.5
-    others = matrices.shape[1] - 1
-    if benchmark == "borda":
-        scores = (matrices.sum(axis=2) - 0.5) / others
-    else:
-        scores = (matrices > 0.5).sum(axis=2) / others
-    result: Floats = scores.max(axis=1, keepdims=True) - scores
+        there = chunk.present[chunk.rows, arm] if chunk.present.size else np.array([True])
+        if not there.all():
+            raise DriftduelError(
+                f"arm={arm} is not there in round {chunk.starts[there.argmin()]}, so there is no "
+                f"regret against it; dynamic regret is against the best arm present."
+            )
+        return _of_the_present(chunk, matrices[:, arm] - 0.5)
+    # An arm's duel with itself counts 1/2 towards the sum of a Borda score, and is no win.
+    counted, itself = (matrices, 0.5) if benchmark == "borda" else (matrices > 0.5, 0.0)
+    others: int | NDArray[np.int64] = matrices.shape[1] - 1
+    if chunk.present.size:
+        counted = counted * chunk.present[:, None, :]
+        others = np.maximum(chunk.present.sum(axis=1, keepdims=True) - 1, 1)
+    scores = _of_the_present(chunk, (counted.sum(axis=2) - itself) / others)
+    result: Floats = np.nanmax(scores, axis=1, keepdims=True) - scores
     return result
+
+
+def _of_the_present(chunk: Chunk, losses: Floats) -> Floats:
+    """Leave nothing to read where an arm is not there."""
+    return np.where(chunk.present, losses, np.nan) if chunk.present.size else losses
 
 
 def duel_regret(

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from driftduel.errors import DriftduelError
 from driftduel.games.knowledge import knowledge
+from driftduel.games.rounds import answer, attend, check_changes, skips_ties
 from driftduel.policies import GROW, KernelPolicy, Policy, make_policy
 from driftduel.policies.base import no_such_arms
 from driftduel.regret import chunk_losses, log_rounds
@@ -132,10 +133,10 @@ def play(
         world = make_world(world, int(for_world.generate_state(1)[0]))
     if not isinstance(policy, Policy):
         policy = make_policy(policy, world.arms, for_policy, **knowledge(policy, world))
-    elif policy.arms != world.arms or policy.ledger.asked:
+    elif len(policy.present) != world.arms or policy.arms != world.arms or policy.ledger.asked:
         raise DriftduelError(
-            f"a game needs a fresh policy for {world.arms} arms; this one is for {policy.arms} "
-            f"and has asked {policy.ledger.asked} times."
+            f"a game needs a fresh policy for {world.arms} arms; this one is for {policy.arms}, "
+            f"{len(policy.present)} of them present, and has asked {policy.ledger.asked} times."
         )
     policy.configure(mode=mode)
     table = _Table(_marks(points, world.rounds), world.arms)
@@ -147,6 +148,7 @@ def play(
     with _interruptible() as interrupted:
         for chunk in world.chunks(limit=_ROUNDS_A_CALL):
             luck = outcomes.random(chunk.end - int(chunk.starts[0]))
+            check_changes(policy, chunk)
             winners = chunk.row_winners()
             losses = chunk_losses(chunk, benchmark, winners=winners)
             winner = _note_switches(chunk, winners, winner, switches)
@@ -245,7 +247,8 @@ def _compiled(
     """Play up to a round of a chunk in compiled code; return the seconds it took."""
     from driftduel.games.loop import ASTRAY, compiled_loop
 
-    loop = compiled_loop(policy.kernels)
+    absences = chunk.present.size > 0
+    loop = compiled_loop(policy.kernels, skips_ties(policy, chunk), absences)
     restarts = np.empty(_RESTARTS_A_CALL, np.int64)
 
     tables = chunk.matrices.reshape(-1, policy.arms**2)  # one index is faster than two
@@ -265,7 +268,9 @@ def _compiled(
         policy.restarts.extend(restarts[:seen].tolist())
         policy.advance_to(t - 1)
         if flags & ASTRAY:
-            raise no_such_arms(policy, strange[0], strange[1], t)
+            segment = np.searchsorted(chunk.starts, t, side="right") - 1
+            here = chunk.present[chunk.rows[segment]] if absences else None
+            raise no_such_arms(policy, strange[0], strange[1], t, here)
         if flags & GROW:
             policy.grow()
     return time.perf_counter() - begun
@@ -275,15 +280,17 @@ def _interpreted(
     policy: Policy, chunk: Chunk, luck: Floats, losses: Floats, table: _Table, end: int
 ) -> float:
     """Play up to a round of a chunk by ask and tell, for policies in plain Python."""
-    from driftduel.worlds._kernels import probability
-
     begun = time.perf_counter()
     begin = int(chunk.starts[0])
+    last = -1
     for t in range(policy.ledger.asked + 1, end):
         row = chunk.rows[np.searchsorted(chunk.starts, t, side="right") - 1]
+        if row != last:
+            attend(policy, chunk, row)
+            last = row
         duel = policy.ask()
         a, b = duel.first, duel.second
-        policy.tell_first_won(duel, int(luck[t - begin] < probability(chunk, row, a, b)))
+        answer(policy, duel, chunk, row, luck[t - begin])
         x, y = losses[row, a], losses[row, b]
         table.sums += (0.5 * (x + y), min(x, y), x > 0 and y > 0, x > 0 or y > 0)
         table.counts[0, a] += 1

@@ -1,4 +1,7 @@
-"""The compiled loop, one for every pair of kernels. Importing this imports the compiler."""
+"""The compiled loop, one for every pair of kernels and shape of a round.
+
+Importing this imports the compiler.
+"""
 
 from functools import cache
 from typing import Any
@@ -7,6 +10,7 @@ import numpy as np
 
 from driftduel._compile import kernel
 from driftduel.policies.base import GROW, RESTARTED, Kernels
+from driftduel.policies.ledger import UNANSWERED
 from driftduel.worlds import NO_LINK
 from driftduel.worlds._kernels import link_value
 
@@ -19,7 +23,7 @@ REGRETS = ("dynamic", "weak", "binary-weak", "binary-strong")
 
 
 @cache
-def compiled_loop(kernels: Kernels) -> Any:
+def compiled_loop(kernels: Kernels, ties: bool = False, absences: bool = False) -> Any:
     """Return the loop that plays a policy made of these kernels.
 
     It plays the rounds ``first, ..., end - 1`` of a chunk and returns the next round, the next
@@ -27,8 +31,22 @@ def compiled_loop(kernels: Kernels) -> Any:
     (`GROW`), when there is no more room for restarts, or when the policy asked for arms that are
     not there (`ASTRAY`, with the arms); the caller sees to that and calls again. Kernels are
     compiled into the loop, which is why there is one loop for each pair of them.
+
+    Parameters
+    ----------
+    kernels
+        The policy's.
+    ties
+        Whether a duel may tie. The policy then hears of nothing, or of -1 if it wants to. One whose
+        ties a coin decides needs no such loop: P counts a tie as half a win, and so does a number
+        that is compared with P.
+    absences
+        Whether arms come and go: at the start of each segment those that come are announced, then
+        those that leave. All three settings are constants to the compiler, so that a world without
+        ties and absences is played by a loop that knows of neither.
     """
-    ask, tell = kernels.ask, kernels.tell
+    ask, tell, unanswered = kernels.ask, kernels.tell, kernels.unanswered
+    change, present = kernels.change, kernels.present
 
     def loop(  # type: ignore[no-untyped-def]
         chunk, tables, luck, losses, state, rng, notes, first, end,
@@ -55,10 +73,23 @@ def compiled_loop(kernels: Kernels) -> Any:
                     utility = chunk.utilities[row]
                 else:
                     table = tables[row]
+                if ties:
+                    half = 0.5 * chunk.ties[row]
+                if absences:
+                    here = chunk.present[row]
+                    for arm in range(arms):
+                        if here[arm] and not present(state, arm):
+                            change(state, rng, t, arm, 1)
+                    for arm in range(arms):
+                        if not here[arm] and present(state, arm):
+                            change(state, rng, t, arm, 0)
                 last = segment + 1 == len(chunk.starts)
                 next_start = chunk.end if last else chunk.starts[segment + 1]
             a, b = ask(state, rng, t, notes)
             if not (0 <= a < arms and 0 <= b < arms):  # a kernel of somebody's own may be wrong
+                flags, strange = ASTRAY, (int(a), int(b))
+                break
+            if absences and not (here[a] and here[b]):
                 flags, strange = ASTRAY, (int(a), int(b))
                 break
             p = (
@@ -67,7 +98,13 @@ def compiled_loop(kernels: Kernels) -> Any:
                 else table[a * arms + b]
             )
             won = int(luck[t - begin] < p)
-            flags = tell(state, t, a, b, won, notes)
+            if ties:
+                if a != b and p - half <= luck[t - begin] < p + half:
+                    won = UNANSWERED
+                told = unanswered or won != UNANSWERED
+                flags = tell(state, t, a, b, won, notes) if told else 0
+            else:
+                flags = tell(state, t, a, b, won, notes)
             x, y = loss[a], loss[b]
             # Arithmetic, not branches: who is in a duel cannot be predicted, by design.
             dynamic += 0.5 * (x + y)

@@ -1,8 +1,8 @@
 """A game written down round by round."""
 
 import csv
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from driftduel._files import whole_file
 from driftduel.errors import DriftduelError, MissingExtraError
 from driftduel.games.game import streams
 from driftduel.games.knowledge import knowledge
+from driftduel.games.rounds import answer, attend, check_changes
 from driftduel.policies import Policy, make_policy
 from driftduel.specs import Spec
 from driftduel.worlds import World, make_world
@@ -23,7 +24,7 @@ COLUMNS = (
     "round", "first", "second", "first_won", "active", "replay_start", "replay_end",
     "episode_start",
 )  # fmt: skip
-"""Columns of a trace file. What a policy does not have is left empty."""
+"""Columns of a trace file. What a policy does not have, and who won a tie, is left empty."""
 
 Ints = NDArray[np.int64]
 _MOST_ROUNDS = 10_000_000
@@ -39,6 +40,7 @@ class Trace:
     first: Ints
     second: Ints
     first_won: Ints
+    """1 or 0; -1 for a tie, whatever the policy was told of it."""
     active: list[tuple[int, ...]]
     """The active set A_t of every round."""
     good: list[tuple[int, ...]]
@@ -46,6 +48,13 @@ class Trace:
     replay_start: Ints
     replay_end: Ints
     episode_start: Ints
+    present: list[tuple[int, ...]] = field(default_factory=list)
+    """The arms that were there in every round; empty in a world in which all are."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of its file: `COLUMNS`, and the arms present where they come and go."""
+        return (*COLUMNS, "present") if self.present else COLUMNS
 
     def __len__(self) -> int:
         return len(self.first)
@@ -81,29 +90,33 @@ def trace(
     numbers = np.full((6, world.rounds), -1, dtype=np.int64)
     active: list[tuple[int, ...]] = []
     good: list[tuple[int, ...]] = []
-    from driftduel.worlds._kernels import probability
-
+    present: list[tuple[int, ...]] = []
     for chunk in world.chunks(limit=4096):
+        check_changes(learner, chunk)
         luck = outcomes.random(chunk.end - int(chunk.starts[0]))
         row_of = chunk.rows[
             np.searchsorted(chunk.starts, np.arange(chunk.starts[0], chunk.end), side="right") - 1
         ]
         for i, t in enumerate(range(int(chunk.starts[0]), chunk.end)):
+            if i == 0 or row_of[i] != row_of[i - 1]:
+                attend(learner, chunk, row_of[i])
+                here = learner.present
             duel = learner.ask()
             info = learner.info()
-            won = int(luck[i] < probability(chunk, row_of[i], duel.first, duel.second))
-            learner.tell_first_won(duel, won)
+            won = answer(learner, duel, chunk, row_of[i], luck[i])
             start, end = info.replays[-1] if info.replays else (-1, -1)
             episode = -1 if info.episode_start is None else info.episode_start
             numbers[:, t - 1] = duel.first, duel.second, won, start, end, episode
             active.append(info.active or ())
             good.append(info.good or ())
+            if chunk.present.size:
+                present.append(here)
         if progress is not None:
             progress(chunk.end - 1, world.rounds)
     first, second, first_won, replay_start, replay_end, episode_start = numbers
     return Trace(
         learner, world, seed, first, second, first_won, active, good,
-        replay_start, replay_end, episode_start,
+        replay_start, replay_end, episode_start, present,
     )  # fmt: skip
 
 
@@ -129,36 +142,34 @@ def write_trace(played: Trace, path: str | Path) -> None:
 def _write_csv(played: Trace, path: Path) -> None:
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
+        writer.writerow(played.columns)
         columns = [
             range(1, len(played) + 1),
-            *(column.tolist() for column in (played.first, played.second, played.first_won)),
-            (" ".join(map(str, arms)) for arms in played.active),
-            *(
-                ("" if value < 0 else value for value in column.tolist())
-                for column in (played.replay_start, played.replay_end, played.episode_start)
-            ),
+            *(_texts(played, name) for name in played.columns[1:]),
         ]
         writer.writerows(zip(*columns, strict=True))
 
 
+def _texts(played: Trace, name: str) -> Iterable[Any]:
+    """Return a column as CSV has it: sets of arms with blanks between, nothing for -1."""
+    column = getattr(played, name)
+    if isinstance(column, list):
+        return (" ".join(map(str, arms)) for arms in column)
+    return ("" if value < 0 else value for value in column.tolist())
+
+
 def _write_parquet(played: Trace, path: Path) -> None:
     polars = _polars()
-    optional = {
-        name: polars.Series(getattr(played, name)).replace(-1, None)
-        for name in ("replay_start", "replay_end", "episode_start")
-    }
-    frame = polars.DataFrame(
-        {
-            "round": np.arange(1, len(played) + 1),
-            "first": played.first,
-            "second": played.second,
-            "first_won": played.first_won,
-            "active": polars.Series(played.active, dtype=polars.List(polars.Int64)),
-            **optional,
-        }
-    )
-    frame.select(COLUMNS).write_parquet(path)
+
+    def series(name: str) -> Any:
+        column = getattr(played, name)
+        if isinstance(column, list):
+            return polars.Series(column, dtype=polars.List(polars.Int64))
+        return polars.Series(column).replace(-1, None)
+
+    rounds = {"round": np.arange(1, len(played) + 1)}
+    frame = polars.DataFrame({**rounds, **{name: series(name) for name in played.columns[1:]}})
+    frame.write_parquet(path)
 
 
 def _polars() -> Any:

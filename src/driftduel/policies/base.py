@@ -220,7 +220,11 @@ class Policy(ABC):
         self._settle(duel, self.ledger.answer(duel, winner))
 
     def tell_first_won(self, duel: Duel, won: int) -> None:
-        """Tell whether the first arm won (1) or lost (0); for self-duels this is the coin."""
+        """Tell whether the first arm won (1), lost (0) or that nobody did (-1).
+
+        For self-duels this is the coin. A -1 is skipped whatever `ties` says: whoever decides ties
+        by a coin tells what the coin said.
+        """
         self._settle(self.ledger.take(Duel.of(duel)), int(won))
 
     def forget(self, duel: Duel) -> None:
@@ -569,11 +573,15 @@ def _listed(arms: tuple[int, ...]) -> str:
     return ", ".join(map(str, arms))
 
 
-def no_such_arms(policy: Policy, first: int, second: int, t: int) -> DriftduelError:
-    """Say that a policy asked for arms that are not there."""
+def no_such_arms(
+    policy: Policy, first: int, second: int, t: int, here: NDArray[np.bool_] | None = None
+) -> DriftduelError:
+    """Say that a policy asked for arms that are not there; `here` tells which ones are."""
+    there = f"arms are 0 to {policy.arms - 1}"
+    if here is not None and here.size:
+        there = f"present are {_listed(tuple(np.flatnonzero(here).tolist()))}"
     return DriftduelError(
-        f"policy {policy.name!r} asked for arms {first} and {second} in round {t}; "
-        f"arms are 0 to {policy.arms - 1}."
+        f"policy {policy.name!r} asked for arms {first} and {second} in round {t}; {there}."
     )
 
 

@@ -1,6 +1,7 @@
 """Worlds: a preference matrix for every round."""
 
 from driftduel.specs import Spec
+from driftduel.worlds.around import WithAbsences, WithTies
 from driftduel.worlds.base import LINK_CODES, NO_LINK, Chunk, World
 from driftduel.worlds.drifting import (
     Interpolated,
@@ -24,6 +25,8 @@ __all__ = [
     "Piecewise",
     "RandomWalk",
     "Seasonal",
+    "WithAbsences",
+    "WithTies",
     "World",
     "load_world",
     "make_world",

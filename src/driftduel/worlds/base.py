@@ -41,7 +41,8 @@ class Chunk(NamedTuple):
     link: int
     """Code of the link that turns utilities into preferences, or `NO_LINK`."""
     present: NDArray[np.bool_] = np.empty((0, 0), np.bool_)
-    """(R, K) which arms are there, row by row; (0, 0) if all are, in all rounds."""
+    """(R, K) which arms are there, row by row, at least one; (0, 0) if all are, in all rounds of
+    the world."""
     ties: Floats = np.empty(0)
     """(R,) how often a duel of two arms is a tie, row by row; (0,) if never. Preferences count a
     tie as half a win, so an arm wins with probability P - ties / 2."""
@@ -62,11 +63,19 @@ class Chunk(NamedTuple):
         return sigma(self.utilities[each, arms][:, None] - self.utilities)
 
     def row_winners(self) -> Ints:
-        """Return the Condorcet winner of every row, -1 where there is none."""
+        """Return the Condorcet winner of every row among the arms there, -1 where there is none."""
+        absent = ~self.present if self.present.size else None
         if self.link == NO_LINK:
-            return condorcet_winners(self.matrices)
-        best = self.utilities.argmax(axis=1)
-        ties = (self.utilities == self.utilities.max(axis=1, keepdims=True)).sum(axis=1)
+            matrices = self.matrices
+            if absent is not None:  # everyone beats who is not there, who beats nobody
+                matrices = np.where(absent[:, None, :], 1.0, matrices)
+                matrices[absent] = 0.0
+            return condorcet_winners(matrices)
+        utilities = self.utilities
+        if absent is not None:
+            utilities = np.where(absent, -np.inf, utilities)
+        best = utilities.argmax(axis=1)
+        ties = (utilities == utilities.max(axis=1, keepdims=True)).sum(axis=1)
         return np.where(ties == 1, best, -1).astype(np.int64)
 
 

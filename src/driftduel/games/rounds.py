@@ -1,0 +1,57 @@
+"""One round by ask and tell, to the bit as the compiled loop plays it."""
+
+import numpy as np
+
+from driftduel.policies import Duel, KernelPolicy, Policy
+from driftduel.policies.base import no_such_arms
+from driftduel.policies.ledger import UNANSWERED
+from driftduel.worlds import Chunk
+from driftduel.worlds._kernels import probability
+
+__all__ = ["answer", "attend", "check_changes", "skips_ties"]
+
+
+def skips_ties(policy: Policy, chunk: Chunk) -> bool:
+    """Tell whether a duel of a chunk may tie, and the policy is then told nothing or of a tie."""
+    return len(chunk.ties) > 0 and policy.ledger.ties == "skip"
+
+
+def attend(policy: Policy, chunk: Chunk, row: int) -> None:
+    """Announce to a policy the arms that come, and then those that leave."""
+    if not chunk.present.size:
+        return
+    here, known = np.flatnonzero(chunk.present[row]).tolist(), policy.present
+    for arm in here:
+        if arm not in known:
+            policy.admit(arm)
+    for arm in known:
+        if arm not in here:
+            policy.retire(arm)
+
+
+def check_changes(policy: Policy, chunk: Chunk) -> None:
+    """Refuse a policy whose set of arms cannot change a world in which it does."""
+    fixed = (
+        policy.kernels.change is None
+        if isinstance(policy, KernelPolicy)
+        else type(policy).change is Policy.change
+    )
+    if chunk.present.size and fixed:
+        Policy.change(policy, 0, here=False)  # says that it cannot
+
+
+def answer(policy: Policy, duel: Duel, chunk: Chunk, row: int, luck: float) -> int:
+    """Decide a duel by a number between 0 and 1, and tell the policy; return 1, 0 or -1, a tie."""
+    a, b = duel.first, duel.second
+    if chunk.present.size and not (chunk.present[row, a] and chunk.present[row, b]):
+        raise no_such_arms(policy, a, b, duel.round, chunk.present[row])
+    p = probability(chunk, row, a, b)
+    won = told = int(luck < p)
+    if len(chunk.ties) and a != b:
+        half = 0.5 * chunk.ties[row]
+        if p - half <= luck < p + half:
+            won = UNANSWERED
+            # In the middle of a tie lies P: the number that made it a tie is its fair coin too.
+            told = UNANSWERED if policy.ledger.ties == "skip" else told
+    policy.tell_first_won(duel, told)
+    return won
