@@ -7,9 +7,8 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
-from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.base import Info, KernelPolicy, Kernels
 from driftduel.policies.fields import ARM_OR_NONE, ARMS, CONSTANT, COUNT, FLAG, Each, Within
-from driftduel.policies.info import Stage
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -157,6 +156,7 @@ class InterleavedFilter(KernelPolicy):
             spread=np.array([4.0 * math.log(horizon * arms**2)]),
         )
 
-    def stage(self) -> Stage:
+    def info(self) -> Info:
         """Tell who is left, the candidate included."""
-        return Stage(active=tuple(np.flatnonzero(self.state.alive).tolist()))
+        active = tuple(np.flatnonzero(self.state.alive).tolist())
+        return Info(self.ledger.asked, list(self.restarts), active)

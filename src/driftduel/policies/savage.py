@@ -8,9 +8,8 @@ import numpy as np
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.policies._counts import most_victories
-from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.base import Info, KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, COUNT, FLAG
-from driftduel.policies.info import Stage
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -135,6 +134,7 @@ class Savage(KernelPolicy):
             spread=np.array([0.5 * math.log(arms * (arms - 1) * horizon**2)]),
         )
 
-    def stage(self) -> Stage:
+    def info(self) -> Info:
         """Tell who may still be the winner."""
-        return Stage(active=tuple(np.flatnonzero(self.state.alive).tolist()))
+        active = tuple(np.flatnonzero(self.state.alive).tolist())
+        return Info(self.ledger.asked, list(self.restarts), active)

@@ -107,11 +107,6 @@ class Preferences:
 
         It is a maximin mixed strategy of the symmetric zero-sum game P - 1/2, found by a
         linear programme. There is always one; where there are several, the solver picks.
-
-        Raises
-        ------
-        MissingExtraError
-            If scipy is not installed (the extra ``lp``).
         """
         return winners.von_neumann_winner(self.matrix)
 

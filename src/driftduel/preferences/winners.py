@@ -6,7 +6,6 @@ Plain functions of arrays, without checks; `Preferences` is the checked way in.
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel.errors import DriftduelError, MissingExtraError
 from driftduel.preferences.validation import TOLERANCE
 
 __all__ = [
@@ -17,11 +16,6 @@ __all__ = [
     "smith_set",
     "von_neumann_winner",
 ]
-
-#: What the linear programme is tried with: a factor on the payoffs (the solver takes those below
-#: 1e-9 for zero) and the solver's tolerance (its default, 1e-7, is coarser than ours). The first
-#: does for all but matrices whose gaps span some nine orders of magnitude.
-_SOLVER_SETTINGS = ((1000.0, 1e-10), (10.0, 1e-10), (1.0, 1e-9))
 
 
 def condorcet_winners(matrices: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -94,46 +88,10 @@ def smith_set(P: NDArray[np.float64]) -> tuple[int, ...]:
 
 
 def von_neumann_winner(P: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Solve the symmetric zero-sum game with payoff P - 1/2 for a maximin mixed strategy.
+    """Solve the symmetric zero-sum game with payoff P - 1/2 for a mixture that no arm beats."""
+    from driftduel._minimax import solve, workspace
 
-    The linear programme: over distributions q and values v, maximise v subject to
-    ``sum_a q(a) delta(a, b) >= v`` for every arm b. By symmetry the best v is 0; what is returned
-    has been checked to reach it within `TOLERANCE`.
-
-    Raises
-    ------
-    MissingExtraError
-        If scipy is not installed.
-    DriftduelError
-        If the solver fails.
-    """
-    try:
-        from scipy.optimize import linprog
-    except ImportError as error:
-        raise MissingExtraError("scipy", "lp", "The von Neumann winner") from error
-
-    K = len(P)
     gaps = (P - P.T) / 2  # antisymmetric to the last bit, so that the value is 0
-    for scale, tolerance in _SOLVER_SETTINGS:
-        result = linprog(
-            c=np.append(np.zeros(K), -1.0),
-            A_ub=np.column_stack([-scale * gaps.T, np.ones(K)]),
-            b_ub=np.zeros(K),
-            A_eq=np.append(np.ones(K), 0.0)[None, :],
-            b_eq=[1.0],
-            bounds=[(0.0, 1.0)] * K + [(-scale, scale)],
-            method="highs",
-            options={
-                "primal_feasibility_tolerance": tolerance,
-                "dual_feasibility_tolerance": tolerance,
-            },
-        )
-        if result.x is not None:
-            q = np.clip(np.asarray(result.x[:K], dtype=np.float64), 0.0, None)
-            winner: NDArray[np.float64] = q / q.sum()
-            if (winner @ gaps).min() >= -TOLERANCE:
-                return winner
-    raise DriftduelError(
-        "The von Neumann winner was not found, though every preference matrix has one, as this "
-        f"one's gaps are too different in size for the solver, which says: {result.message}"
-    )
+    mixture = np.empty(len(P))
+    solve(gaps, len(P), *workspace(len(P)), mixture)
+    return mixture
