@@ -11,6 +11,7 @@ import random
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from driftduel.policies import (
     make_policy,
     save_policy,
 )
+from driftduel.policies.around import told_by
 from driftduel.specs import Spec
 from driftduel.worlds import World, make_world
 
@@ -282,6 +284,43 @@ def panels_equal_the_loop(spec: str) -> None:
     _compare_with_the_loop(spec, _world(), "panel")
 
 
+def info_tells_and_changes_nothing(spec: str) -> None:
+    """Tell who leads, how near an alarm is and what it was told, and stay as it was."""
+    policy, luck = _fresh(spec, _world()), np.random.default_rng(2)
+    for rounds in (0, 1, 60, _ROUNDS):
+        _go_on(policy, rounds, luck)
+        out = [policy.ask() for _ in range(3)]
+        before = _everything(policy)
+        info = policy.info()
+        assert _everything(policy) == before, "being asked for its info changed it"
+        assert info.rounds == policy.ledger.asked, f"{info.rounds} duels are not all it asked for"
+        assert (info.open, info.held) == (3, 0), f"3 duels are out, not {info.open}"
+        assert info.leader == policy.best(), f"arm {info.leader} leads; best is {policy.best()}"
+        assert info.leader is None or info.leader in info.present, "the leader is not there"
+        assert info.since is None or 1 <= info.since <= info.rounds, f"crowned in {info.since}"
+        shares = [each.share for each in info.challengers or ()]
+        assert shares == sorted(shares, reverse=True), "the nearest challenger comes first"
+        assert all(0 <= share <= 1 for share in shares), f"a share is from 0 to 1: {shares}"
+        arms = [each.arm for each in info.challengers or ()]
+        assert len({*arms, info.leader}) == len(arms) + 1, f"{info.leader} leads, against {arms}"
+        assert {*arms} <= {*info.present}, "a challenger is not there"
+        expected = {key: policy.parameters.get(key) for key in told_by(POLICIES[policy.name])}
+        told = {key: value for key, value in expected.items() if value is not None}
+        assert info.told == told, f"it was told {told}, not {info.told}"
+        assert f"after {info.rounds:,} duel" in str(info), f"{info} does not say how many duels"
+        for duel in out:
+            policy.tell_first_won(duel, 1)
+
+
+def _everything(policy: Policy) -> tuple[Any, ...]:
+    """Return all that a policy is, in a form that can be compared."""
+    kept = policy.get_state() if isinstance(policy, KernelPolicy) else {}
+    state = {name: array.tobytes() for name, array in kept.items()}
+    streams = policy.rng.bit_generator.state, policy.ledger.coins.bit_generator.state
+    ledger = policy.ledger
+    return state, streams, dict(ledger.open), dict(ledger.held), ledger.due, list(ledger.restarts)
+
+
 CHECKS: dict[str, Callable[[str], None]] = {
     "one duel a round, arms in range": one_duel_a_round,
     "a seed fixes the run": a_seed_fixes_the_run,
@@ -294,6 +333,7 @@ CHECKS: dict[str, Callable[[str], None]] = {
     "late answers do not break it": late_answers_do_not_break_it,
     "policies share nothing": policies_share_nothing,
     "resetting starts anew": resetting_starts_anew,
+    "info tells and changes nothing": info_tells_and_changes_nothing,
     "finds the winner of an easy world": finds_an_easy_winner,
     "ships the winner of an easy world": ships_an_easy_winner,
     "a panel shows two different arms": a_panel_shows_two_arms,

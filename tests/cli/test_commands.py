@@ -78,12 +78,14 @@ def test_play_for_people_and_programs(capsys):
     code, out, _ = run(capsys, *arguments)
     assert code == 0
     assert "told: horizon" in out
+    assert "to ship:  arm " in out
     assert "restarts: " in out
     code, out, _ = run(capsys, *arguments, "--json", "--seed", "3")
     game = json.loads(out)
     assert code == 0
     assert game["finished"]
     assert game["rounds"] == game["at"][-1] == 3000
+    assert game["best"] in (0, 1)
     assert set(game["regret"]) == {"dynamic", "weak", "binary-weak", "binary-strong"}
     assert game["regret"]["dynamic"][-1] > 0
 

@@ -41,13 +41,6 @@ class Plain(Policy):
         pass
 
 
-@pytest.fixture
-def registered(monkeypatch):
-    """Let what a test registers be forgotten after it."""
-    monkeypatch.setattr(POLICIES, "_entries", dict(POLICIES._entries))
-    return POLICIES.register
-
-
 def saved_and_loaded(policy, tmp_path):
     save_policy(policy, tmp_path / "p.npz")
     return load_policy(tmp_path / "p.npz")

@@ -65,6 +65,7 @@ def _as_json(arguments: argparse.Namespace, game: "Play") -> dict[str, Any]:
         "told": list(game.policy.told),
         "rounds": game.rounds,
         "finished": game.finished,
+        "best": game.policy.best(),
         "restarts": game.restarts,
         "rounds_per_second": game.rounds_per_second,
         "at": game.at.tolist(),
@@ -85,7 +86,9 @@ def _print(arguments: argparse.Namespace, game: "Play") -> None:
     print(table(rows, ("round", *game.regret), right="01234"))
     if not game.finished:
         print(f"\nstopped after {game.rounds:,} of {game.world.rounds:,} rounds")
+    leader = game.policy.best()
+    print(f"\nto ship:  {'nobody in particular' if leader is None else f'arm {leader}'}")
     shown = ", ".join(f"{t:,}" for t in game.restarts[:_SHOWN])
     more = ", ..." if len(game.restarts) > _SHOWN else ""
-    print(f"\nrestarts: {len(game.restarts)}" + (f" (after rounds {shown}{more})" if shown else ""))
+    print(f"restarts: {len(game.restarts)}" + (f" (after rounds {shown}{more})" if shown else ""))
     print(f"speed:    {game.rounds_per_second:,.0f} rounds a second")

@@ -102,13 +102,13 @@ def trace(
                 attend(learner, chunk, row_of[i])
                 here = learner.present
             duel = learner.ask()
-            info = learner.info()
+            stage = learner.stage()
             won = answer(learner, duel, chunk, row_of[i], luck[i])
-            start, end = info.replays[-1] if info.replays else (-1, -1)
-            episode = -1 if info.episode_start is None else info.episode_start
+            start, end = stage.replays[-1] if stage.replays else (-1, -1)
+            episode = -1 if stage.episode_start is None else stage.episode_start
             numbers[:, t - 1] = duel.first, duel.second, won, start, end, episode
-            active.append(info.active or ())
-            good.append(info.good or ())
+            active.append(stage.active or ())
+            good.append(stage.good or ())
             if chunk.present.size:
                 present.append(here)
         if progress is not None:

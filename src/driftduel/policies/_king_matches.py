@@ -311,9 +311,9 @@ def newcomer(state: Any, t: int) -> int:
 
 
 @kernel
-def present(state: Any) -> Any:
-    """Return who is there."""
-    return state.present
+def present(state: Any, arm: int) -> int:
+    """Return 1 if an arm is there, else 0."""
+    return state.present[arm]
 
 
 @kernel

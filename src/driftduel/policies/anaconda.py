@@ -5,13 +5,14 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from driftduel.policies import _anaconda_kernels as engine
-from driftduel.policies.base import Info, KernelPolicy, Kernels
+from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.calibration import calibrated_constant
 from driftduel.policies.fields import Rule, Within
+from driftduel.policies.info import Stage
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Choice, Range
 
-__all__ = ["Anaconda", "check_engine"]
+__all__ = ["Anaconda", "check_engine", "stage_of"]
 
 _FIRST_EPOCH = 1024
 _FIRST_ROOM = 256
@@ -88,6 +89,7 @@ class Anaconda(KernelPolicy):
 
     name: ClassVar[str] = "anaconda"
     in_order: ClassVar[bool] = True
+    alerts: ClassVar[bool] = True
     told: ClassVar[tuple[str, ...]] = ("horizon",)
     guarantee: ClassVar[str] = "dynamic regret K sqrt(S^CW T) log^3 T, S^CW unknown"
     source: ClassVar[str] = "Kleine Buening and Saha, ANACONDA, AISTATS 2023"
@@ -128,21 +130,12 @@ class Anaconda(KernelPolicy):
         floats[engine.CONSTANT], floats[engine.RATE] = constant, replay_rate
         engine.set_horizon(self.state, 1, horizon or _FIRST_EPOCH)
 
-    def info(self) -> Info:
+    def stage(self) -> Stage:
         """Tell the active and the good set, the episode and the running replays."""
-        ints, last = self.state.ints, self.state.last
-        if self.ledger.asked == 0:
+        if self.state.ints[engine.EPISODE] == 0:
             everyone = tuple(range(self.arms))
-            return Info(0, [], everyone, everyone, 1, ())
-        depth = int(ints[engine.DEPTH])
-        return Info(
-            rounds=self.ledger.asked,
-            restarts=list(self.restarts),
-            active=tuple(self.state.active[: ints[engine.ACTIVE]].tolist()),
-            good=tuple(np.flatnonzero(last < ints[engine.EPISODE]).tolist()),
-            episode_start=int(ints[engine.EPISODE]),
-            replays=tuple((start, end) for start, end in self.state.replays[:depth].tolist()),
-        )
+            return Stage(everyone, everyone, 1, ())
+        return stage_of(self.state)
 
     def grow(self) -> None:
         """Give every stack that is more than half full twice its size, and drop dead starts."""
@@ -178,6 +171,17 @@ class Anaconda(KernelPolicy):
             and state.ints[engine.LAST_ROUND] >= state.ints[engine.HORIZON]
         )
         check_engine(self, state)
+
+
+def stage_of(state: engine.State) -> Stage:
+    """Tell the active and the good set, the episode and the running replays."""
+    ints = state.ints
+    return Stage(
+        active=tuple(state.active[: ints[engine.ACTIVE]].tolist()),
+        good=tuple(np.flatnonzero(state.last < ints[engine.EPISODE]).tolist()),
+        episode_start=int(ints[engine.EPISODE]),
+        replays=tuple((start, end) for start, end in state.replays[: ints[engine.DEPTH]].tolist()),
+    )
 
 
 def check_engine(policy: KernelPolicy, state: engine.State) -> None:

@@ -14,6 +14,7 @@ from driftduel._compile import kernel
 from driftduel.errors import DriftduelError
 from driftduel.policies.base import KernelPolicy, Kernels, Policy
 from driftduel.policies.fields import Rule
+from driftduel.policies.info import Contest, Stage
 from driftduel.policies.modes import SAME
 from driftduel.policies.registry import POLICIES, keep_parameters
 from driftduel.specs import Entry, parameters_of
@@ -82,6 +83,24 @@ class Around(KernelPolicy):
     def wrap(inner: Kernels) -> Kernels:
         """Make the wrapper's kernels around those of the policy inside."""
         raise NotImplementedError
+
+    def began(self) -> int | None:
+        """Return the round that is round 1 to the policy inside; None if it is never restarted."""
+        return None
+
+    def stage(self) -> Stage:
+        """Tell where the policy inside stands, in rounds as they are counted here."""
+        self.base.state = self.state.base
+        stage, began = self.base.stage(), self.began()
+        if began is None:
+            return stage
+        stage = stage.later(began - 1)
+        return stage if stage.episode_start is not None else stage._replace(episode_start=began)
+
+    def contest(self) -> Contest:
+        """Tell how firmly its leader leads inside."""
+        self.base.state = self.state.base
+        return self.base.contest().later((self.began() or 1) - 1)
 
     def grow(self) -> None:
         """Make room for the policy inside."""

@@ -3,7 +3,6 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from driftduel._compile import entry
 from driftduel._random import bits
 from driftduel.errors import DriftduelError
 from driftduel.policies.fields import MOST, Rule, verify
+from driftduel.policies.info import Contest, Info, Stage
 from driftduel.policies.ledger import ORDERS, TIES, UNANSWERED, Duel, Ledger
 from driftduel.policies.modes import COIN, MODES, SAME, STAND_IN, StandIns, count_arms, standing_in
 
@@ -21,24 +21,6 @@ __all__ = ["GROW", "RESTARTED", "Duel", "Info", "KernelPolicy", "Kernels", "Poli
 # What a `tell` kernel may answer; 0 is nothing to report, and the two may be added.
 GROW = 1
 RESTARTED = 2
-
-
-@dataclass(frozen=True)
-class Info:
-    """What one may want to look at while a policy runs; None where it has no such thing."""
-
-    rounds: int
-    """Duels asked for so far."""
-    restarts: list[int]
-    """Rounds after whose answer the policy forgot everything and started anew."""
-    active: tuple[int, ...] | None = None
-    """Arms it draws from now."""
-    good: tuple[int, ...] | None = None
-    """Arms not yet eliminated since the last restart."""
-    episode_start: int | None = None
-    """First round since the last restart."""
-    replays: tuple[tuple[int, int], ...] | None = None
-    """Running replays as (start, end), outermost first."""
 
 
 class Policy(ABC):
@@ -65,7 +47,9 @@ class Policy(ABC):
     - `best` names the arm to ship now, or None if it takes nobody for the winner. Asking changes
       nothing.
     - `save` writes all of it, unanswered duels included, as an NPZ file without pickles; `load`
-      continues to the bit. `info` tells what it is up to.
+      continues to the bit.
+    - `info` tells what a person wants to know: who leads and since when, who challenges and how
+      near an alarm is, what it was told, what it waits for. Asking changes nothing.
     - Randomness comes from the generator it was given, and from nowhere else. It never sees a
       world.
 
@@ -94,6 +78,8 @@ class Policy(ABC):
     what counts wins or plays matches, or what a ``coin`` says, which weighted estimates need."""
     told: ClassVar[tuple[str, ...]] = ()
     """What it must be told beyond the number of arms, by the names of its parameters."""
+    alerts: ClassVar[bool] = False
+    """Whether its restarts are alarms, raised by what it saw and not by a clock or an oracle."""
     draws: ClassVar[bool] = True
     """Whether it draws random numbers; one that does not plays the same duels from all seeds."""
     bounded_memory: ClassVar[bool] = True
@@ -310,9 +296,33 @@ class Policy(ABC):
         """Return the arm to ship now; None if it takes nobody for the winner."""
         return None
 
+    def contest(self) -> Contest:
+        """Tell how firmly the leader leads, for `info`; like all it says, without a change."""
+        return Contest()
+
+    def stage(self) -> Stage:
+        """Tell where the algorithm stands in its course, for `info` and, every round, a trace."""
+        return Stage()
+
     def info(self) -> Info:
-        """Tell what the policy is up to."""
-        return Info(self.ledger.asked, list(self.restarts))
+        """Tell what the policy is up to; print it, or look at its fields."""
+        ledger, parameters = self.ledger, self.parameters
+        return Info(
+            policy=self.name,
+            rounds=ledger.asked,
+            restarts=list(self.restarts),
+            leader=self.best(),
+            alarms=len(self.restarts) if self.alerts else None,
+            told={key: parameters[key] for key in self.told if parameters.get(key) is not None},
+            mode=self.mode,
+            order=ledger.order,
+            ties=ledger.ties,
+            present=self.present,
+            open=len(ledger.open),
+            held=len(ledger.held),
+            **self.contest()._asdict(),
+            **self.stage()._asdict(),
+        )
 
     def get_state(self) -> Mapping[str, NDArray[Any]]:
         """Return everything learned, as named arrays of plain numbers."""

@@ -7,8 +7,9 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
-from driftduel.policies.base import Info, KernelPolicy, Kernels
+from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, COUNT, FLAG
+from driftduel.policies.info import Stage
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -167,7 +168,6 @@ class BeatTheMean(KernelPolicy):
             radius=np.array([factor * gamma**2 * math.sqrt(math.log(2 * horizon * arms))]),
         )
 
-    def info(self) -> Info:
+    def stage(self) -> Stage:
         """Tell the working set."""
-        active = tuple(np.flatnonzero(self.state.alive).tolist())
-        return Info(self.ledger.asked, list(self.restarts), active)
+        return Stage(active=tuple(np.flatnonzero(self.state.alive).tolist()))

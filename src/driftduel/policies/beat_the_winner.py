@@ -8,6 +8,7 @@ from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, COUNT, ORDER, Each, Rule, Within
+from driftduel.policies.info import Contest, nearest_first
 from driftduel.policies.modes import SAME
 from driftduel.policies.registry import POLICIES
 
@@ -97,6 +98,12 @@ class _Queue(KernelPolicy):
         self.state = State(np.zeros(arms, np.int64), np.zeros(6, np.int64))
         self.state.ints[RESETS] = self.resets
         _reset(self.state)
+
+    def contest(self) -> Contest:
+        """Tell how many of the wins that the match takes the challenger has."""
+        order, ints = self.state.order, self.state.ints
+        share = ints[CHALLENGER] / ints[R]
+        return Contest(challengers=nearest_first([(int(order[ints[HEAD]]), share)]))
 
 
 @POLICIES.register("btw")

@@ -12,7 +12,8 @@ from driftduel.errors import WeakSpotWarning
 from driftduel.policies.around import Around
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import ARM_OR_NONE, CONSTANT, COUNT, FLAG, ROUND, Each
-from driftduel.policies.mdb import alarm, slide
+from driftduel.policies.info import Contest, nearest_first
+from driftduel.policies.mdb import alarm, nearness, slide
 from driftduel.policies.modes import COIN
 from driftduel.specs import Choice, Range, need_room
 
@@ -135,6 +136,7 @@ class Detect(Around):
     """
 
     prefix = "detect"
+    alerts = True
     needs_suspect = True
     tells = ("horizon", "delta", "p_min")
     extra_notes = (ARM_OR_NONE,)
@@ -185,3 +187,16 @@ class Detect(Around):
             ints=np.array([1, math.ceil(min(explore, 1e18)), -1], dtype=np.int64),
             limit=np.array([limit]),
         )
+
+    def began(self) -> int:
+        """Return the first round since the last alarm."""
+        return int(self.state.ints[_START])
+
+    def contest(self) -> Contest:
+        """Tell since when the incumbent is watched, and how near its duels are to an alarm."""
+        start, explore, incumbent = self.state.ints.tolist()
+        if incumbent < 0:
+            return Contest(challengers=())
+        shares = enumerate(nearness(self.state))
+        others = ((arm, share) for arm, share in shares if arm != incumbent)
+        return Contest(start + explore, nearest_first(others))

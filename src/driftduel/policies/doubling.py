@@ -84,6 +84,10 @@ class Doubling(Around):
         self.easy_rounds = 2 * base.easy_rounds  # type: ignore[misc]
         self.state = State(base.state, np.array([1, epoch, 0], dtype=np.int64))
 
+    def began(self) -> int:
+        """Return the first round of this epoch."""
+        return int(self.state.ints[_START])
+
     def grow(self) -> None:
         """Make the policy of a new epoch, or room for the one inside."""
         if self.state.ints[_OVER] == 1:

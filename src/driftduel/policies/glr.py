@@ -11,6 +11,7 @@ from driftduel._random import uniform
 from driftduel.policies.around import Around, suspect_inside
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, COUNT, MOST, ROUND, Each, Within
+from driftduel.policies.info import Contest, of_pairs
 from driftduel.specs import Range
 
 __all__ = ["GlrRestart"]
@@ -46,6 +47,33 @@ def _divergence(p: float, q: float) -> float:
     return total
 
 
+@hot
+def _limit(n: int, delta: float) -> float:
+    """Return how much more likely a split must make n outcomes."""
+    return math.log(3.0 * n * math.sqrt(float(n)) / delta)
+
+
+@hot
+def _ratio(total: Any, split: Any, mean: float) -> float:
+    """Return by how much a split makes a history more likely, as a logarithm."""
+    before, before_won = split[0], split[1]
+    after = total[0] - before
+    ratio = before * _divergence(before_won / before, mean)
+    return ratio + after * _divergence((total[1] - before_won) / after, mean)
+
+
+@kernel
+def _nearness(total: Any, splits: Any, count: int, delta: float) -> float:
+    """Return the largest share of what raises an alarm that a pair's history has now."""
+    n, most = total[0], 0.0
+    if 0 < total[1] < n:
+        for k in range(count):
+            if splits[k, 0] < n:
+                most = max(most, _ratio(total, splits[k], total[1] / n))
+        most /= _limit(n, delta)
+    return most
+
+
 @kernel
 def _changed(state: Any, p: int) -> bool:
     """Enter a pair's new outcome into its history; tell whether it has changed since a split."""
@@ -54,13 +82,9 @@ def _changed(state: Any, p: int) -> bool:
     mean = won / n
     fired = False
     if 0.0 < mean < 1.0:
-        limit = math.log(3.0 * n * math.sqrt(float(n)) / state.floats[1])
+        limit = _limit(n, state.floats[1])
         for k in range(count):
-            before, before_won = state.splits[p, k, 0], state.splits[p, k, 1]
-            after = n - before
-            ratio = before * _divergence(before_won / before, mean)
-            ratio += after * _divergence((won - before_won) / after, mean)
-            if ratio > limit:
+            if _ratio(state.totals[p], state.splits[p, k], mean) > limit:
                 fired = True
                 break
     if n % state.kept[p, 1] == 0:
@@ -149,6 +173,7 @@ class GlrRestart(Around):
     """
 
     prefix = "glr"
+    alerts = True
     adds_draws = True  # the rounds that explore
     needs_wins = True
     tells = ("explore",)
@@ -177,6 +202,17 @@ class GlrRestart(Around):
             kept=kept,
             floats=np.array([explore, delta]),
         )
+
+    def began(self) -> int:
+        """Return the first round since the last alarm."""
+        return int(self.state.start[0])
+
+    def contest(self) -> Contest:
+        """Tell how near each arm's duels are to an alarm: the nearest of its pairs."""
+        totals, splits, kept, (_, delta) = self.state[2:]
+        pairs = [(a, b) for a in range(self.arms) for b in range(a)]
+        shares = (_nearness(totals[p], splits[p], kept[p, 0], delta) for p in range(len(pairs)))
+        return Contest(challengers=of_pairs(pairs, shares, {*self.present} - {self.best()}))
 
     def check_state(self, state: Any) -> None:
         """Refuse a history whose splits are not parts of it, one within the next."""

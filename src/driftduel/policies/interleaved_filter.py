@@ -7,8 +7,9 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
-from driftduel.policies.base import Info, KernelPolicy, Kernels
+from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import ARM_OR_NONE, ARMS, CONSTANT, COUNT, FLAG, Each, Within
+from driftduel.policies.info import Stage
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -156,7 +157,6 @@ class InterleavedFilter(KernelPolicy):
             spread=np.array([4.0 * math.log(horizon * arms**2)]),
         )
 
-    def info(self) -> Info:
+    def stage(self) -> Stage:
         """Tell who is left, the candidate included."""
-        active = tuple(np.flatnonzero(self.state.alive).tolist())
-        return Info(self.ledger.asked, list(self.restarts), active)
+        return Stage(active=tuple(np.flatnonzero(self.state.alive).tolist()))

@@ -13,10 +13,11 @@ from driftduel.errors import WeakSpotWarning
 from driftduel.policies.around import Around, suspect_inside
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import ARM, CONSTANT, COUNT, FLAG, ROUND, Each, Within
+from driftduel.policies.info import Contest, of_pairs
 from driftduel.policies.modes import COIN
 from driftduel.specs import Range, need_room
 
-__all__ = ["Monitored", "alarm", "slide"]
+__all__ = ["Monitored", "alarm", "nearness", "slide"]
 
 # Places in `State.ints`.
 _START = 0  # the round that is round 1 since the last alarm
@@ -58,6 +59,12 @@ def slide(window: Any, sums: Any, seen: int, x: int) -> None:
 def alarm(sums: Any, seen: int, size: int, limit: float) -> bool:
     """Tell whether the halves of a full window differ too much."""
     return seen >= size and abs(sums[0] - sums[1]) > limit
+
+
+def nearness(state: Any) -> Any:
+    """Return each window's share of what raises an alarm: to be full, with halves that differ."""
+    apart = np.abs(state.sums[:, 0] - state.sums[:, 1]) / max(state.limit[0], 1e-9)
+    return np.minimum(apart, state.seen / state.windows.shape[1])
 
 
 @cache
@@ -162,6 +169,7 @@ class Monitored(Around):
     """
 
     prefix = "mdb"
+    alerts = True
     adds_draws = True  # the order of the monitored pairs
     tells = ("horizon", "switches", "delta")
     extra_notes = (Within(-1, lambda scope: scope.arms * (scope.arms - 1) // 2 - 1),)
@@ -204,4 +212,15 @@ class Monitored(Around):
             seen=np.zeros(len(pairs), np.int64),
             ints=np.array([1, max(1, int(len(pairs) / gamma)), 0], dtype=np.int64),
             limit=np.array([math.sqrt(w * C / 2)]),
+        )
+
+    def began(self) -> int:
+        """Return the first round since the last alarm."""
+        return int(self.state.ints[_START])
+
+    def contest(self) -> Contest:
+        """Tell how near each arm's duels are to an alarm: the nearest of its pairs."""
+        others = {*self.present} - {self.best()}
+        return Contest(
+            challengers=of_pairs(self.state.order.tolist(), nearness(self.state), others)
         )

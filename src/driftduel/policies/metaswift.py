@@ -14,9 +14,10 @@ from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.policies import _anaconda_kernels as engine
 from driftduel.policies import fields
-from driftduel.policies.anaconda import Anaconda, _fresh_state, check_engine
-from driftduel.policies.base import RESTARTED, Info, KernelPolicy, Kernels
+from driftduel.policies.anaconda import Anaconda, _fresh_state, check_engine, stage_of
+from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import Rule
+from driftduel.policies.info import Contest, Stage
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -174,6 +175,7 @@ class Metaswift(KernelPolicy):
 
     name: ClassVar[str] = "metaswift"
     in_order: ClassVar[bool] = True
+    alerts: ClassVar[bool] = True
     told: ClassVar[tuple[str, ...]] = ("horizon",)
     guarantee: ClassVar[str] = "the paper's: sqrt(K L T), L significant shifts, SST and STI"
     source: ClassVar[str] = "Suk and Agarwal, NeurIPS 2023"
@@ -211,20 +213,14 @@ class Metaswift(KernelPolicy):
         ints[engine.LEAST] = int(2.0 * floats[engine.OFFSET])
         _forget_windows(self.state)
 
-    def info(self) -> Info:
+    def contest(self) -> Contest:
+        """Tell since when the candidate is in every duel."""
+        return Contest(since=int(self.state.ints[TENURE]) or None)
+
+    def stage(self) -> Stage:
         """Tell the active and the good set, the episode and the running replays."""
-        ints, state = self.state.ints, self.state
-        if ints[engine.LEARN_FROM] == engine.NEVER:
-            return Info(self.ledger.asked, list(self.restarts))
-        depth = int(ints[engine.DEPTH])
-        return Info(
-            rounds=self.ledger.asked,
-            restarts=list(self.restarts),
-            active=tuple(state.active[: ints[engine.ACTIVE]].tolist()),
-            good=tuple(np.flatnonzero(state.last < ints[engine.EPISODE]).tolist()),
-            episode_start=int(ints[engine.EPISODE]),
-            replays=tuple((start, end) for start, end in state.replays[:depth].tolist()),
-        )
+        began = self.state.ints[engine.LEARN_FROM] != engine.NEVER
+        return stage_of(self.state) if began else Stage()
 
     def grow(self) -> None:
         """Give every stack that is more than half full twice its size, and drop dead starts."""

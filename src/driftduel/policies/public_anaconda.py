@@ -13,7 +13,7 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
-from driftduel.policies.base import GROW, RESTARTED, Info, KernelPolicy, Kernels
+from driftduel.policies.base import GROW, RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import (
     ANY,
     ARMS,
@@ -27,6 +27,7 @@ from driftduel.policies.fields import (
     Rule,
     Within,
 )
+from driftduel.policies.info import Stage
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -320,6 +321,7 @@ class PublicAnaconda(KernelPolicy):
     """
 
     name: ClassVar[str] = "public-anaconda"
+    alerts: ClassVar[bool] = True
     told: ClassVar[tuple[str, ...]] = ("horizon",)
     guarantee: ClassVar[str] = "none: restarts about once in 750 rounds whatever happens"
     source: ClassVar[str] = "research code of Suk and Agarwal, NeurIPS 2023"
@@ -359,15 +361,13 @@ class PublicAnaconda(KernelPolicy):
             outer=np.zeros((_FIRST_ROOM, arms * arms)),
         )
 
-    def info(self) -> Info:
+    def stage(self) -> Stage:
         """Tell the active and the good set, the episode and the running replays."""
         ints, state = self.state.ints, self.state
         if ints[EPISODE] == 0:
-            return Info(self.ledger.asked, list(self.restarts))
+            return Stage()
         depth = int(ints[DEPTH])
-        return Info(
-            rounds=self.ledger.asked,
-            restarts=list(self.restarts),
+        return Stage(
             active=tuple(np.flatnonzero(state.arms[depth - 1]).tolist()),
             good=tuple(np.flatnonzero(state.good).tolist()),
             episode_start=int(ints[EPISODE]),

@@ -73,6 +73,10 @@ class _Restarted(Around):
     confidence = "exact: a composition, nothing of the policy inside is changed"
     wrap = staticmethod(_wrap)
 
+    def began(self) -> int:
+        """Return the round of the last restart."""
+        return int(self.state.start[0])
+
     def _set(self, period: int, at: list[int]) -> None:
         self.state = State(
             self.base.state,

@@ -8,8 +8,9 @@ import numpy as np
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.policies._counts import most_victories
-from driftduel.policies.base import Info, KernelPolicy, Kernels
+from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, COUNT, FLAG
+from driftduel.policies.info import Stage
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
@@ -134,7 +135,6 @@ class Savage(KernelPolicy):
             spread=np.array([0.5 * math.log(arms * (arms - 1) * horizon**2)]),
         )
 
-    def info(self) -> Info:
+    def stage(self) -> Stage:
         """Tell who may still be the winner."""
-        active = tuple(np.flatnonzero(self.state.alive).tolist())
-        return Info(self.ledger.asked, list(self.restarts), active)
+        return Stage(active=tuple(np.flatnonzero(self.state.alive).tolist()))

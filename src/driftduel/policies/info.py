@@ -1,0 +1,142 @@
+"""What a person wants to know of a policy that runs: who leads, who challenges, what is out."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+__all__ = ["Challenger", "Contest", "Info", "Stage", "nearest_first", "of_pairs"]
+
+_NAMED = 4
+
+
+class Challenger(NamedTuple):
+    """An arm that may take over, or whose duels may raise an alarm."""
+
+    arm: int
+    share: float
+    """How much there is of what it takes, from 0 to 1."""
+
+
+class Contest(NamedTuple):
+    """How firmly the leader leads; None where a policy has no such thing."""
+
+    since: int | None = None
+    """The round after whose answer, or in which, the leader was crowned."""
+    challengers: tuple[Challenger, ...] | None = None
+    """Who challenges it now, the nearest to success first."""
+
+    def later(self, rounds: int) -> "Contest":
+        """Return it as it is for somebody whose clock began so many rounds before."""
+        return self._replace(since=None if self.since is None else self.since + rounds)
+
+
+class Stage(NamedTuple):
+    """Where an algorithm stands in its own course; None where it has no such thing."""
+
+    active: tuple[int, ...] | None = None
+    """Arms it draws from now."""
+    good: tuple[int, ...] | None = None
+    """Arms not yet eliminated since the last restart."""
+    episode_start: int | None = None
+    """First round since the last restart."""
+    replays: tuple[tuple[int, int], ...] | None = None
+    """Running replays as (start, end), outermost first."""
+
+    def later(self, rounds: int) -> "Stage":
+        """Return it as it is for somebody whose clock began so many rounds before."""
+        start, replays = self.episode_start, self.replays
+        return self._replace(
+            episode_start=None if start is None else start + rounds,
+            replays=replays and tuple((first + rounds, end + rounds) for first, end in replays),
+        )
+
+
+@dataclass(frozen=True)
+class Info:
+    """What one may want to look at while a policy runs; None where it has no such thing.
+
+    Printed, it is a few lines of English.
+    """
+
+    rounds: int
+    """Duels asked for so far."""
+    restarts: list[int]
+    """Rounds after whose answer the policy forgot everything and started anew."""
+    policy: str = ""
+    """Its name."""
+    leader: int | None = None
+    """The arm to ship now: `Policy.best`."""
+    since: int | None = None
+    """The round after whose answer, or in which, the leader was crowned."""
+    challengers: tuple[Challenger, ...] | None = None
+    """Who challenges the leader now, the nearest to success first: each with the share, from 0 to
+    1, of what it takes to take over or to raise an alarm."""
+    alarms: int | None = None
+    """Restarts that the policy itself found necessary, and neither a clock nor an oracle."""
+    told: Mapping[str, Any] = field(default_factory=dict)
+    """What it had to be told beyond the number of arms, and was."""
+    mode: str = "serve"
+    """Whether an arm may be shown alone (serve), or two different ones always are (panel)."""
+    order: str = "arrival"
+    """The order in which it learns: that of asking, or that of arrival."""
+    ties: str = "skip"
+    """What a tie teaches it."""
+    present: tuple[int, ...] = ()
+    """The arms that may be asked for now."""
+    open: int = 0
+    """Duels that are out, without an answer."""
+    held: int = 0
+    """Answers that came and wait for their turn."""
+    active: tuple[int, ...] | None = None
+    """Arms it draws from now."""
+    good: tuple[int, ...] | None = None
+    """Arms not yet eliminated since the last restart."""
+    episode_start: int | None = None
+    """First round since the last restart."""
+    replays: tuple[tuple[int, int], ...] | None = None
+    """Running replays as (start, end), outermost first."""
+
+    def __str__(self) -> str:
+        leader = "nobody leads" if self.leader is None else f"arm {self.leader} leads"
+        since = "" if self.since is None else f", since round {self.since:,}"
+        lines = [f"{self.policy or 'policy'} after {_many(self.rounds, 'duel')}: {leader}{since}"]
+        if self.challengers is not None:
+            named = [
+                f"arm {each.arm} ({100 * each.share:.0f} %)" for each in self.challengers[:_NAMED]
+            ]
+            if len(self.challengers) > _NAMED:
+                named.append("...")
+            lines.append(f"challengers: {', '.join(named) or 'nobody'}")
+        kind = "restarts" if self.alarms is None else "alarms"
+        last = f", the last after round {self.restarts[-1]:,}" if self.restarts else ""
+        count = len(self.restarts) if self.alarms is None else self.alarms
+        lines.append(f"{kind}: {count}{last}")
+        told = ", ".join(f"{key}={value}" for key, value in self.told.items())
+        lines.append(f"told: {told or 'nothing'}")
+        order = "asking" if self.order == "asked" else "arrival"
+        tie = "teaches nothing" if self.ties == "skip" else "is decided by a coin"
+        lines.append(f"{self.mode} mode; learns in the order of {order}; a tie {tie}")
+        out = f"{_many(self.open, 'duel')} out, {_many(self.held, 'answer')} held back"
+        lines.append(f"arms: {', '.join(map(str, self.present))}; {out}")
+        return "\n".join(lines)
+
+
+def nearest_first(shares: Iterable[tuple[int, float]]) -> tuple[Challenger, ...]:
+    """Return challengers, each with its largest share, in the order in which one looks at them."""
+    largest: dict[int, float] = {}
+    for arm, share in shares:
+        largest[arm] = max(largest.get(arm, 0.0), min(1.0, float(share)))
+    ranked = sorted(largest.items(), key=lambda each: (-each[1], each[0]))
+    return tuple(Challenger(arm, share) for arm, share in ranked)
+
+
+def of_pairs(
+    pairs: Iterable[tuple[int, int]], shares: Iterable[float], arms: Collection[int]
+) -> tuple[Challenger, ...]:
+    """Return `arms` as challengers, each as near as the nearest of the pairs that it is in."""
+    found = ((arm, share) for pair, share in zip(pairs, shares, strict=True) for arm in pair)
+    return nearest_first((arm, share) for arm, share in found if arm in arms)
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
