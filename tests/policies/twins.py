@@ -3,7 +3,8 @@
 Lists, dictionaries and the formulas as they are printed; nothing is shared with the kernels but the
 order in which random numbers are drawn, and how one is drawn from a beta distribution. Each has
 `ask(t, draw)`, which returns two arms, and `tell(t, first, second, won)`, which returns whether
-everything was forgotten. `draw()` gives a uniform number.
+everything was forgotten. `draw()` gives a uniform number. Those that say so have
+`change(t, arm, here)`, too, and `hear(winner, loser, weight)`.
 """
 
 import math
@@ -29,12 +30,32 @@ def even_at_least(x):
 # ---- policies to go inside ----
 
 
-class Rucb:
-    """RUCB as in the paper, B included."""
+class Uniform:
+    """Any two of those who are there."""
+
+    def __init__(self, K):
+        self.here = list(range(K))
+
+    def ask(self, t, draw):
+        return tuple(self.here[int(draw() * len(self.here))] for _ in range(2))
+
+    def tell(self, t, first, second, won):
+        return False
+
+    def change(self, t, arm, here):
+        self.here = sorted([*self.here, arm]) if here else [i for i in self.here if i != arm]
+
+    def hear(self, winner, loser, weight):
+        pass
+
+
+class Rucb(Uniform):
+    """RUCB as in the paper, B included; of those who are there, as SlDB-UCB does."""
 
     any_duel = True
 
     def __init__(self, K, alpha=0.51):
+        super().__init__(K)
         self.K, self.alpha = K, alpha
         self.reset()
 
@@ -49,12 +70,12 @@ class Rucb:
         return self.wins[i][j] / n + math.sqrt(self.alpha * math.log(t) / n) if n else math.inf
 
     def ask(self, t, draw):
-        K = self.K
-        C = [i for i in range(K) if all(self.u(i, j, t) >= 0.5 for j in range(K))]
+        S = self.here
+        C = [i for i in S if all(self.u(i, j, t) >= 0.5 for j in S)]
         if self.B not in C:
             self.B = None
         if not C:
-            first = int(draw() * K)
+            first = S[int(draw() * len(S))]
         elif len(C) == 1:
             first = self.B = C[0]
         elif self.B is not None and draw() < 0.5:
@@ -63,7 +84,7 @@ class Rucb:
             others = [i for i in C if i != self.B]
             first = others[int(draw() * len(others))]
         second, most, ties = first, 0.5, 0  # of equals somebody else, and each with the same chance
-        for j in range(K):
+        for j in S:
             hope = self.u(j, first, t)
             if j == first or hope < most:
                 continue
@@ -78,19 +99,22 @@ class Rucb:
             self.wins[winner][loser] += 1
         return False
 
+    def hear(self, winner, loser, weight):
+        self.wins[winner][loser] += weight
+
     def suspect(self):
         """Most victories; of equals, the one that won the larger shares."""
 
         def record(i):
             score = 0.0  # summed up one by one: in a tie, rounding decides
-            for j in range(self.K):
+            for j in self.here:
                 n = self.wins[i][j] + self.wins[j][i]
                 if j != i and n:
                     share = self.wins[i][j] / n
                     score += (share > 0.5) + share / 1000
             return score
 
-        return max(range(self.K), key=record)
+        return max(self.here, key=record)
 
 
 class Dts(Rucb):
@@ -101,10 +125,10 @@ class Dts(Rucb):
         super().__init__(K)
 
     def ask(self, t, draw):
-        K, w, rng = self.K, self.wins, bits(draw.__self__)
-        rivals = {i: [j for j in range(K) if j != i] for i in range(K)}
-        hopes = [sum(self.u(i, j, t) >= 0.5 for j in rivals[i]) for i in range(K)]
-        C = [i for i in range(K) if hopes[i] == max(hopes)]
+        S, w, rng = self.here, self.wins, bits(draw.__self__)
+        rivals = {i: [j for j in S if j != i] for i in S}
+        hopes = {i: sum(self.u(i, j, t) >= 0.5 for j in rivals[i]) for i in S}
+        C = [i for i in S if hopes[i] == max(hopes.values())]
         first = C[0] if len(C) == 1 else self.champion(C, rivals, draw, rng)
         sample = {first: 0.5}
         for j in rivals[first]:
@@ -115,7 +139,7 @@ class Dts(Rucb):
     def champion(self, C, rivals, draw, rng):
         w, theta = self.wins, {}
         for i in rivals:
-            for j in range(i):
+            for j in (j for j in rivals if j < i):
                 a, b = w[i][j] + 1.0, w[j][i] + 1.0
                 theta[i, j] = beta(rng, a, b) if self.plus else float(beta_above_half(rng, a, b))
                 theta[j, i] = 1 - theta[i, j]

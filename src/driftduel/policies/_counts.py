@@ -9,13 +9,19 @@ from collections.abc import Callable
 from typing import Any
 
 from driftduel._compile import hot, kernel
+from driftduel._random import uniform
 from driftduel.policies.base import Kernels
+from driftduel.policies.fields import MOST
 
 __all__ = [
+    "any_present",
     "bonus",
+    "come_or_go",
     "count_win",
     "counting",
     "forget_wins",
+    "hear_win",
+    "is_present",
     "may_beat",
     "most_victories",
     "upper",
@@ -67,23 +73,80 @@ def forget_wins(wins: Any) -> None:
 
 
 @kernel
-def most_victories(state: Any) -> int:
-    """Return the arm that has won against most others, by more than half of their duels."""
-    wins = state.wins
-    arms = wins.shape[0]
-    best, most = 0, -1.0
-    for i in range(arms):
-        score = 0.0
-        for j in range(arms):
-            if j != i and wins[i, j] + wins[j, i] > 0.0:
-                share = wins[i, j] / (wins[i, j] + wins[j, i])
-                # The margin breaks ties between arms that beat equally many.
-                score += (1.0 if share > 0.5 else 0.0) + 1e-3 * share
-        if score > most:
-            best, most = i, score
-    return best
+def hear_win(state: Any, winner: int, loser: int, weight: float) -> None:
+    """Count a vote that nobody asked for."""
+    state.wins[winner, loser] = min(state.wins[winner, loser] + weight, MOST)
 
 
-def counting(ask: Callable[..., Any], tell: Callable[..., Any], reset: Any) -> Kernels:
-    """Return the kernels of a policy that learns by counting wins, whoever chose the duels."""
-    return Kernels(ask, tell, reset, most_victories, any_duel=True)
+@kernel
+def come_or_go(state: Any, rng: Any, t: int, arm: int, here: int) -> None:
+    """Note that an arm comes or leaves; what was counted of it stays."""
+    state.present[arm] = here
+
+
+@hot
+def is_present(state: Any, arm: int) -> int:
+    """Return 1 for an arm that is there, else 0."""
+    return state.present[arm]
+
+
+@hot
+def any_present(present: Any, rng: Any) -> int:
+    """Draw one of the arms that are there."""
+    count = 0
+    for i in range(len(present)):
+        count += present[i]
+    place, arm = int(uniform(rng) * count), -1
+    while place >= 0:
+        arm += 1
+        place -= present[arm]
+    return arm
+
+
+@hot
+def _always(state: Any, arm: int) -> int:
+    return 1
+
+
+def _most_victories(counts: Any) -> Any:
+    def suspect(state):  # type: ignore[no-untyped-def]
+        wins = state.wins
+        arms = wins.shape[0]
+        best, most = 0, -1.0
+        for i in range(arms):
+            if counts(state, i) == 0:
+                continue
+            score = 0.0
+            for j in range(arms):
+                if j != i and wins[i, j] + wins[j, i] > 0.0 and counts(state, j) == 1:
+                    share = wins[i, j] / (wins[i, j] + wins[j, i])
+                    # The margin breaks ties between arms that beat equally many.
+                    score += (1.0 if share > 0.5 else 0.0) + 1e-3 * share
+            if score > most:
+                best, most = i, score
+        return best
+
+    return kernel(suspect)
+
+
+most_victories = _most_victories(_always)
+"""The arm that has won against most others, by more than half of their duels."""
+_most_victories_present = _most_victories(is_present)
+
+
+def counting(
+    ask: Callable[..., Any], tell: Callable[..., Any], reset: Any, *, presence: bool = False
+) -> Kernels:
+    """Return the kernels of a policy that learns by counting wins, whoever chose the duels.
+
+    Parameters
+    ----------
+    ask, tell, reset
+        Its kernels.
+    presence
+        Whether its record has a field `present`, and it asks for nobody else.
+    """
+    kernels = Kernels(ask, tell, reset, most_victories, any_duel=True, hear=hear_win)
+    if not presence:
+        return kernels
+    return kernels._replace(suspect=_most_victories_present, change=come_or_go, present=is_present)

@@ -9,7 +9,7 @@ from driftduel._compile import hot, kernel
 from driftduel._random import beta, beta_above_half, uniform
 from driftduel.policies._counts import bonus, count_win, counting, forget_wins, may_beat
 from driftduel.policies.base import KernelPolicy, Kernels
-from driftduel.policies.fields import ANY, CONSTANT, COUNT
+from driftduel.policies.fields import ANY, CONSTANT, COUNT, PRESENT
 from driftduel.policies.modes import COUNTED
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
@@ -22,6 +22,8 @@ class State(NamedTuple):
 
     wins: Annotated[Any, COUNT]
     """(K, K) how often i beat j."""
+    present: Annotated[Any, PRESENT]
+    """(K,) 1 for the arms that may be asked for."""
     candidates: Annotated[Any, ANY]
     """(K,) scratch: 1 for the arms whose optimistic Copeland score is the largest."""
     sample: Annotated[Any, ANY]
@@ -45,14 +47,17 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
 @kernel
 def _find_candidates(state: Any, width: float) -> Any:
     """Mark the arms that optimistically beat most others; return how many, and one of them."""
-    wins, candidates = state.wins, state.candidates
+    wins, candidates, present = state.wins, state.candidates, state.present
     arms = wins.shape[0]
     for i in range(arms):
-        candidates[i] = 0
+        candidates[i] = present[i] - 1  # whoever is away beats fewer than anybody
     for i in range(arms):
+        if present[i] == 0:
+            continue
         for j in range(i):
-            candidates[i] += int(may_beat(wins, i, j, width))
-            candidates[j] += int(may_beat(wins, j, i, width))
+            if present[j] == 1:
+                candidates[i] += int(may_beat(wins, i, j, width))
+                candidates[j] += int(may_beat(wins, j, i, width))
     most, count, one = -1, 0, 0
     for i in range(arms):
         if candidates[i] > most:
@@ -67,12 +72,16 @@ def _find_candidates(state: Any, width: float) -> Any:
 @kernel
 def _sampled_winner(state: Any, rng: Any) -> int:
     """Return the candidate that wins most duels of a sample from the posterior."""
-    wins, sample, scores = state.wins, state.sample, state.scores
+    wins, sample, scores, present = state.wins, state.sample, state.scores, state.present
     arms = wins.shape[0]
     for i in range(arms):
         scores[i] = 0.0
     for i in range(arms):
+        if present[i] == 0:
+            continue
         for j in range(i):
+            if present[j] == 0:
+                continue
             a, b = wins[i, j] + 1.0, wins[j, i] + 1.0
             if state.plus[0] == 1:  # the costs need the number itself
                 sample[i, j] = beta(rng, a, b)
@@ -104,7 +113,7 @@ def _cost(state: Any, i: int, most: float) -> float:
     """Return what telling arm i from the others will cost, if the sample is the truth."""
     total = 0.0
     for j in range(state.wins.shape[0]):
-        if j != i:
+        if j != i and state.present[j] == 1:
             p = state.sample[i, j]
             divergence = p * math.log(2.0 * p) + (1.0 - p) * math.log(2.0 - 2.0 * p)
             lost = 2.0 * most - state.scores[i] - state.scores[j]
@@ -120,7 +129,7 @@ def _second(state: Any, rng: Any, first: int, width: float) -> int:
     second, most = first, 0.5
     for j in range(wins.shape[0]):
         # l_j,first <= 1/2 is u_first,j >= 1/2
-        if j != first and may_beat(wins, first, j, width):
+        if j != first and state.present[j] == 1 and may_beat(wins, first, j, width):
             x = beta(rng, wins[j, first] + 1.0, wins[first, j] + 1.0)
             if x > most:
                 second, most = j, x
@@ -166,7 +175,7 @@ class Dts(KernelPolicy):
     in_panel: ClassVar[str] = COUNTED
     source: ClassVar[str] = "Wu and Liu, NIPS 2016"
     confidence: ClassVar[str] = "high; paper and authors' code agree"
-    kernels: ClassVar[Kernels] = counting(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = counting(_ask, _tell, _reset, presence=True)
     plus: ClassVar[int] = 0
 
     def __init__(
@@ -178,6 +187,7 @@ class Dts(KernelPolicy):
         super().__init__(arms, rng)
         self.state = State(
             wins=np.zeros((arms, arms)),
+            present=np.ones(arms, np.int64),
             candidates=np.zeros(arms, np.int64),
             sample=np.zeros((arms, arms)),
             scores=np.zeros(arms),

@@ -33,6 +33,7 @@ __all__ = [
     "FLAG",
     "MOST",
     "ORDER",
+    "PRESENT",
     "PROBABILITY",
     "ROUND",
     "SHARES",
@@ -126,6 +127,12 @@ class _Order(Rule):
         return None if sound else "must have every arm once"
 
 
+class _Present(Rule):
+    def wrong(self, saved: Array, fresh: Array, scope: Scope) -> str | None:
+        sound = ((saved == 0) | (saved == 1)).all() and (saved == 1).any()
+        return None if sound else "must be 1 for the arms that are there, 0 for others, not all 0"
+
+
 class Each(Rule):
     """Give the places along the last dimension a rule each, for numbers that share an array."""
 
@@ -213,6 +220,8 @@ SHARES = _Shares()
 """Probabilities: each row adds up to 1."""
 ORDER = _Order()
 """Every arm once."""
+PRESENT = _Present()
+"""1 for every arm that is there and 0 for the others; somebody is."""
 
 
 @cache

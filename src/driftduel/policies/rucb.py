@@ -6,9 +6,17 @@ import numpy as np
 
 from driftduel._compile import hot
 from driftduel._random import uniform
-from driftduel.policies._counts import bonus, count_win, counting, forget_wins, may_beat, upper
+from driftduel.policies._counts import (
+    any_present,
+    bonus,
+    count_win,
+    counting,
+    forget_wins,
+    may_beat,
+    upper,
+)
 from driftduel.policies.base import KernelPolicy, Kernels
-from driftduel.policies.fields import ANY, ARM_OR_NONE, CONSTANT, COUNT
+from driftduel.policies.fields import ANY, ARM_OR_NONE, CONSTANT, COUNT, PRESENT
 from driftduel.policies.modes import COUNTED
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
@@ -23,6 +31,8 @@ class State(NamedTuple):
 
     wins: Annotated[Any, COUNT]
     """(K, K) how often i beat j."""
+    present: Annotated[Any, PRESENT]
+    """(K,) 1 for the arms that may be asked for."""
     best: Annotated[Any, ARM_OR_NONE]
     """(1,) the arm in B, or -1."""
     champions: Annotated[Any, ANY]
@@ -33,15 +43,15 @@ class State(NamedTuple):
 
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
-    wins = state.wins
+    wins, present = state.wins, state.present
     arms = wins.shape[0]
     width = bonus(state.alpha[0], t)
     count = 0
     hypothesis_stands = False
     for i in range(arms):
-        possible = True
+        possible = present[i] == 1
         for j in range(arms):
-            if not may_beat(wins, i, j, width):
+            if not may_beat(wins, i, j, width) and present[j] == 1:
                 possible = False
                 break
         if possible:
@@ -51,7 +61,7 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     if not hypothesis_stands:
         state.best[0] = _NOBODY  # B is intersected with C
     if count == 0:
-        champion = int(uniform(rng) * arms)
+        champion = any_present(present, rng)
     elif count == 1:
         champion = state.champions[0]
         state.best[0] = champion
@@ -72,14 +82,14 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     challenger = champion
     most, ties = 0.5, 0
     for j in range(arms):
-        if j != champion:
-            u = upper(wins, j, champion, width)
-            if u > most or (u == most and ties == 0):
-                challenger, most, ties = j, u, 1
-            elif u == most:
-                ties += 1
-                if uniform(rng) * ties < 1.0:
-                    challenger = j
+        if j == champion:
+            continue
+        u = upper(wins, j, champion, width)
+        if u < most or present[j] == 0:
+            continue
+        ties = ties + 1 if u == most and ties > 0 else 1
+        if ties == 1 or uniform(rng) * ties < 1.0:
+            challenger, most = j, u
     return champion, challenger
 
 
@@ -120,7 +130,7 @@ class Rucb(KernelPolicy):
     in_panel: ClassVar[str] = COUNTED
     source: ClassVar[str] = "Zoghi et al., ICML 2014"
     confidence: ClassVar[str] = "high; paper and public code agree"
-    kernels: ClassVar[Kernels] = counting(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = counting(_ask, _tell, _reset, presence=True)
 
     def __init__(
         self,
@@ -131,6 +141,7 @@ class Rucb(KernelPolicy):
         super().__init__(arms, rng)
         self.state = State(
             wins=np.zeros((arms, arms)),
+            present=np.ones(arms, np.int64),
             best=np.full(1, _NOBODY),
             champions=np.zeros(arms, np.int64),
             alpha=np.array([alpha], dtype=np.float64),

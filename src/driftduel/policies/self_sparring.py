@@ -6,6 +6,7 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import beta
+from driftduel.policies._counts import hear_win
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import COUNT
 from driftduel.policies.registry import POLICIES
@@ -99,7 +100,7 @@ class SelfSparring(KernelPolicy):
         "Sui, Zhuang, Burdick, Yue: Multi-dueling Bandits with Dependent Arms, UAI 2017"
     )
     confidence: ClassVar[str] = "from memory, high"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect)
+    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect, hear=hear_win)
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)

@@ -4,10 +4,11 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot
+from driftduel._compile import hot, kernel
 from driftduel._random import uniform
+from driftduel.policies._counts import is_present
 from driftduel.policies.base import KernelPolicy, Kernels
-from driftduel.policies.fields import CONSTANT
+from driftduel.policies.fields import ARM, ARMS, PRESENT, Within
 from driftduel.policies.registry import POLICIES
 
 __all__ = ["UniformRandom"]
@@ -16,14 +17,25 @@ __all__ = ["UniformRandom"]
 class State(NamedTuple):
     """Nothing is learned."""
 
-    arms: Annotated[Any, CONSTANT]
-    """(1,) the number of arms."""
+    present: Annotated[Any, PRESENT]
+    """(K,) 1 for the arms that may be asked for."""
+    arms: Annotated[Any, ARM]
+    """(K,) first those that are there, ascending; what follows them means nothing."""
+    count: Annotated[Any, Within(1, ARMS)]
+    """(1,) how many are there."""
 
 
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
-    arms = state.arms[0]
-    return int(uniform(rng) * arms), int(uniform(rng) * arms)
+    return _draw(state, rng), _draw(state, rng)
+
+
+@hot
+def _draw(state: Any, rng: Any) -> int:
+    count = state.count[0]
+    place = int(uniform(rng) * count)
+    # While everybody is there nothing needs to be looked up.
+    return place if count == len(state.arms) else state.arms[place]
 
 
 @hot
@@ -36,11 +48,28 @@ def _reset(state: Any) -> None:
     pass
 
 
+@kernel
+def _change(state: Any, rng: Any, t: int, arm: int, here: int) -> None:
+    state.present[arm] = here
+    count = 0
+    for i in range(len(state.present)):
+        if state.present[i] == 1:
+            state.arms[count] = i
+            count += 1
+    state.count[0] = count
+
+
+@kernel
+def _hear(state: Any, winner: int, loser: int, weight: float) -> None:
+    pass
+
+
 @POLICIES.register("uniform")
 class UniformRandom(KernelPolicy):
     """Draw both arms uniformly in every round, and learn nothing.
 
-    Late answers change nothing; neither does any other.
+    Late answers change nothing; neither does any other, of the past or not. An arm that is away is
+    not drawn.
 
     Parameters
     ----------
@@ -53,8 +82,16 @@ class UniformRandom(KernelPolicy):
     in_panel: ClassVar[str] = "every pair of different arms is equally likely; the same guarantee"
     source: ClassVar[str] = "folklore"
     confidence: ClassVar[str] = "exact"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset)
+    kernels: ClassVar[Kernels] = Kernels(
+        _ask, _tell, _reset, change=_change, present=is_present, hear=_hear
+    )
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)
-        self.state = State(np.array([arms], dtype=np.int64))
+        self.state = State(np.ones(arms, np.int64), np.arange(arms), np.full(1, arms))
+
+    def check_state(self, state: Any) -> None:
+        """Refuse a list that is not of those who are there."""
+        here = np.flatnonzero(state.present)
+        count = int(state.count[0])
+        self.require(count == len(here) and (state.arms[:count] == here).all())
