@@ -164,7 +164,7 @@ def worlds() -> str:
     """Write every world with its keys."""
     from driftduel.worlds import WORLDS
 
-    lines = []
+    lines = ["## Every world", "", "takes besides its own:", "", *keys_table(WORLDS.shared), ""]
     for entry in WORLDS:
         lines += [f"## {entry.name} {{ #{entry.name} }}", "", entry.summary, ""]
         lines += [*keys_table(entry.parameters), ""]

@@ -182,6 +182,12 @@ def regret(
         played = slice(low, high)
         segment = np.searchsorted(chunk.starts, np.arange(low, high) + 1, side="right") - 1
         row = chunk.rows[segment]
+        if chunk.present.size:
+            for arms in (a[played], b[played]):
+                there = chunk.present[row, arms]
+                if not there.all():
+                    t = int(there.argmin())
+                    raise DriftduelError(f"round {low + t + 1} plays arm {arms[t]}, which is away.")
         losses = chunk_losses(_until(chunk, high + 1), benchmark, arm)
         result[played] = blend(losses[row, a[played]], losses[row, b[played]])
     return result
@@ -233,7 +239,8 @@ def exploitability(
     """Return the most that one arm would have won against what was played, stretch by stretch.
 
     Against a duel of a and b, arm j wins (P_t(j, a) + P_t(j, b) - 1) / 2. An opponent keeps to one
-    arm for a stretch of rounds, and chooses the one that wins most in hindsight. Saha and Gupta
+    arm for a stretch of rounds, and chooses the one that wins most in hindsight, of those that are
+    there all the time. Saha and Gupta
     (ICML 2022) measure regret in this way. It may be negative, because the learner may change its
     arms and the opponent may not.
 
@@ -263,6 +270,7 @@ def exploitability(
     counts = np.diff(plays, axis=0, prepend=np.zeros((1, world.arms), np.int64))
     stretch = np.searchsorted(firsts, at, side="right") - 1
     won = np.zeros((len(firsts), world.arms))
+    there = np.ones(won.shape, np.bool_)
     step = max(1, (1 << 21) // world.arms**2)  # matrices in memory at once
     for chunk in world.chunks():
         _check_counted(np.append(chunk.starts[1:], chunk.end) - 1, at)
@@ -274,9 +282,17 @@ def exploitability(
             played = counts[these].astype(np.float64)
             wins = (matrices[rows] @ played[:, :, None])[:, :, 0]
             np.add.at(won, stretch[these], (wins - played.sum(axis=1, keepdims=True) / 2) / 2)
+            if chunk.present.size:
+                np.logical_and.at(there, stretch[these], chunk.present[rows])
         if chunk.end > at[-1]:
             break
-    result: Floats = won.max(axis=1)
+    nobody = np.flatnonzero(~there.any(axis=1))
+    if nobody.size:
+        raise DriftduelError(
+            f"no arm is there all the time from round {firsts[nobody[0]]} on, so there is nobody "
+            f"to compare with; let the stretches start where arms come and go."
+        )
+    result: Floats = np.where(there, won, -np.inf).max(axis=1)
     return result
 
 

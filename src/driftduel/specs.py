@@ -35,7 +35,7 @@ _NAME = re.compile(r"[A-Za-z][\w-]*")
 
 @dataclass(frozen=True)
 class Range:
-    """Allow numbers from `low` to `high`, the ends included unless `open`, or `open_low`.
+    """Allow numbers from `low` to `high`, the ends included unless open: both, or one of them.
 
     Numbers that cannot be computed with (infinite, or in size beyond 1e100 or 10^18 for whole ones)
     are allowed only up to a `high` of that kind, or if `infinite`.
@@ -45,6 +45,7 @@ class Range:
     high: float = math.inf
     open: bool = False
     open_low: bool = False
+    open_high: bool = False
     infinite: bool = False
 
     def __contains__(self, value: float) -> bool:
@@ -52,6 +53,8 @@ class Range:
             return self.low < value < self.high
         if self.open_low:
             return self.low < value <= self.high
+        if self.open_high:
+            return self.low <= value < self.high
         return self.low <= value <= self.high
 
     def __str__(self) -> str:
@@ -59,6 +62,8 @@ class Range:
             return f"{'above' if self.open else 'at least'} {self.low:g}"
         if self.open_low:
             return f"above {self.low:g} and at most {self.high:g}"
+        if self.open_high:
+            return f"at least {self.low:g} and below {self.high:g}"
         between = f"{self.low:g} and {self.high:g}"
         return f"strictly between {between}" if self.open else f"between {between}"
 
@@ -192,11 +197,25 @@ class Registry(Generic[Built]):
         What is registered, as it reads in an error message: ``"world"``.
     context
         Parameters of the factories that come from whoever builds, never from a spec.
+    around
+        Changes what was built, its first argument, as the keys that it has besides say: every spec
+        may have them. One that does not, or has its default, is as it was without such keys.
     """
 
-    def __init__(self, kind: str, context: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        kind: str,
+        context: tuple[str, ...] = (),
+        around: Callable[..., Built] | None = None,
+    ) -> None:
         self.kind = kind
         self.context = context
+        self._around = around
+        self.shared: tuple[Parameter, ...] = ()
+        """The keys of `around`, which every spec may have besides its own."""
+        if around is not None:
+            built = next(iter(inspect.signature(around).parameters))
+            self.shared = tuple(parameters_of(around, (built,)))
         self._entries: dict[str, Entry[Built]] = {}
 
     def register(self, name: str) -> Callable[[Factory], Factory]:
@@ -233,10 +252,11 @@ class Registry(Generic[Built]):
         return self._entries[name]
 
     def resolve(self, spec: str | Spec) -> Spec:
-        """Check a spec and fill in every default, in the order of the signature."""
+        """Check a spec and fill in the defaults of its own keys, in the order of the signature."""
         spec = Spec.parse(spec)
         entry = self[spec.name]
-        known = {parameter.name: parameter for parameter in entry.parameters}
+        own = {parameter.name: parameter for parameter in entry.parameters}
+        known = {**{parameter.name: parameter for parameter in self.shared}, **own}
         for key in spec.values:
             if key not in known:
                 raise DriftduelError(
@@ -252,6 +272,11 @@ class Registry(Generic[Built]):
                 )
             else:
                 values[parameter.name] = parameter.default
+        for parameter in self.shared:
+            if parameter.name in spec.values and parameter.name not in own:
+                value = parameter.read(spec.values[parameter.name], spec.name)
+                if value != parameter.default:
+                    values[parameter.name] = value
         return Spec(spec.name, values)
 
     def build(self, spec: str | Spec, **given: Any) -> Built:
@@ -269,8 +294,11 @@ class Registry(Generic[Built]):
         open_keys = {k: v for k, v in given.items() if k in known and k not in spec.values}
         resolved = self.resolve(Spec(spec.name, {**spec.values, **open_keys}))
         context = {name: given[name] for name in self.context}
+        own = {key: value for key, value in resolved.values.items() if key in known}
+        more = {key: value for key, value in resolved.values.items() if key not in known}
         try:
-            return self[spec.name].factory(**context, **resolved.values)
+            built = self[spec.name].factory(**context, **own)
+            return self._around(built, **more) if self._around is not None and more else built
         except MemoryError as error:
             raise DriftduelError(
                 f"{self.kind} {str(spec)!r} needs more memory than there is"

@@ -27,7 +27,35 @@ def test_worlds_lists_every_world_and_key(capsys):
     assert list(listed) == [entry.name for entry in WORLDS]
     for entry in WORLDS:
         names = [parameter["name"] for parameter in listed[entry.name]["parameters"]]
-        assert names == [parameter.name for parameter in entry.parameters]
+        assert names == [parameter.name for parameter in (*entry.parameters, *WORLDS.shared)]
+    assert [parameter.name for parameter in WORLDS.shared] == ["ties"]
+    _, out, _ = run(capsys, "worlds", "two-arm")
+    assert "Every world takes besides:\n    ties  0.0" in out
+
+
+def test_worlds_with_ties_and_absences_are_measured_and_played(capsys, tmp_path):
+    spec = "sleeping:arms=4,rounds=800,events=20,seed=1,ties=0.25"
+    code, out, _ = run(capsys, "measure", "--world", spec)
+    assert code == 0
+    assert "ties" in out
+    assert "25%" in out
+    assert "Arms come and go" in out
+    assert "the paper's bounds" not in out
+    code, out, _ = run(capsys, "measure", "--world", spec, "--json")
+    found = json.loads(out)
+    assert found["absences"] is True
+    assert found["ties"] == 0.25
+    assert found["significant_switches"] is None
+    code, _, error = run(capsys, "play", "--world", spec, "--policy", "anaconda")
+    assert code == 2
+    assert error.count("\n") == 1
+    assert "'anew-anaconda' starts it anew at every change" in error
+    tied = "two-arm:rounds=300,ties=0.5"
+    path = tmp_path / "trace.csv"
+    code, *_ = run(capsys, "trace", "--world", tied, "--policy", "dts", "--out", str(path))
+    assert code == 0
+    answers = [row.split(",")[3] for row in path.read_text().splitlines()[1:]]
+    assert set(answers) == {"0", "1", ""}
 
 
 def test_measure_json_has_everything(capsys):

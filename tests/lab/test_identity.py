@@ -16,7 +16,7 @@ pytest.importorskip("scipy")
 from driftduel.errors import DriftduelError
 from driftduel.lab import compare, sweep
 from driftduel.lab.cells import run_cell
-from driftduel.lab.identity import policy_identity
+from driftduel.lab.identity import policy_identity, world_identity
 from driftduel.lab.plan import make_plan
 from tests.lab.helpers import WORLD, own_policy, timeless
 
@@ -157,7 +157,7 @@ def test_the_line_of_a_policy_is_the_same_in_every_process(written, tmp_path):
     )
     written(own_policy=own)
     code = (
-        "import own_policy\nfrom driftduel.lab.identity import policy_identity\n"
+        "import own_policy\nfrom driftduel.lab.identity import policy_identity, world_identity\n"
         "print(policy_identity('own'))"
     )
     lines = {
@@ -319,3 +319,12 @@ def test_a_plan_of_another_version_is_not_played():
 
     plan = replace(make_plan([WORLD], ["uniform"], 1), version="0.0.other")
     assert "another version of driftduel" in run_cell(next(plan.cells())).error
+
+
+def test_ties_are_part_of_what_a_world_is():
+    plain, none, some = (f"two-arm:rounds=100{more}" for more in ("", ",ties=0", ",ties=0.4"))
+    assert world_identity(plain) == world_identity(none) == "two-arm:rounds=100"
+    assert world_identity(some) == "two-arm:rounds=100,ties=0.4"
+    away = {world_identity(f"{name}:seed=1") for name in ("arrivals", "sleeping", "retire-best")}
+    away |= {world_identity(f"sleeping:seed=1,{more}") for more in ("phases=4", "ties=0.1")}
+    assert len(away) == 5

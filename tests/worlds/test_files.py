@@ -14,7 +14,9 @@ from driftduel.worlds import Piecewise, load_world, make_world, save_world
 @pytest.mark.parametrize(
     "spec",
     ["geometric-btl:rounds=1000,phases=5", "alternating:rounds=50", "seasonal:arms=3,rounds=60",
-     "random-walk:arms=3,rounds=40", "saha-gupta-switching:rounds=90"],
+     "random-walk:arms=3,rounds=40", "saha-gupta-switching:rounds=90",
+     "sleeping:arms=4,rounds=90,events=30,ties=0.3", "seasonal:arms=3,rounds=60,ties=0.2",
+     "retire-best:arms=4,rounds=90,times=3"],
 )  # fmt: skip
 def test_a_world_comes_back_as_it_was(spec, tmp_path):
     world = make_world(spec)
@@ -24,6 +26,8 @@ def test_a_world_comes_back_as_it_was(spec, tmp_path):
     assert (back.arms, back.rounds) == (world.arms, world.rounds)
     for t in range(1, world.rounds + 1, max(1, world.rounds // 50)):
         np.testing.assert_array_equal(back.preferences(t).matrix, world.preferences(t).matrix)
+        assert back.present(t) == world.present(t)
+        np.testing.assert_array_equal(back.chunk(t, t + 1).ties[:1], world.chunk(t, t + 1).ties[:1])
 
 
 def test_csv_with_and_without_header(tmp_path):
@@ -57,6 +61,12 @@ GOOD = {"matrices": lone_winner(2).matrix[None], "starts": [1], "rounds": 10}
         ({"matrices": GOOD["matrices"], "starts": [1]}, "no array 'rounds'"),
         ({"matrices": GOOD["matrices"], "rounds": 5}, "no array 'starts'"),
         ({**GOOD, "matrices": [[[0.5, np.nan], [0.4, 0.5]]]}, "nan"),
+        ({**GOOD, "present": [[1, 1, 1]]}, "an array (1, 2); its shape is (1, 3)"),
+        ({**GOOD, "present": [[1, 2]]}, "present must be 0 or 1"),
+        ({**GOOD, "present": [[0, 0]]}, "nobody is there in phase 1"),
+        ({**GOOD, "ties": [0.1, 0.1]}, "ties must be a number at least 0 and below 1 for each"),
+        ({**GOOD, "ties": [np.nan]}, "ties must be a number at least 0 and below 1 for each"),
+        ({**GOOD, "ties": [0.9]}, "preferences lie between s/2 and 1 - s/2"),
     ],
 )
 def test_bad_npz_gets_one_sentence(arrays, said, tmp_path):

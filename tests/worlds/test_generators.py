@@ -20,6 +20,7 @@ PHASED = ["geometric-btl", "total-order", "random-condorcet", "utilities"]
 def same(one, other):
     return all(
         np.array_equal(one.preferences(t).matrix, other.preferences(t).matrix)
+        and one.present(t) == other.present(t)
         for t in range(1, one.rounds + 1, max(1, one.rounds // 20))
     )
 

@@ -88,7 +88,14 @@ def print_measures(title: str, found: "Measures") -> None:
         ("total variation V", f"{found.total_variation:,.4g}", ""),
         ("CW variation", _number(found.condorcet_variation), ""),
     ]
+    if found.ties:
+        rows.insert(2, ("ties", f"{found.ties:.0%}", "of the duels of two arms"))
     print(table(rows, right="1"))
+    if found.absences:
+        print(
+            "\nArms come and go: the winner is the best of those there, and variations are of "
+            "preferences\nbetween arms that stay; significant switches (-) are not defined."
+        )
     if found.first_round_without_winner is not None:
         print(
             f"\nRound {found.first_round_without_winner:,} has no Condorcet winner (-), so what "
@@ -101,7 +108,7 @@ def print_measures(title: str, found: "Measures") -> None:
         print(f"  {phase.first:>13,} - {phase.last:<13,} {name}")
     if len(phases) > _SHOWN:
         print(f"  ... and {len(phases) - _SHOWN:,} more")
-    if found.first_round_without_winner is None:
+    if found.first_round_without_winner is None and not found.absences:
         plain, logs = found.bounds(logs=False), found.bounds(logs=True)
         print("\nthe paper's bounds with constant 1       without logs         with logs")
         for name, label in _BOUNDS.items():

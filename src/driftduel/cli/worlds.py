@@ -14,16 +14,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the list."""
-    from driftduel.cli.listing import described, print_entries
+    from driftduel.cli.listing import described, print_entries, print_keys
     from driftduel.worlds import WORLDS
 
     entries = [WORLDS[arguments.name]] if arguments.name else list(WORLDS)
     if arguments.json:
-        print(json.dumps({entry.name: described(entry) for entry in entries}, indent=2))
+        print(
+            json.dumps({entry.name: described(entry, WORLDS.shared) for entry in entries}, indent=2)
+        )
         return
     for entry in entries:
         print_entries([entry])
         print()
+    print("Every world takes besides:")
+    print_keys(WORLDS.shared)
     if not arguments.name:
-        print("A world is written name:key=value,key=value - for example")
+        print("\nA world is written name:key=value,key=value - for example")
         print("  driftduel measure --world geometric-btl:arms=10,rounds=50000,phases=4")

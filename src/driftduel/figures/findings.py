@@ -481,11 +481,10 @@ def _winners(
 ) -> tuple[tuple[int, int | None], ...] | None:
     """Build the world of a run again to learn which arm is best when; check that it is the one."""
     from driftduel.lab.identity import world_of
-    from driftduel.worlds import Piecewise
 
     try:
         world = world_of(spec, luck)
-        if rounds > _MOST_ROUNDS_WALKED and not isinstance(world, Piecewise):
+        if rounds > _MOST_ROUNDS_WALKED and world.drifts:
             return None
         winners = tuple(world.condorcet_winners())
     except (DriftduelError, OSError):  # a file that is gone, a world of the user's own

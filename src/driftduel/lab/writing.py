@@ -7,7 +7,6 @@ from driftduel.lab.experiment import Results
 from driftduel.lab.identity import planned_world
 from driftduel.lab.plan import PlannedWorld, game_seed
 from driftduel.measures import measure
-from driftduel.worlds import Piecewise
 
 __all__ = ["METHOD", "as_csv", "as_json", "as_latex", "verdict"]
 
@@ -73,7 +72,7 @@ def _measures(results: Results, world: PlannedWorld) -> dict[str, Any] | None:
     try:
         seed = game_seed(results.plan.seeds[0], 0)
         drawn = planned_world(world.spec, seed, world.identity)
-        long = drawn.rounds > _LONGEST_DRIFT and not isinstance(drawn, Piecewise)
+        long = drawn.rounds > _LONGEST_DRIFT and drawn.drifts
         found = measure(drawn, None if long else "main").as_dict()
     except DriftduelError:
         return None

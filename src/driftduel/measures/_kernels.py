@@ -6,8 +6,10 @@ __all__ = ["compare_segments"]
 
 
 @kernel
-def compare_segments(matrices, rows, winners, previous, sums, changed):  # type: ignore[no-untyped-def]
-    """Add up a chunk's changes.
+def compare_segments(  # type: ignore[no-untyped-def]
+    matrices, rows, winners, present, previous, were_here, sums, changed
+):
+    """Add up a chunk's changes, among the arms that are there before and after.
 
     Parameters
     ----------
@@ -15,30 +17,45 @@ def compare_segments(matrices, rows, winners, previous, sums, changed):  # type:
         The chunk's rows, and which of them each segment uses.
     winners
         Condorcet winner of each row, -1 for none.
-    previous
-        Matrix before the chunk; overwritten with the chunk's last.
+    present
+        Which arms are there in each row; (0, 0) if all are.
+    previous, were_here
+        Matrix before the chunk and the arms that were there; overwritten with the chunk's last.
     sums
         V and the CW variation so far; updated.
     changed
-        Out: whether each segment's matrix differs from the one before.
+        Out: whether each segment's matrix, or who is there, differs from the one before.
     """
     arms = previous.shape[0]
+    absences = present.size > 0
     for s in range(len(rows)):
         matrix = matrices[rows[s]]
         before = matrices[rows[s - 1]] if s > 0 else previous
         winner = winners[rows[s]]
         most = 0.0
         most_of_winner = 0.0
+        changed[s] = False
+        if absences:
+            here = present[rows[s]]
+            there = present[rows[s - 1]] if s > 0 else were_here
+            for a in range(arms):
+                changed[s] |= here[a] != there[a]
         for a in range(arms):
+            if absences and not (here[a] and there[a]):
+                continue
             for b in range(arms):
+                if absences and not (here[b] and there[b]):
+                    continue
                 step = abs(matrix[a, b] - before[a, b])
                 most = max(most, step)
                 if a == winner:
                     most_of_winner = max(most_of_winner, step)
-        changed[s] = most > 0
+        changed[s] |= most > 0
         sums[0] += most
         sums[1] += most_of_winner
     last = matrices[rows[-1]]
     for a in range(arms):
+        if absences:
+            were_here[a] = present[rows[-1], a]
         for b in range(arms):
             previous[a, b] = last[a, b]

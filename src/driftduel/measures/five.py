@@ -32,6 +32,10 @@ class Measures:
 
     What refers to the Condorcet winner is None when some round has none; what refers to
     significant switches also when they were not asked for.
+
+    Where arms come and go, the winner is that of the arms there, and the variations are of the
+    preferences between arms that are there both before and after. Significant switches are not
+    defined then (None), nor are the bounds: both look at what one arm loses over many rounds.
     """
 
     arms: int
@@ -39,7 +43,7 @@ class Measures:
     rounds: int
     """T."""
     preference_switches: int
-    """S^P, rounds whose matrix differs from the one before."""
+    """S^P, rounds whose matrix, or who is there, differs from the one before."""
     preference_switch_rounds: NDArray[np.int64] | None
     """Those rounds; None when there are more than a million."""
     condorcet_switches: int | None
@@ -58,6 +62,10 @@ class Measures:
     """(first round, arm) for every stretch with the same winner."""
     first_round_without_winner: int | None
     """The first round without a Condorcet winner, if there is one."""
+    absences: bool = False
+    """Whether arms come and go."""
+    ties: float = 0.0
+    """The largest share of ties in any round."""
 
     @property
     def phases(self) -> list[Phase]:
@@ -84,6 +92,11 @@ class Measures:
             raise DriftduelError(
                 f"the bounds need a Condorcet winner in every round; "
                 f"round {self.first_round_without_winner} has none."
+            )
+        if self.absences:
+            raise DriftduelError(
+                "the bounds need the significant switches, which are not defined where arms come "
+                "and go."
             )
         if self.significant_switch_rounds is None:
             raise DriftduelError("the bounds need the significant switches: measure them.")
@@ -123,7 +136,8 @@ def measure(world: World, significance: str | None = "main") -> Measures:
     scan = None
     if significance is not None:
         scan = SignificantScan(world.arms, world.rounds, significance)
-    previous = np.empty((world.arms, world.arms))
+    previous, were_here = np.empty((world.arms, world.arms)), np.ones(world.arms, np.bool_)
+    absences, ties = False, 0.0
     sums = np.zeros(2)
     switches, kept = 0, []
     winners_over_time = world.condorcet_winners()
@@ -132,8 +146,13 @@ def measure(world: World, significance: str | None = "main") -> Measures:
         matrices, winners = chunk.row_matrices(), chunk.row_winners()
         if chunk.starts[0] == 1:
             previous[:] = matrices[chunk.rows[0]]
+            if chunk.present.size:
+                absences, scan, were_here = True, None, chunk.present[chunk.rows[0]].copy()
+        ties = max(ties, chunk.ties[chunk.rows].max(initial=0.0) if len(chunk.ties) else 0.0)
         changed = np.empty(len(chunk.rows), dtype=np.bool_)
-        compare_segments(matrices, chunk.rows, winners, previous, sums, changed)
+        compare_segments(
+            matrices, chunk.rows, winners, chunk.present, previous, were_here, sums, changed
+        )
         switches += int(changed.sum())
         if switches <= _MOST_ROUNDS_KEPT:
             kept.append(chunk.starts[changed])
@@ -156,4 +175,6 @@ def measure(world: World, significance: str | None = "main") -> Measures:
         condorcet_variation=float(sums[1]) if has_winners else None,
         condorcet_winners=winners_over_time,
         first_round_without_winner=without,
+        absences=absences,
+        ties=float(ties),
     )

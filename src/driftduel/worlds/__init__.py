@@ -1,6 +1,7 @@
 """Worlds: a preference matrix for every round."""
 
 from driftduel.specs import Spec
+from driftduel.worlds import absences as _  # noqa: F401 - registers worlds
 from driftduel.worlds.around import WithAbsences, WithTies
 from driftduel.worlds.base import LINK_CODES, NO_LINK, Chunk, World
 from driftduel.worlds.drifting import (

@@ -17,7 +17,16 @@ Event = tuple[int, int, bool]
 """A round, an arm, and whether it is there from that round on."""
 
 
-class WithTies(World):
+class _Around(World):
+    """A world that differs from another one, which it holds."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.arms, self.rounds = world.arms, world.rounds
+        self.chunk_rounds, self.drifts = world.chunk_rounds, world.drifts
+
+
+class WithTies(_Around):
     """Let some duels of a world be ties, whichever two arms meet.
 
     A duel of two arms is a tie with probability s; else it is decided as in the world inside. What
@@ -42,8 +51,8 @@ class WithTies(World):
     def __init__(self, world: World, share: float) -> None:
         if not 0 <= share < 1:
             raise DriftduelError(f"ties={share} must be a number at least 0 and below 1.")
-        self.world, self.share = world, float(share)
-        self.arms, self.rounds, self.chunk_rounds = world.arms, world.rounds, world.chunk_rounds
+        super().__init__(world)
+        self.share = float(share)
 
     def chunk(self, first: int, end: int) -> Chunk:
         """Return the rounds ``first, ..., end - 1`` as arrays."""
@@ -61,7 +70,7 @@ class WithTies(World):
         return f"{type(self).__name__}({self.world!r}, {self.share:g})"
 
 
-class WithAbsences(World):
+class WithAbsences(_Around):
     """Let the arms of a world come and go.
 
     Parameters
@@ -76,14 +85,13 @@ class WithAbsences(World):
     --------
     >>> from driftduel.preferences import total_order
     >>> from driftduel.worlds import Piecewise
-    >>> inside = Piecewise([total_order([2, 1, 0])], [1], 1000)
+    >>> inside = Piecewise([total_order([2, 1, 0], 0.7)], [1], 1000)
     >>> WithAbsences(inside, [(1, 2, False), (501, 2, True), (801, 1, False)]).condorcet_winners()
     [(1, 1), (501, 2)]
     """
 
     def __init__(self, world: World, events: Iterable[Event]) -> None:
-        self.world = world
-        self.arms, self.rounds, self.chunk_rounds = world.arms, world.rounds, world.chunk_rounds
+        super().__init__(world)
         ordered = sorted((_event(world, *event) for event in events), key=itemgetter(0))
         need_room(f"{len(ordered):,} events", len(ordered) * world.arms**2)
         starts, here = [1], [np.ones(world.arms, np.bool_)]

@@ -92,6 +92,8 @@ class World(ABC):
     rounds: int
     chunk_rounds: int
     """How many rounds a chunk may span so that it stays small."""
+    drifts: bool = True
+    """Whether it may move in every round, so that walking through it takes time."""
 
     @abstractmethod
     def chunk(self, first: int, end: int) -> Chunk:
@@ -107,14 +109,26 @@ class World(ABC):
             first = end
 
     def preferences(self, t: int) -> Preferences:
-        """Return the preferences P_t of round `t`."""
+        """Return the preferences P_t of round `t`, those of arms that are away included."""
         if not 1 <= t <= self.rounds:
             raise DriftduelError(f"round {t} must be between 1 and {self.rounds}.")
         chunk = self.chunk(t, t + 1)
         return Preferences(chunk.row_matrices()[chunk.rows[0]])
 
+    def present(self, t: int) -> tuple[int, ...]:
+        """Return the arms that are there in round `t`, ascending."""
+        if not 1 <= t <= self.rounds:
+            raise DriftduelError(f"round {t} must be between 1 and {self.rounds}.")
+        chunk = self.chunk(t, t + 1)
+        if not chunk.present.size:
+            return tuple(range(self.arms))
+        return tuple(np.flatnonzero(chunk.present[chunk.rows[0]]).tolist())
+
     def condorcet_winners(self) -> list[tuple[int, int | None]]:
-        """Tell who wins when: (first round, arm) for every stretch; None where nobody does."""
+        """Tell who wins when: (first round, arm) for every stretch; None where nobody does.
+
+        The winner is that of the arms that are there.
+        """
         stretches: list[tuple[int, int | None]] = []
         last = -2
         for chunk in self.chunks():

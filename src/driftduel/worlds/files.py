@@ -4,7 +4,7 @@ import csv
 import io
 import zipfile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +36,9 @@ def load_world(
     Parameters
     ----------
     path
-        NPZ with ``matrices`` (S, K, K), ``starts`` (S,) counted from 1, and ``rounds``; or a CSV
-        file with one matrix, a row a line, with or without a header.
+        NPZ with ``matrices`` (S, K, K), ``starts`` (S,) counted from 1, and ``rounds``, and, if
+        arms come and go or duels tie, ``present`` (S, K) of 0 and 1 and ``ties`` (S,), see
+        `Piecewise`; or a CSV file with one matrix, a row a line, with or without a header.
     rounds
         The number of rounds; for NPZ files, the file's own unless given.
     """
@@ -78,7 +79,8 @@ def _from_npz(packed: bytes, rounds: int | None) -> World:
         rounds = int(length.item())
         if rounds > MOST_ROUNDS:
             raise DriftduelError(f"rounds={rounds:g} must be at most {MOST_ROUNDS:,}.")
-    return Piecewise(content["matrices"], content["starts"], rounds)
+    present, ties = content.get("present"), content.get("ties")
+    return Piecewise(content["matrices"], content["starts"], rounds, present=present, ties=ties)
 
 
 def _from_csv(content: bytes, rounds: int | None) -> World:
@@ -127,28 +129,29 @@ def save_world(world: World, path: str | Path) -> None:
     path = Path(path)
     if path.suffix.lower() != ".npz":
         raise DriftduelError(f"a world is written as .npz; {path.name!r} ends otherwise.")
-    matrices: list[NDArray[np.float64]] = []
-    starts: list[NDArray[np.int64]] = []
+    parts: dict[str, list[NDArray[Any]]] = {"matrices": [], "present": [], "ties": [], "starts": []}
     numbers = 0
-    last: NDArray[np.float64] | None = None
+    last: list[NDArray[Any]] | None = None
     for chunk in world.chunks():
-        rows = chunk.row_matrices()[chunk.rows]
-        before = np.concatenate((rows[:1] if last is None else last[None], rows[:-1]))
-        new = (rows != before).any(axis=(1, 2))
-        new[0] |= last is None
-        matrices.append(rows[new])
-        starts.append(chunk.starts[new])
-        last = rows[-1]
-        numbers += matrices[-1].size
+        kept = [chunk.row_matrices(), chunk.present, chunk.ties]  # in the order of the parts
+        rows = [each[chunk.rows] if len(each) else each for each in kept]
+        new = np.zeros(len(chunk.rows), np.bool_)
+        new[0] = last is None
+        for i, each in enumerate(rows):
+            if len(each):
+                before = np.concatenate((each[:1] if last is None else last[i], each[:-1]))
+                new |= (each != before).reshape(len(each), -1).any(axis=1)
+        for part, each in zip(parts.values(), (*rows, chunk.starts), strict=True):
+            part.append(each[new] if len(each) else each)
+        last = [each[-1:] for each in rows]
+        numbers += parts["matrices"][-1].size
         if numbers > _MOST_NUMBERS:
             raise DriftduelError(
                 f"this world changes too often to be written as a file: more than "
                 f"{_MOST_NUMBERS:,} numbers by round {chunk.end - 1}; keep its spec instead."
             )
+    arrays: dict[str, Any] = {name: np.concatenate(part) for name, part in parts.items()}
+    arrays["present"] = arrays["present"].astype(np.int8)
+    arrays = {name: array for name, array in arrays.items() if len(array)}
     with whole_file(path) as temporary, open(temporary, "wb") as file:
-        np.savez_compressed(
-            file,
-            matrices=np.concatenate(matrices),
-            starts=np.concatenate(starts),
-            rounds=np.int64(world.rounds),
-        )
+        np.savez_compressed(file, rounds=np.int64(world.rounds), **arrays)

@@ -10,6 +10,7 @@ from driftduel import preferences as models
 from driftduel.errors import DriftduelError
 from driftduel.preferences import LINKS, NAMED, Preferences
 from driftduel.specs import Choice, Range, Registry, need_room
+from driftduel.worlds.around import WithTies
 from driftduel.worlds.base import World
 from driftduel.worlds.drifting import (
     Interpolated,
@@ -23,7 +24,17 @@ from driftduel.worlds.piecewise import Piecewise
 
 __all__ = ["MOST_ROUNDS", "WORLDS", "phase_starts"]
 
-WORLDS: Registry[World] = Registry("world")
+
+def _with_ties(
+    world: World,
+    ties: Annotated[
+        float, Range(0, 1, open_high=True), "share of duels that are ties; else as without"
+    ] = 0.0,
+) -> World:
+    return WithTies(world, ties)
+
+
+WORLDS: Registry[World] = Registry("world", around=_with_ties)
 
 MOST_ROUNDS = 10**15
 Arms = Annotated[int, Range(2), "number of options K"]
@@ -159,7 +170,7 @@ def _random_condorcet(
 
 
 @WORLDS.register("utilities")
-def _utilities(
+def utilities(
     arms: Arms = 10,
     rounds: Rounds = 50_000,
     phases: Phases = 4,

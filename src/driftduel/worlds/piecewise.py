@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from driftduel.errors import DriftduelError
 from driftduel.preferences import Preferences
+from driftduel.preferences.validation import TOLERANCE
 from driftduel.worlds.base import NO_LINK, Chunk, World
 
 __all__ = ["Piecewise"]
@@ -26,6 +27,11 @@ class Piecewise(World):
         The number of rounds T.
     period
         Length of one turn through the phases, which then repeat until `rounds`; None: no repeat.
+    present
+        Which arms are there in each phase, (S, K) of 0 and 1; None: all of them, always.
+    ties
+        How often a duel of two arms is a tie in each phase, (S,); None: never. The matrices count
+        a tie as half a win.
 
     Examples
     --------
@@ -35,17 +41,23 @@ class Piecewise(World):
     [(1, 0), (501, 2)]
     """
 
+    drifts = False
+
     def __init__(
         self,
         matrices: Sequence[Preferences | ArrayLike] | NDArray[Any],
         starts: ArrayLike,
         rounds: int,
         period: int | None = None,
+        present: ArrayLike | None = None,
+        ties: ArrayLike | None = None,
     ) -> None:
         self.matrices = _matrices(matrices)
         self.arms = self.matrices.shape[1]
         self.rounds = int(rounds)
         self.period = period
+        self.here = _present(present, self.matrices.shape[:2])
+        self.ties = _ties(ties, self.matrices)
         if self.rounds < 1:
             raise DriftduelError(f"rounds={rounds} must be at least 1.")
         self.starts = _starts(starts, len(self.matrices), min(self.rounds, period or self.rounds))
@@ -67,7 +79,10 @@ class Piecewise(World):
         # Only the matrices in use, so that a world of many phases does not slow every chunk.
         used = slice(int(rows.min()), int(rows.max()) + 1)
         no_utilities = np.empty((0, self.arms))
-        return Chunk(starts, end, rows - used.start, self.matrices[used], no_utilities, NO_LINK)
+        chunk = Chunk(starts, end, rows - used.start, self.matrices[used], no_utilities, NO_LINK)
+        if self.here is not None:
+            chunk = chunk._replace(present=self.here[used])
+        return chunk if self.ties is None else chunk._replace(ties=self.ties[used])
 
 
 def _matrices(matrices: Sequence[Preferences | ArrayLike] | NDArray[Any]) -> NDArray[np.float64]:
@@ -87,6 +102,40 @@ def _matrices(matrices: Sequence[Preferences | ArrayLike] | NDArray[Any]) -> NDA
     stacked = np.stack([preferences.matrix for preferences in checked])
     stacked.setflags(write=False)
     return stacked
+
+
+def _present(present: ArrayLike | None, shape: tuple[int, int]) -> NDArray[np.bool_] | None:
+    if present is None:
+        return None
+    array = np.asarray(present)
+    if array.shape != shape or not np.isin(array, (0, 1)).all():
+        raise DriftduelError(
+            f"present must be 0 or 1 for every phase and arm, an array {shape}; its shape is "
+            f"{array.shape}."
+        )
+    array = array.astype(np.bool_)
+    if not array.any(axis=1).all():
+        phase = int(array.any(axis=1).argmin()) + 1
+        raise DriftduelError(f"nobody is there in phase {phase}; at least one arm must be.")
+    array.setflags(write=False)
+    return array
+
+
+def _ties(ties: ArrayLike | None, matrices: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    if ties is None:
+        return None
+    array = np.array(ties, dtype=np.float64)
+    if array.shape != matrices.shape[:1] or not ((array >= 0) & (array < 1)).all():
+        raise DriftduelError(
+            f"ties must be a number at least 0 and below 1 for each of {len(matrices)} phases; "
+            f"they are {array.tolist()}."
+        )
+    if not (np.abs(matrices - 0.5).max(axis=(1, 2)) <= (1 - array) / 2 + TOLERANCE).all():
+        raise DriftduelError(
+            "with ties s, preferences lie between s/2 and 1 - s/2: they count a tie as half a win."
+        )
+    array.setflags(write=False)
+    return array
 
 
 def _starts(starts: ArrayLike, phases: int, last: int) -> NDArray[np.int64]:
