@@ -11,7 +11,9 @@ from driftduel.errors import DriftduelError
 from driftduel.preferences import (
     LINKS,
     Preferences,
+    clash,
     cycle,
+    cycle_on_top,
     from_utilities,
     geometric_btl,
     linear_order,
@@ -21,7 +23,7 @@ from driftduel.preferences import (
     uniform_random,
 )
 
-from .naive import quick
+from .naive import borda_scores, condorcet_winner, copeland_scores, quick, smith_set
 
 orders = st.integers(2, 7).flatmap(lambda K: st.permutations(range(K)))
 seeds = st.integers(0, 2**32)
@@ -187,6 +189,50 @@ def test_cycle(arms, p):
     assert P.smith_set() == tuple(range(arms))
 
 
+@given(
+    st.integers(3, 7).flatmap(lambda K: st.permutations(range(K))),
+    st.tuples(better_than_half, better_than_half, better_than_half),
+    better_than_half,
+)
+@quick
+def test_cycle_on_top(order, strengths, over):
+    P = cycle_on_top(order, strengths, over)
+    first, second, third, *others = order
+    beaten = {(first, second): strengths[0], (second, third): strengths[1]}
+    beaten[third, first] = strengths[2]
+    for i, a in enumerate(order):
+        beaten |= {(a, b): over for b in order[max(3, i + 1) :]}
+    assert_entries(P, len(order), lambda a, b: beaten.get((a, b), 1 - beaten.get((b, a), 0)))
+    assert condorcet_winner(P.matrix) is None
+    assert smith_set(P.matrix) == tuple(sorted((first, second, third)))
+    assert len(others) == len(order) - 3
+
+
+@given(
+    st.integers(5, 8).flatmap(lambda K: st.permutations(range(K))),
+    st.floats(0.501, 0.7),
+    st.floats(0.01, 1),
+)
+@quick
+def test_clash(order, narrow, share):
+    K = len(order)
+    least = 0.5 + (narrow - 0.5) * (K - 1) / (K - 3)
+    wide = least + share * (1 - least)
+    P = clash(order, narrow, wide)
+    copeland, borda, *others, avenger, upset = order
+    beaten = {(avenger, copeland): narrow, (upset, borda): narrow}
+    beaten |= {(copeland, b): narrow for b in order if b not in (copeland, avenger)}
+    beaten |= {(borda, b): wide for b in (*others, avenger)}
+    rest = [*others, avenger, upset]
+    beaten |= {(a, b): narrow for i, a in enumerate(rest) for b in rest[i + 1 :]}
+    assert_entries(P, K, lambda a, b: beaten.get((a, b), 1 - beaten.get((b, a), 0)))
+    assert condorcet_winner(P.matrix) is None
+    majorities, scores = copeland_scores(P.matrix), borda_scores(P.matrix)
+    assert [a for a in range(K) if majorities[a] == max(majorities)] == [copeland]
+    assert [a for a in range(K) if scores[a] == max(scores)] == [borda]
+    assert len(smith_set(P.matrix)) == K
+
+
 RNG = np.random.default_rng(0)
 
 
@@ -262,6 +308,19 @@ RNG = np.random.default_rng(0)
         (lambda: uniform_random(3, np.random), "rng must be a numpy.random.Generator, such as"),
         (lambda: cycle(1), "arms must be a whole number of at least 3; got 1."),
         (lambda: cycle(4), "arms must be odd, for a circle with no favourites; got 4."),
+        (lambda: cycle_on_top([1, 0]), "arms must be a whole number of at least 3; got 2."),
+        (lambda: cycle_on_top(range(4), [0.6, 0.7]), "strengths must be three numbers; got 2."),
+        (
+            lambda: cycle_on_top(range(4), [0.6, 0.5, 0.7]),
+            "strengths[1] must be a number in (0.5, 1]; got 0.5.",
+        ),
+        (lambda: cycle_on_top(range(4), over=2), "over must be a number in (0.5, 1]; got 2.0."),
+        (lambda: clash(range(4)), "arms must be a whole number of at least 5; got 4."),
+        (lambda: clash(range(5), 0.5), "narrow must be a number in (0.5, 1]; got 0.5."),
+        (
+            lambda: clash(range(5), 0.6, 0.7),
+            "wide must be above 0.7, or 5 arms with narrow wins of 0.6 do not clash; got 0.7.",
+        ),
         (lambda: cycle(3, 0.5), "p must be a number in (0.5, 1]; got 0.5."),
     ],
 )

@@ -11,7 +11,9 @@ from driftduel.preferences.links import (
 )
 from driftduel.preferences.matrix import Preferences
 from driftduel.preferences.models import (
+    clash,
     cycle,
+    cycle_on_top,
     from_utilities,
     geometric_btl,
     linear_order,
@@ -29,8 +31,10 @@ __all__ = [
     "Link",
     "Preferences",
     "check_link",
+    "clash",
     "condorcet_winners",
     "cycle",
+    "cycle_on_top",
     "from_utilities",
     "geometric_btl",
     "linear",

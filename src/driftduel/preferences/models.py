@@ -15,7 +15,9 @@ from driftduel.preferences.links import Link, resolve_link
 from driftduel.preferences.matrix import Preferences
 
 __all__ = [
+    "clash",
     "cycle",
+    "cycle_on_top",
     "from_utilities",
     "geometric_btl",
     "linear_order",
@@ -240,6 +242,78 @@ def cycle(arms: SupportsIndex, p: float = 0.6) -> Preferences:
     arm = np.arange(K)
     ahead = (arm[None, :] - arm[:, None]) % K
     return Preferences(np.select([ahead == 0, ahead <= K // 2], [0.5, p], 1.0 - p))
+
+
+def cycle_on_top(
+    order: ArrayLike, strengths: ArrayLike = (0.7, 0.7, 0.7), over: float = 0.8
+) -> Preferences:
+    """Let three arms beat each other in a circle, and all three beat all others.
+
+    The first of the order beats the second, the second the third, the third the first. They are the
+    Smith set. Of the others, the better-ranked wins.
+
+    Parameters
+    ----------
+    order
+        The arms 0..K-1, three at least; the first three form the circle.
+    strengths
+        The three probabilities of winning along the circle, in (1/2, 1].
+    over
+        The probability with which the three beat the others, and these each other, in (1/2, 1].
+
+    Examples
+    --------
+    >>> cycle_on_top([0, 1, 2, 3], [0.9, 0.6, 0.7], over=0.75).matrix[0]
+    array([0.5 , 0.9 , 0.3 , 0.75])
+    """
+    ranked = check.arm_order(order)
+    check.number_of_arms(ranked.size, low=3)
+    circle = check.finite_vector("strengths", strengths)
+    if circle.size != 3:
+        raise DriftduelError(f"strengths must be three numbers; got {circle.size}.")
+    first, second, third = (
+        check.number(f"strengths[{i}]", p, 0.5, 1, "(]") for i, p in enumerate(circle)
+    )
+    upper = np.full((ranked.size, ranked.size), check.number("over", over, 0.5, 1, "(]"))
+    upper[0, 1], upper[1, 2], upper[0, 2] = first, second, 1.0 - third
+    return _by_rank(ranked, upper)
+
+
+def clash(order: ArrayLike, narrow: float = 0.55, wide: float = 0.95) -> Preferences:
+    """Let Borda and Copeland disagree: one arm beats the most, another wins the most.
+
+    The first of the order, the only Copeland winner, beats all but the last but one, and narrowly.
+    The second, the Borda winner, loses narrowly to the first and to the last, and beats the others
+    widely. Of these, the better-ranked wins narrowly. Nobody beats everybody.
+
+    Parameters
+    ----------
+    order
+        The arms 0..K-1, five at least.
+    narrow, wide
+        Probabilities of winning narrowly and widely, in (1/2, 1]; if 1/2 is taken off both, the
+        second must be more than (K - 1) / (K - 3) times the first.
+
+    Examples
+    --------
+    >>> matrix = clash(range(6))
+    >>> matrix.copeland_winners(), matrix.borda_winner()
+    ((0,), 1)
+    """
+    ranked = check.arm_order(order)
+    K = check.number_of_arms(ranked.size, low=5)
+    narrow = check.number("narrow", narrow, 0.5, 1, "(]")
+    wide = check.number("wide", wide, 0.5, 1, "(]")
+    least = 0.5 + (narrow - 0.5) * (K - 1) / (K - 3)
+    if wide <= least:
+        raise DriftduelError(
+            f"wide must be above {least:g}, or {K} arms with narrow wins of {narrow:g} do not "
+            f"clash; got {wide:g}."
+        )
+    upper = np.full((K, K), narrow)
+    upper[1] = wide
+    upper[0, K - 2] = upper[1, K - 1] = 1.0 - narrow
+    return _by_rank(ranked, upper)
 
 
 def _by_rank(order: NDArray[np.intp], upper: NDArray[np.float64]) -> Preferences:

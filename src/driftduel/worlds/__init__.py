@@ -1,7 +1,8 @@
 """Worlds: a preference matrix for every round."""
 
 from driftduel.specs import Spec
-from driftduel.worlds import absences as _  # noqa: F401 - registers worlds
+from driftduel.worlds import absences as _absences  # noqa: F401 - registers worlds
+from driftduel.worlds import winnerless as _winnerless  # noqa: F401 - registers worlds
 from driftduel.worlds.around import WithAbsences, WithTies
 from driftduel.worlds.base import LINK_CODES, NO_LINK, Chunk, World
 from driftduel.worlds.drifting import (
@@ -12,6 +13,7 @@ from driftduel.worlds.drifting import (
     Seasonal,
 )
 from driftduel.worlds.files import load_world, save_world
+from driftduel.worlds.fleeting import Fleeting
 from driftduel.worlds.generators import WORLDS, phase_starts
 from driftduel.worlds.piecewise import Piecewise
 
@@ -20,6 +22,7 @@ __all__ = [
     "NO_LINK",
     "WORLDS",
     "Chunk",
+    "Fleeting",
     "Interpolated",
     "MatrixDrift",
     "MatrixWalk",

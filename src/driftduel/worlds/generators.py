@@ -1,6 +1,7 @@
 """Worlds by name: every generator that a spec can call."""
 
 from collections.abc import Callable
+from itertools import count
 from typing import Annotated
 
 import numpy as np
@@ -20,9 +21,17 @@ from driftduel.worlds.drifting import (
     Seasonal,
     need_rounds,
 )
+from driftduel.worlds.fleeting import Fleeting
 from driftduel.worlds.piecewise import Piecewise
 
-__all__ = ["MOST_ROUNDS", "WORLDS", "phase_starts"]
+__all__ = [
+    "MOST_ROUNDS",
+    "WORLDS",
+    "need_matrices",
+    "phase_starts",
+    "phased",
+    "random_order",
+]
 
 
 def _with_ties(
@@ -73,16 +82,17 @@ def phase_starts(
     return extra + np.arange(1, phases + 1)
 
 
-def _need_matrices(arms: int, matrices: int = 1) -> None:
+def need_matrices(arms: int, matrices: int = 1) -> None:
+    """Refuse so many arms that their matrices would not fit into memory."""
     many = f"{matrices} matrices" if matrices > 1 else "a matrix"
     need_room(f"arms={arms}: {many} of arms x arms entries", matrices * arms * arms)
 
 
-def _phased(
+def phased(
     draw: Draw, *, arms: int, rounds: int, phases: int, lengths: str, change: str, seed: int
 ) -> World:
     """Draw one matrix a phase; `draw` takes the winner it must have, or None for any."""
-    _need_matrices(arms, phases)
+    need_matrices(arms, phases)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     starts = phase_starts(rounds, phases, lengths, rng)
     matrices: list[Preferences] = []
@@ -101,7 +111,7 @@ def _phased(
     return Piecewise(matrices, starts, rounds)
 
 
-def _order(rng: np.random.Generator, arms: int, winner: int | None) -> NDArray[np.int64]:
+def random_order(rng: np.random.Generator, arms: int, winner: int | None) -> NDArray[np.int64]:
     """Draw an order of the arms, best first, under a given winner if there is one."""
     order = rng.permutation(arms)
     if winner is not None:
@@ -122,9 +132,9 @@ def _geometric_btl(
     """Draw a new random order each phase; rank i beats rank j with odds ratio^(j-i) to 1."""
 
     def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
-        return models.geometric_btl(_order(rng, arms, winner), ratio)
+        return models.geometric_btl(random_order(rng, arms, winner), ratio)
 
-    return _phased(
+    return phased(
         draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change=change, seed=seed
     )
 
@@ -142,9 +152,9 @@ def _total_order(
     """Draw a new random order each phase; the better arm of any two wins with probability p."""
 
     def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
-        return models.total_order(_order(rng, arms, winner), p)
+        return models.total_order(random_order(rng, arms, winner), p)
 
-    return _phased(
+    return phased(
         draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change=change, seed=seed
     )
 
@@ -164,7 +174,7 @@ def _random_condorcet(
     def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
         return models.random_condorcet(arms, rng, winner=winner, p_min=p_min)
 
-    return _phased(
+    return phased(
         draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change=change, seed=seed
     )
 
@@ -189,7 +199,7 @@ def utilities(
             values[[winner, best]] = values[[best, winner]]
         return models.from_utilities(values, link)
 
-    return _phased(
+    return phased(
         draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change=change, seed=seed
     )
 
@@ -208,7 +218,7 @@ def _lone_winner(
     def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
         return models.lone_winner(arms, winner=winner or 0, eps=eps)
 
-    return _phased(
+    return phased(
         draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change="winner", seed=seed
     )
 
@@ -226,7 +236,7 @@ def _uniform_random(
     def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
         return models.uniform_random(arms, rng)
 
-    return _phased(
+    return phased(
         draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change="any", seed=seed
     )
 
@@ -244,11 +254,22 @@ def _named(
 def _cycle(
     arms: Annotated[int, Range(3), "number of options K, odd"] = 3,
     rounds: Rounds = 50_000,
+    phases: Phases = 1,
     p: Annotated[float, Range(0.5, 1, open_low=True), "probability of beating the next arm"] = 0.6,
+    lengths: Lengths = "equal",
+    seed: Seed = 0,
 ) -> World:
-    """Stand still on a cycle: everyone is beaten by someone, nobody is the Condorcet winner."""
-    _need_matrices(arms)
-    return Piecewise([models.cycle(arms, p)], [1], rounds)
+    """Put all in one circle, drawn anew each phase: everyone is beaten by someone, nobody wins."""
+    phase = count()
+
+    def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
+        # The first circle is 0, 1, 2, ... whatever the seed.
+        place = rng.permutation(arms) if next(phase) else np.arange(arms)
+        return Preferences(models.cycle(arms, p).matrix[np.ix_(place, place)])
+
+    return phased(
+        draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change="any", seed=seed
+    )
 
 
 @WORLDS.register("two-arm")
@@ -309,10 +330,43 @@ def _interpolated(
 ) -> World:
     """Move in straight lines from one geometric BTL matrix to the next."""
     need_rounds(arms)
-    _need_matrices(arms, knots)
+    need_matrices(arms, knots)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
-    matrices = [models.geometric_btl(_order(rng, arms, None), ratio) for _ in range(knots)]
+    matrices = [models.geometric_btl(random_order(rng, arms, None), ratio) for _ in range(knots)]
     return Interpolated(matrices, rounds)
+
+
+@WORLDS.register("fleeting")
+def _fleeting(
+    kind: Annotated[
+        str, Choice(("sst", "sti")), "which assumption holds; the other one does not"
+    ] = "sst",
+    rounds: Rounds = 50_000,
+    gamma: Annotated[
+        float | None, Range(1), "by what factor the other one fails; left out: a gap is 1/2"
+    ] = None,
+    eps: Annotated[
+        float | None, Range(0, 0.25, open_low=True), "the small gaps; left out: 1/sqrt(T)"
+    ] = None,
+    seed: Seed = 0,
+) -> World:
+    """Let a coin mirror three arms in every round: no switch matters, and nobody can learn."""
+    small = min(0.25, rounds**-0.5) if eps is None else eps
+    unit = 2 * small if kind == "sst" else small  # the largest gap that breaks neither
+    large = 0.5 if gamma is None else gamma * unit
+    if large > 0.5:
+        raise DriftduelError(
+            f"gamma={gamma:g} must be at most {0.5 / unit:g} with gaps of {small:g}, as no gap is "
+            "above 1/2."
+        )
+    gaps = {
+        "sst": [[0, small, large], [-small, 0, small], [-large, -small, 0]],
+        "sti": [[0, small, large], [-small, 0, -small], [-large, small, 0]],
+    }[kind]
+    roles, coins = np.random.SeedSequence(seed).spawn(2)
+    role = np.random.default_rng(roles).permutation(3)
+    heads = Preferences(0.5 + np.array(gaps)[np.ix_(role, role)])
+    return Fleeting(heads, rounds, seed=int(coins.generate_state(1, np.uint64)[0]))
 
 
 @WORLDS.register("saha-gupta-switching")
@@ -324,7 +378,7 @@ def _saha_gupta_switching(
     seed: Seed = 0,
 ) -> World:
     """Add Gaussian noise to a uniform matrix at each switch, clipped (Saha and Gupta, 2022)."""
-    _need_matrices(arms, phases)
+    need_matrices(arms, phases)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     every = max(1, rounds // (phases - 1))
     starts = np.arange(1, rounds + 1, every)[:phases]
