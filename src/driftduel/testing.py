@@ -30,7 +30,7 @@ from driftduel.policies import (
 )
 from driftduel.policies.around import told_by
 from driftduel.specs import Spec
-from driftduel.worlds import World, make_world
+from driftduel.worlds import WithAbsences, WithTies, World, make_world
 
 __all__ = ["CHECKS", "check_policy"]
 
@@ -321,6 +321,38 @@ def _everything(policy: Policy) -> tuple[Any, ...]:
     return state, streams, dict(ledger.open), dict(ledger.held), ledger.due, list(ledger.restarts)
 
 
+def ties_equal_the_loop(spec: str) -> None:
+    """Play the same duels by ask and tell as in the compiled loop where some of them tie."""
+    _compare_with_the_loop(spec, WithTies(_world(), 0.4), "serve")
+
+
+def absent_arms_are_not_asked_for(spec: str) -> None:
+    """Ask for nobody who is away, in the loop and by ask and tell, or say that it cannot."""
+    inside = make_world(f"utilities:arms=5,rounds={_ROUNDS},phases=2", seed=5)
+    there = [True, True, True, False, False]
+    events = [(1, 3, False), (1, 4, False)]
+    rng = np.random.default_rng(7)
+    for t in range(15, _ROUNDS, 15):  # one to five are there; sometimes two come and go at once
+        for arm in {*rng.integers(inside.arms, size=2).tolist()}:
+            if sum(there) > 1 or not there[arm]:
+                there[arm] = not there[arm]
+                events.append((t, arm, there[arm]))
+    world = WithTies(WithAbsences(inside, events), 0.2)
+    if _fresh(spec, inside).can_change:
+        _compare_with_the_loop(spec, world, "serve")  # a game ends where an absent arm is shown
+        shown = trace(spec, world, seed=3, mode="panel")
+        for t in range(len(shown)):
+            alone = shown.first[t] == shown.second[t]
+            assert not alone or len(shown.present[t]) == 1, f"round {t + 1} shows an arm alone"
+        return
+    said = ""
+    try:
+        play(spec, world)
+    except DriftduelError as error:
+        said = str(error)
+    assert "anew-" in said, f"it cannot take arms away, and must say what can, not {said!r}"
+
+
 CHECKS: dict[str, Callable[[str], None]] = {
     "one duel a round, arms in range": one_duel_a_round,
     "a seed fixes the run": a_seed_fixes_the_run,
@@ -334,6 +366,8 @@ CHECKS: dict[str, Callable[[str], None]] = {
     "policies share nothing": policies_share_nothing,
     "resetting starts anew": resetting_starts_anew,
     "info tells and changes nothing": info_tells_and_changes_nothing,
+    "ties equal the compiled loop": ties_equal_the_loop,
+    "absent arms are not asked for": absent_arms_are_not_asked_for,
     "finds the winner of an easy world": finds_an_easy_winner,
     "ships the winner of an easy world": ships_an_easy_winner,
     "a panel shows two different arms": a_panel_shows_two_arms,

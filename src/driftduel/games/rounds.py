@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from driftduel.policies import Duel, KernelPolicy, Policy
+from driftduel.policies import Duel, Policy
 from driftduel.policies.base import no_such_arms
 from driftduel.policies.ledger import UNANSWERED
 from driftduel.worlds import Chunk
@@ -31,12 +31,7 @@ def attend(policy: Policy, chunk: Chunk, row: int) -> None:
 
 def check_changes(policy: Policy, chunk: Chunk) -> None:
     """Refuse a policy whose set of arms cannot change a world in which it does."""
-    fixed = (
-        policy.kernels.change is None
-        if isinstance(policy, KernelPolicy)
-        else type(policy).change is Policy.change
-    )
-    if chunk.present.size and fixed:
+    if chunk.present.size and not policy.can_change:
         Policy.change(policy, 0, here=False)  # says that it cannot
 
 

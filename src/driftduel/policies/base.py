@@ -230,6 +230,11 @@ class Policy(ABC):
         """The arms that may be asked for now, ascending."""
         return tuple(range(self._arms))
 
+    @property
+    def can_change(self) -> bool:
+        """Whether arms may leave and come."""
+        return type(self).change is not Policy.change
+
     def retire(self, arm: int) -> None:
         """Take an arm away: it is not asked for until it is admitted again.
 
@@ -468,6 +473,11 @@ class KernelPolicy(Policy):
             return super().present
         present = getattr(present, "py_func", present)  # faster than a compiled one from here
         return tuple(arm for arm in range(self.arms) if present(self.state, arm))
+
+    @property
+    def can_change(self) -> bool:
+        """Whether arms may leave and come."""
+        return self.kernels.change is not None
 
     def change(self, arm: int, *, here: bool) -> None:
         """Learn that an arm leaves or comes."""
