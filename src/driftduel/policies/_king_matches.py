@@ -9,7 +9,6 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from driftduel._compile import hot, kernel
-from driftduel.policies.base import RESTARTED
 from driftduel.policies.fields import (
     ARM,
     ARMS,
@@ -28,17 +27,18 @@ __all__ = [
     "NEVER",
     "PATIENCE",
     "State",
+    "begin_match",
     "bet",
     "change",
     "close_match",
     "crown",
     "first_state",
     "hear",
-    "learn",
     "newcomer",
     "next_in_turn",
     "open_match",
     "present",
+    "remember",
     "suspect",
     "verdict",
 ]
@@ -83,7 +83,8 @@ class State(NamedTuple):
     arms: Annotated[
         Any,
         Named(
-            lead=Within(-1, MOST),
+            on=FLAG,
+            lead=Within(-MOST, MOST),
             out=COUNT,
             tied=COUNT,
             since=ROUND,
@@ -95,10 +96,10 @@ class State(NamedTuple):
             seen=COUNT,
         ),
     ]
-    """(K,) of each arm: wins minus losses in its match, -1 if it has none; duels of the match that
-    are out, without an answer; those in a row that nobody won; the round in which its last match
-    was opened, so that duels asked for before are not of it; that of the match's last duel; if it
-    is a newcomer, the round in which it came, that in which its own next match is due, and its
+    """(K,) of each arm: whether it has a match; its wins minus losses in it, -1 if it has none;
+    duels that are out, without an answer; those in a row that nobody won; the round in which its
+    last match was opened, so that duels asked for before are not of it; that of its last duel; if
+    it is a newcomer, the round in which it came, that in which its own next match is due, and its
     matches since, else 60 or more; about how often it beats this king; and in how many duels."""
     bets: Annotated[Any, Within(0, 1e100)]
     """(K, 6) the wealth of six bets on the challenger, from 1 at the start of its match."""
@@ -118,7 +119,7 @@ def first_state(order: Any) -> State:
         ),
         order=order,
         arms=records(
-            arms, lead=-1, out=0, tied=0, since=0, asked=0, came=0, trial=NEVER, tries=_KNOWN,
+            arms, on=0, lead=-1, out=0, tied=0, since=0, asked=0, came=0, trial=NEVER, tries=_KNOWN,
             record=0.5, seen=0.0,
         ),
         bets=np.ones((arms, _BETS)),
@@ -141,12 +142,12 @@ def next_in_turn(state: Any) -> int:
     j, most = -1, -1.0
     if numbers.matches % 4 == 3 and numbers.held >= numbers.here - 1:
         for i in range(len(arms)):
-            if i != king and arms[i].lead < 0 and state.present[i] and arms[i].record > most:
+            if i != king and not arms[i].on and state.present[i] and arms[i].record > most:
                 j, most = i, arms[i].record
     while j < 0:
         i = state.order[numbers.next]
         numbers.next = numbers.next + 1 if numbers.next + 1 < len(arms) else 0
-        if i != king and arms[i].lead < 0 and state.present[i]:
+        if i != king and not arms[i].on and state.present[i]:
             j = i
     return j
 
@@ -155,27 +156,45 @@ def next_in_turn(state: Any) -> int:
 def open_match(state: Any, t: int, j: int) -> int:
     """Open a match of the king and `j`, and ask for its first duel in round `t`."""
     numbers, rival = state.numbers[0], state.arms[j]
-    rival.lead = 0
+    begin_match(state, t, j)
     rival.out = 1
-    rival.tied = 0
-    rival.since = t
     rival.asked = t
-    rival.tries += 1
-    for k in range(_BETS):
-        state.bets[j, k] = 1.0
-    numbers.open += 1
-    numbers.matches += 1
-    numbers.held += 1
     numbers.waited = 0
     numbers.last = j
     return j
 
 
 @hot
+def begin_match(state: Any, t: int, j: int) -> None:
+    """Let a match of the king and `j` begin in round `t`, with all bets at 1."""
+    numbers, rival = state.numbers[0], state.arms[j]
+    rival.on = 1
+    rival.lead = 0
+    rival.tied = 0
+    rival.since = t
+    rival.tries += 1
+    for k in range(_BETS):
+        state.bets[j, k] = 1.0
+    numbers.open += 1
+    numbers.matches += 1
+    numbers.held += 1
+
+
+@hot
 def close_match(state: Any, j: int) -> None:
-    """End the match of `j`: whatever is still out of it will be dropped."""
+    """End the match of `j`."""
+    state.arms[j].on = 0
     state.arms[j].lead = -1
     state.numbers[0].open -= 1
+
+
+@hot
+def remember(state: Any, j: int, won: int) -> None:
+    """Let the record of `j` against the king follow a duel of theirs."""
+    rival = state.arms[j]
+    rival.seen += 1.0
+    step = max(0.05, 1.0 / (rival.seen + 2.0))
+    rival.record += step * (1.0 - won - rival.record)
 
 
 @hot
@@ -183,9 +202,7 @@ def bet(state: Any, j: int, won: int) -> float:
     """Settle a duel of the match of `j`, won by the king or not; return the evidence against it."""
     rival = state.arms[j]
     rival.tied = 0
-    rival.seen += 1.0
-    step = max(0.05, 1.0 / (rival.seen + 2.0))
-    rival.record += step * (1.0 - won - rival.record)
+    remember(state, j, won)
     sign = 1 - 2 * won
     rival.lead += sign
     wealth, stake = 0.0, 0.8
@@ -198,14 +215,14 @@ def bet(state: Any, j: int, won: int) -> float:
 
 @hot
 def verdict(state: Any, j: int, wealth: float) -> int:
-    """Return what the evidence says: -1, the match is over; 0, go on; 1, the king falls; 2, alarm.
+    """Return what the evidence says: -1, it is hopeless; 0, go on; 1, the king falls; 2, an alarm.
 
     A king that hardly reigned, or a newcomer that it hardly met, needs less to fall than is beyond
     doubt: that is still finding the winner, and no alarm.
     """
-    numbers, rival = state.numbers[0], state.arms[j]
-    if rival.lead < 0 or wealth < _LEAST:
+    if wealth < _LEAST:
         return -1
+    numbers, rival = state.numbers[0], state.arms[j]
     beyond_doubt = 50.0 + 0.5 * numbers.matches
     needed = 4.0 * 2.0 ** min(60.0, numbers.held / (numbers.here - 1.0))
     if rival.tries < _KNOWN:
@@ -221,7 +238,9 @@ def crown(state: Any, t: int, j: int) -> None:
     numbers = state.numbers[0]
     for i in range(len(state.arms)):
         rival = state.arms[i]
+        rival.on = 0
         rival.lead = -1
+        rival.out = 0
         rival.record = 0.5
         rival.seen = 0.0
         rival.tries = _KNOWN
@@ -232,35 +251,6 @@ def crown(state: Any, t: int, j: int) -> None:
     numbers.waited = 0
     numbers.held = 0
     numbers.trial = NEVER
-
-
-@hot
-def learn(state: Any, t: int, king: int, j: int, won: int) -> int:
-    """Learn how the duel of round `t` ended for the king; return the flags of a `tell` kernel.
-
-    It counts if it belongs to a match that goes on. A match of which nobody won 64 duels in a row
-    is over.
-    """
-    numbers, rival = state.numbers[0], state.arms[j]
-    if king != numbers.king or rival.lead < 0 or t < rival.since:
-        return 0
-    rival.out = max(0, rival.out - 1)
-    numbers.waited += 1
-    if won < 0:
-        rival.tied += 1
-        if rival.tied >= PATIENCE:
-            close_match(state, j)
-        return 0
-    said = verdict(state, j, bet(state, j, won))
-    if said <= 0:
-        if said < 0:
-            close_match(state, j)
-        return 0
-    crown(state, numbers.now, j)
-    if said == 1:
-        return 0
-    numbers.alarms += 1
-    return RESTARTED
 
 
 # ---- arms that come and go ----
@@ -285,7 +275,7 @@ def change(state: Any, rng: Any, t: int, arm: int, here: int) -> None:
     numbers.here -= 1
     rival.tries = _KNOWN
     rival.trial = NEVER
-    if rival.lead >= 0:
+    if rival.on:
         close_match(state, arm)
     if arm == numbers.king:
         heir, most = -1, -1.0
@@ -303,7 +293,7 @@ def newcomer(state: Any, t: int) -> int:
         rival = state.arms[i]
         if rival.trial <= t and found < 0:
             rival.trial = rival.came + max(4, int(_OLDER * (t - rival.came)))
-            if rival.lead < 0:
+            if not rival.on:
                 found = i
         soonest = min(soonest, rival.trial)
     state.numbers[0].trial = soonest

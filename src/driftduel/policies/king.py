@@ -8,23 +8,27 @@ import numpy as np
 from driftduel._compile import hot, kernel
 from driftduel.policies._king_matches import (
     PATIENCE,
+    bet,
     change,
+    close_match,
+    crown,
     first_state,
     hear,
-    learn,
     newcomer,
     next_in_turn,
     open_match,
     present,
     suspect,
+    verdict,
 )
-from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
 
 __all__ = ["King"]
 
 _RATE = 0.5
 _FRESH_RATE = 0.5
+_LOST = 10_000
 
 
 @hot
@@ -56,12 +60,27 @@ def _go_on(state: Any, t: int) -> int:
     j = numbers.last
     for _ in range(len(arms)):  # open matches take turns
         j = j + 1 if j + 1 < len(arms) else 0
-        if arms[j].lead >= 0 and arms[j].out <= arms[j].lead:
+        rival = arms[j]
+        # More out where the challenger leads: if it is better, waiting costs more than asking.
+        if rival.lead >= 0 and rival.out <= 2 * rival.lead:
             numbers.last = j
-            arms[j].asked = t
-            arms[j].out += 1
+            rival.asked = t
+            rival.out += 1
             return j
+    if numbers.open > 0:
+        _give_up(state, t)
     return -1
+
+
+@kernel
+def _give_up(state: Any, t: int) -> None:
+    """Take duels that nobody answered or forgot in 10,000 rounds for lost."""
+    for j in range(len(state.arms)):
+        rival = state.arms[j]
+        if rival.on and rival.out > 0 and t - rival.asked > _LOST:
+            rival.out = 0
+            if rival.lead < 0:
+                close_match(state, j)
 
 
 @kernel
@@ -97,7 +116,38 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
 
 @kernel
 def _learn(state: Any, t: int, first: int, second: int, won: int) -> int:
-    return learn(state, t, first, second, won)
+    numbers = state.numbers[0]
+    king, j = numbers.king, second
+    if first != king:
+        if second != king:
+            return 0  # the answer came after the reign
+        j = first  # asked for when the challenger was king
+        won = 1 - won if won >= 0 else won
+    rival = state.arms[j]
+    if not rival.on or t < rival.since:
+        return 0  # the answer came after the match
+    rival.out = max(0, rival.out - 1)
+    numbers.waited += 1
+    if won < 0:
+        rival.tied += 1
+        said = -1 if rival.tied >= PATIENCE else 0
+    else:
+        said = verdict(state, j, bet(state, j, won))
+    if said < 0 or (rival.lead < 0 and rival.out == 0):
+        close_match(state, j)
+        return 0
+    if said == 0:
+        return 0
+    since, out = rival.since, rival.out
+    crown(state, numbers.now, j)
+    if out > 0:
+        open_match(state, since, king)  # with duels that are out, and count for both
+        state.arms[king].asked = numbers.now
+        state.arms[king].out = out
+    if said == 1:
+        return 0
+    numbers.alarms += 1
+    return RESTARTED
 
 
 @POLICIES.register("king")
@@ -166,5 +216,8 @@ class King(KernelPolicy):
 
     def check_state(self, state: Any) -> None:
         """Refuse matches that are open and cannot be found, or the other way round."""
-        numbers, lead = state.numbers[0], state.arms["lead"]
-        self.require(lead[numbers.king] < 0 and numbers.open == (lead >= 0).sum())
+        numbers, arms, here = state.numbers[0], state.arms, state.present == 1
+        on = arms["on"] == 1
+        self.require(here[numbers.king] and numbers.here == here.sum())
+        self.require(not on[numbers.king] and not on[~here].any() and numbers.open == on.sum())
+        self.require((arms["lead"][~on] == -1).all() and len(state.heard) in (0, self.arms))
