@@ -347,7 +347,7 @@ def test_estimates_of_versatile_dueling_bandits_are_unbiased(players, estimate):
 def test_exploration_is_neither_more_than_all_nor_none(spec, horizon, gamma):
     """Nothing overflows there either."""
     policy = make_policy(spec, 10, 1, horizon=horizon)
-    assert policy.state.floats[0] == pytest.approx(gamma)
+    assert policy.state.numbers[0].gamma == pytest.approx(gamma)
     for _ in range(3000):
         policy.tell_first_won(policy.ask(), 1)
     for array in policy.get_state().values():

@@ -66,9 +66,9 @@ def test_damaged_states_of_all_policies_and_compositions(tmp_path, part):
 @pytest.mark.parametrize(
     ("spec", "change", "said"),
     [
-        ("vdb", set_cell("ints", 0, -2000), "ints of 'vdb' has -2000; its parameters make it 0"),
-        ("rmed1", set_cell("floats", 0, -1e9), "floats of 'rmed1' has -1000000000.0"),
-        ("oracle-rmed2", set_cell("base.floats", 0, -1e9), "floats of 'rmed2' has -1000000000.0"),
+        ("vdb", set_cell("numbers.shared", 0, -2000), "numbers of 'vdb' has (-2000, 0, 2.0); its"),
+        ("rmed1", set_cell("numbers.tolerance", 0, -1e9), "of 'rmed1' has -1000000000.0; its"),
+        ("oracle-rmed2", set_cell("base.numbers.alpha", 0, -1e9), "of 'rmed2' has -1000000000.0"),
         ("uniform", set_cell("arms", 0, 99), "arms of 'uniform' has 99; its parameters make it 4"),
         ("dts", set_cell("wins", (0, 1), np.nan), "wins of 'dts' has nan; it must be between 0"),
         ("sw-dts", set_cell("ring", 0, 5), "hold together"),
@@ -194,3 +194,9 @@ def test_rules_about_rows():
     for row, sound in (([0.5, 0.5], True), ([0.5, 0.4], False), ([1.5, -0.5], False)):
         assert (SHARES.wrong(np.array([[0.5, 0.5], row]), None, scope) is None) is sound
     assert "3 places; 2 are declared" in Each(ANY, ANY).wrong(np.zeros(3), np.zeros(3), scope)
+
+
+def test_a_field_cannot_have_a_name_that_means_something_else_without_the_compiler():
+    assert records(2, lap=3)[1].lap == 3
+    with pytest.raises(ValueError, match="no field can be called 'round'"):
+        records(1, round=3)

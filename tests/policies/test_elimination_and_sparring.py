@@ -281,11 +281,11 @@ def test_saved_in_the_middle_it_goes_on_to_the_bit(spec, tmp_path):
     ("spec", "field", "index", "value"),
     [
         ("btw", "order", 0, 4),
-        ("btwr", "ints", 2, 4),
+        ("btwr", "numbers.head", 0, 4),
         ("wsw", "last", 1, 4),
-        ("wss", "phase", 2, -1),
-        ("if", "ints", 0, 4),
-        ("if", "ints", 1, -1),
+        ("wss", "phase.champion", 0, -1),
+        ("if", "numbers.candidate", 0, 4),
+        ("if", "numbers.next", 0, -1),
         ("multisbm", "left", 0, 4),
     ],
 )
@@ -295,7 +295,7 @@ def test_states_with_arms_that_are_not_there_are_refused(spec, field, index, val
     state = {name: array.copy() for name, array in policy.get_state().items()}
     policy.set_state(state)
     state[field][index] = value
-    with pytest.raises(DriftduelError, match=f"the saved {field} of"):
+    with pytest.raises(DriftduelError, match=f"the saved {field.partition('.')[0]} of"):
         policy.set_state(state)
 
 

@@ -138,7 +138,10 @@ def test_a_match_shows_what_the_challenger_has_of_the_wins_it_takes(spec):
         before = match
         ((arm, share),) = policy.info().challengers
         if (arm, policy.best()) == (duel.second, duel.first) and share:
-            assert share == wins / policy.get_state()["ints" if spec == "btw" else "base.ints"][3]
+            assert (
+                share
+                == wins / policy.get_state()["numbers.r" if spec == "btw" else "base.numbers.r"][0]
+            )
         else:
             assert share == 0
 

@@ -169,10 +169,10 @@ def test_scb_epochs_are_squares_and_begin_from_scratch():
     budgets = []
     for t in range(1, 400):
         duel = policy.ask()
-        budgets.append(policy.state.floats[2])
+        budgets.append(policy.state.numbers[0].budget)
         if t in (5, 21, 277):
             assert policy.state.wins.sum() == 0
-            assert policy.state.floats[3] == 1
+            assert policy.state.numbers[0].step == 1
         policy.tell_first_won(duel, t % 2)
     assert budgets == [4.0] * 4 + [16.0] * 16 + [256.0] * 256 + [65536.0] * 123
 
@@ -215,12 +215,12 @@ def test_saving_in_the_middle_changes_nothing(name, arms, tmp_path):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_state_that_leads_out_of_the_arrays_is_refused(name):
     policy = make_policy(name, 3, horizon=100)
-    for key, value in (("wins", -1.0), ("remaining", 7), ("ints", 99)):
+    for key, value in (("wins", -1.0), ("remaining", 7), ("numbers.scanned", 99)):
         broken = arrays(policy)
         if key not in broken:
             continue
         broken[key][:] = value
-        with pytest.raises(DriftduelError, match=f"the saved {key} of"):
+        with pytest.raises(DriftduelError, match=f"the saved {key.partition('.')[0]} of"):
             policy.set_state(broken)
 
 

@@ -17,12 +17,14 @@ __all__ = [
     "any_present",
     "bonus",
     "come_or_go",
+    "count_duel",
     "count_win",
     "counting",
     "forget_wins",
     "hear_win",
     "is_present",
     "may_beat",
+    "most_of_all",
     "most_victories",
     "upper",
 ]
@@ -65,11 +67,31 @@ def count_win(wins: Any, first: int, second: int, won: int) -> None:
 
 
 @hot
+def count_duel(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
+    """Be a `tell` that counts, and does nothing else."""
+    count_win(state.wins, first, second, won)
+    return 0
+
+
+@hot
 def forget_wins(wins: Any) -> None:
     """Set all counts to zero."""
     for i in range(wins.shape[0]):
         for j in range(wins.shape[1]):
             wins[i, j] = 0.0
+
+
+@hot
+def most_of_all(table: Any) -> int:
+    """Return the column whose sum over the rows is the largest."""
+    best, most = 0, -1.0
+    for k in range(table.shape[1]):
+        total = 0.0
+        for row in range(table.shape[0]):
+            total += table[row, k]
+        if total > most:
+            best, most = k, total
+    return best
 
 
 @kernel

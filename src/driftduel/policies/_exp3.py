@@ -5,12 +5,72 @@ draws from ``(1 - gamma) weights / sum + gamma / K``.
 """
 
 import math
-from typing import Any
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
+from driftduel.policies._counts import most_of_all
+from driftduel.policies.base import KernelPolicy
+from driftduel.policies.fields import ANY, CONSTANT, FINITE, PROBABILITY, SHARES, Rule, records
 
-__all__ = ["chance", "credit", "draw", "exp3s_gamma", "heaviest", "pick", "share", "weigh"]
+__all__ = [
+    "Players",
+    "Scores",
+    "Shares",
+    "chance",
+    "credit",
+    "draw_both",
+    "draw_jointly",
+    "exp3s_gamma",
+    "forget_scores",
+    "forget_shares",
+    "fresh_scores",
+    "fresh_shares",
+    "heaviest",
+    "pick",
+    "share",
+    "weigh",
+]
+
+
+class Scores(NamedTuple):
+    """What players know who keep scores."""
+
+    numbers: Annotated[Any, CONSTANT]
+    """Settings: exploration gamma, learning rate eta, bias beta, ..."""
+    scores: Annotated[Any, FINITE]
+    """(players, K) logarithms of the weights."""
+    weights: Annotated[Any, ANY]
+    """(players, K) the weights, each row adding up to 1; computed anew in every round."""
+
+
+class Shares(NamedTuple):
+    """What players know who keep weights, of which every arm gets a share in every round."""
+
+    numbers: Annotated[Any, CONSTANT]
+    """Settings: exploration gamma, learning rate eta, bias beta, the share, ..."""
+    weights: Annotated[Any, SHARES]
+    """(players, K) each row adds up to 1."""
+
+
+def fresh_scores(players: int, arms: int, **numbers: float) -> Scores:
+    """Return the record of players who have seen nothing."""
+    weights = np.full((players, arms), 1.0 / arms)
+    return Scores(records(1, **numbers), np.zeros((players, arms)), weights)
+
+
+def fresh_shares(players: int, arms: int, **numbers: float) -> Shares:
+    """Return the record of players who have seen nothing."""
+    return Shares(records(1, **numbers), np.full((players, arms), 1.0 / arms))
+
+
+class Players(KernelPolicy):
+    """Learn from estimates that are weighted with the probabilities of both arms."""
+
+    ties = "coin"  # its estimates would be biased without
+    notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY)
 
 
 def exp3s_gamma(arms: int, horizon: int, phases: float) -> float:
@@ -63,6 +123,25 @@ def draw(weights: Any, row: int, gamma: float, rng: Any) -> int:
 
 
 @hot
+def draw_both(weights: Any, row: int, other: int, gamma: float, rng: Any, notes: Any) -> Any:
+    """Draw an arm of each of two players; the notes are the probabilities of the two."""
+    first = draw(weights, row, gamma, rng)
+    second = draw(weights, other, gamma, rng)
+    notes[0] = chance(weights, row, gamma, first)
+    notes[1] = chance(weights, other, gamma, second)
+    return first, second
+
+
+@hot
+def draw_jointly(weights: Any, gamma: float, rng: Any, notes: Any) -> Any:
+    """Draw both arms of one player; the first note is the probability of the pair."""
+    first = draw(weights, 0, gamma, rng)
+    second = draw(weights, 0, gamma, rng)
+    notes[0] = chance(weights, 0, gamma, first) * chance(weights, 0, gamma, second)
+    return first, second
+
+
+@hot
 def credit(weights: Any, row: int, gamma: float, bias: float) -> float:
     """Multiply every weight by exp(bias / its chance), norm them; return what they added up to."""
     arms = weights.shape[1]
@@ -88,15 +167,20 @@ def share(weights: Any, row: int, arm: int, factor: float, bonus: float) -> None
         weights[row, i] /= total
 
 
+@hot
+def forget_shares(state: Any) -> None:
+    """Forget everything learned."""
+    state.weights[:] = 1.0 / state.weights.shape[1]
+
+
+@hot
+def forget_scores(state: Any) -> None:
+    """Forget everything learned."""
+    state.scores[:] = 0.0
+    forget_shares(state)
+
+
 @kernel
 def heaviest(state: Any) -> int:
-    """Return the arm with the largest weight, those of both players added up."""
-    weights = state.weights
-    best, most = 0, -1.0
-    for i in range(weights.shape[1]):
-        weight = 0.0
-        for row in range(weights.shape[0]):
-            weight += weights[row, i]
-        if weight > most:
-            best, most = i, weight
-    return best
+    """Return the arm with the largest weight, those of all players added up."""
+    return most_of_all(state.weights)

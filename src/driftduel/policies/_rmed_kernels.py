@@ -4,19 +4,27 @@ Everything is computed from `wins` in every round, so whoever windows or discoun
 """
 
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from driftduel._compile import hot
 from driftduel.policies.base import KernelPolicy
-from driftduel.policies.fields import ANY, ARM_OR_NONE, CONSTANT, COUNT, FLAG, Within
+from driftduel.policies.fields import (
+    ANY,
+    ARM_OR_NONE,
+    CONSTANT,
+    COUNT,
+    FLAG,
+    Named,
+    Within,
+    records,
+)
+from driftduel.specs import Range
 
-__all__ = ["ALPHA", "LOG_LOG_T", "TOLERANCE", "Rmed", "State", "fresh_state"]
+__all__ = ["Rmed", "State", "Weight", "fresh_state"]
 
-# Where the scalars are.
-SCANNED = 0  # ints: the pair after which the search for an unexplored one goes on
-TOLERANCE, ALPHA, LOG_LOG_T = range(3)  # floats: f(K), alpha, log log T
+Weight = Annotated[float, Range(0), "f(K) = weight K^1.01"]
 
 _LEAST_REGRET = 0.01  # the authors' floor, where an estimate makes a duel cost nothing
 _OPEN = -1
@@ -35,48 +43,44 @@ class State(NamedTuple):
     """(K,) 1 for the arms of the next loop, L_N."""
     rivals: Annotated[Any, ARM_OR_NONE]
     """(K,) the opponents that RMED2FH fixes after exploring, -1 before."""
-    ints: Annotated[Any, Within(0, lambda scope: scope.arms**2 - 1)]
-    """(1,) SCANNED."""
-    floats: Annotated[Any, CONSTANT]
-    """(3,) TOLERANCE, ALPHA, LOG_LOG_T."""
+    numbers: Annotated[
+        Any,
+        Named(
+            scanned=Within(0, lambda scope: scope.arms**2 - 1),
+            tolerance=CONSTANT,
+            alpha=CONSTANT,
+            log_log_T=CONSTANT,
+        ),
+    ]
+    """The pair after which the search for an unexplored one goes on; f(K); alpha; log log T."""
 
 
-def fresh_state(arms: int, weight: float) -> State:
+def fresh_state(arms: int, weight: float, alpha: float = 0.0, horizon: int = 0) -> State:
     """Make the state of a policy that has seen nothing, with f(K) = weight K^1.01."""
-    floats = np.zeros(3)
-    floats[TOLERANCE] = weight * arms**1.01
+    tolerance, log_log_T = weight * arms**1.01, log_log(horizon) if horizon else 0.0
     return State(
         wins=np.zeros((arms, arms)),
         divergence=np.zeros(arms),
         remaining=np.ones(arms, np.int64),
         chosen=np.zeros(arms, np.int64),
         rivals=np.full(arms, _OPEN, np.int64),
-        ints=np.zeros(1, np.int64),
-        floats=floats,
+        numbers=records(1, scanned=0, tolerance=tolerance, alpha=float(alpha), log_log_T=log_log_T),
     )
 
 
 class Rmed(KernelPolicy):
     """What the three have in common beside the kernels."""
 
-    source: ClassVar[str] = (
+    draws = False
+    source = (
         "Komiyama, Honda, Kashima, Nakagawa: Regret Lower Bound and Optimal Algorithm in Dueling "
         "Bandit Problem, COLT 2015"
     )
-    confidence: ClassVar[str] = "high: verified against the paper, reproduces its authors' figures"
+    confidence = "high: verified against the paper, reproduces its authors' figures"
 
     def check_state(self, state: Any) -> None:
         """Refuse opponents of which some are fixed."""
         self.require((state.rivals == _OPEN).all() or (state.rivals != _OPEN).all())
-
-
-@hot
-def tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
-    """Count the duel."""
-    if first != second:
-        state.wins[first, second] += won
-        state.wins[second, first] += 1 - won
-    return 0
 
 
 @hot
@@ -87,7 +91,7 @@ def reset(state: Any) -> None:
     state.remaining[:] = 1
     state.chosen[:] = 0
     state.rivals[:] = _OPEN
-    state.ints[SCANNED] = 0
+    state.numbers[0].scanned = 0
 
 
 @hot
@@ -120,13 +124,13 @@ def unexplored(state: Any, least: float) -> int:
             short |= (n < least) | (n <= 0.0)
     if not short:
         return -1
-    pair = state.ints[SCANNED]
+    pair = state.numbers[0].scanned
     while True:
         i, j = pair // K, pair % K
         pair = (pair + 1) % (K * K)
         n = wins[i, j] + wins[j, i]
         if i < j and (n < least or n <= 0.0):
-            state.ints[SCANNED] = pair
+            state.numbers[0].scanned = pair
             return i * K + j
 
 
@@ -158,7 +162,7 @@ def candidate(state: Any, t: int, best: int) -> int:
     """
     divergences, remaining, chosen = state.divergence, state.remaining, state.chosen
     K = len(divergences)
-    limit = divergences[best] + math.log(t) + state.floats[TOLERANCE]
+    limit = divergences[best] + math.log(t) + state.numbers[0].tolerance
     left = 0
     for i in range(K):
         left += remaining[i]

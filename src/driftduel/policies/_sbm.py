@@ -5,11 +5,27 @@ from typing import Annotated, Any
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
+from driftduel.policies._counts import most_of_all
+from driftduel.policies.base import KernelPolicy
 from driftduel.specs import Range
 
-__all__ = ["Alpha", "advance", "feedback", "most_pulled"]
+__all__ = ["Alpha", "Reduction", "advance", "feedback", "forget_bandits", "most_pulled"]
 
 Alpha = Annotated[float, Range(0), "of the UCB radius sqrt((alpha+2) log n / (2 n_k))"]
+
+
+class Reduction(KernelPolicy):
+    """What the three policies have in common that give each side of a duel to such bandits."""
+
+    source = "Ailon, Karnin, Joachims: Reducing Dueling Bandits to Cardinal Bandits, ICML 2014"
+    confidence = "high: verified against the paper; alpha of public programs"
+
+
+@hot
+def forget_bandits(state: Any) -> None:
+    """Set everything that they earned to zero."""
+    state.gains[:] = 0.0
+    state.pulls[:] = 0.0
 
 
 @hot
@@ -42,12 +58,4 @@ def feedback(gains: Any, pulls: Any, arm: int, reward: int) -> None:
 @kernel
 def most_pulled(state: Any) -> int:
     """Return the arm that all the bandits of a policy together have picked most often."""
-    pulls = state.pulls
-    best, most = 0, -1.0
-    for k in range(pulls.shape[1]):
-        total = 0.0
-        for bandit in range(pulls.shape[0]):
-            total += pulls[bandit, k]
-        if total > most:
-            best, most = k, total
-    return best
+    return most_of_all(state.pulls)

@@ -1,14 +1,15 @@
 """ANACONDA, the paper's algorithm."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
 from driftduel.policies import _anaconda_kernels as engine
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.calibration import calibrated_constant
-from driftduel.policies.fields import Rule, Within
+from driftduel.policies.fields import Within
 from driftduel.policies.info import Stage
+from driftduel.policies.keys import Rate
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Choice, Range
 
@@ -52,8 +53,6 @@ class Anaconda(KernelPolicy):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness.
     horizon
         The number of rounds T; None: epochs of 1024, 2048, 4096, ... rounds, each with its own
         horizon. Doubling costs a factor of at most 3.42 in the bound and log2 T restarts (not
@@ -87,20 +86,17 @@ class Anaconda(KernelPolicy):
     (0, 1, 2)
     """
 
-    name: ClassVar[str] = "anaconda"
-    in_order: ClassVar[bool] = True
-    alerts: ClassVar[bool] = True
-    told: ClassVar[tuple[str, ...]] = ("horizon",)
-    guarantee: ClassVar[str] = "dynamic regret K sqrt(S^CW T) log^3 T, S^CW unknown"
-    source: ClassVar[str] = "Kleine Buening and Saha, ANACONDA, AISTATS 2023"
-    confidence: ClassVar[str] = "exact: the paper's Algorithms 1 and 2, audited round by round"
-    ties: ClassVar[str] = "coin"  # its estimates would be biased without
-    kernels: ClassVar[Kernels] = Kernels(
-        engine.ask, engine.tell, suspect=engine.suspect, unanswered=True
-    )
-    bounded_memory: ClassVar[bool] = False  # the stacks of starts grow, slowly
-    easy_rounds: ClassVar[int] = 3_000_000
-    notes: ClassVar[tuple[Rule, ...]] = (Within(0, lambda scope: scope.arms**2),)
+    in_order = True
+    alerts = True
+    told = ("horizon",)
+    guarantee = "dynamic regret K sqrt(S^CW T) log^3 T, S^CW unknown"
+    source = "Kleine Buening and Saha, ANACONDA, AISTATS 2023"
+    confidence = "exact: the paper's Algorithms 1 and 2, audited round by round"
+    ties = "coin"  # its estimates would be biased without
+    kernels = Kernels(engine.ask, engine.tell, suspect=engine.suspect, unanswered=True)
+    bounded_memory = False  # the stacks of starts grow, slowly
+    easy_rounds = 3_000_000
+    notes = (Within(0, lambda scope: scope.arms**2),)
     state: engine.State
 
     def __init__(
@@ -115,7 +111,7 @@ class Anaconda(KernelPolicy):
         estimate: Annotated[
             str, Choice(("paper", "symmetric")), "whom a duel informs: its order, or both"
         ] = "paper",
-        replay_rate: Annotated[float, Range(0, open=True), "replays; 1 is the paper"] = 1.0,
+        replay_rate: Rate = 1.0,
     ) -> None:
         super().__init__(arms, rng)
         self.state = _fresh_state(arms)

@@ -1,7 +1,7 @@
 """Beat the Mean: every arm against the average of those still in."""
 
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -10,10 +10,14 @@ from driftduel._random import uniform
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, COUNT, FLAG
 from driftduel.policies.info import Stage
+from driftduel.policies.keys import Horizon
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
 __all__ = ["BeatTheMean"]
+
+Gamma = Annotated[float, Range(1), "relaxed transitivity; 1 is strong"]
+Factor = Annotated[float, Range(0, open=True), "of the radius; 3 is the paper"]
 
 
 class State(NamedTuple):
@@ -135,8 +139,6 @@ class BeatTheMean(KernelPolicy):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness.
     horizon
         The number of rounds T.
     gamma
@@ -145,20 +147,19 @@ class BeatTheMean(KernelPolicy):
         The 3 of the radius; smaller values drop sooner, without the guarantee.
     """
 
-    name: ClassVar[str] = "btm"
-    told: ClassVar[tuple[str, ...]] = ("horizon", "gamma")
-    guarantee: ClassVar[str] = "gamma^7 K log T / eps, relaxed SST and STI, stationary"
-    source: ClassVar[str] = "Yue, Joachims: Beat the Mean Bandit, ICML 2011"
-    confidence: ClassVar[str] = "as in two public programs, not verified against the paper"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect)
+    told = ("horizon", "gamma")
+    guarantee = "gamma^7 K log T / eps, relaxed SST and STI, stationary"
+    source = "Yue, Joachims: Beat the Mean Bandit, ICML 2011"
+    confidence = "as in two public programs, not verified against the paper"
+    kernels = Kernels(_ask, _tell, _reset, _suspect)
 
     def __init__(
         self,
         arms: int,
         rng: np.random.Generator,
-        horizon: Annotated[int, Range(2), "rounds T"],
-        gamma: Annotated[float, Range(1), "relaxed transitivity; 1 is strong"] = 1.0,
-        factor: Annotated[float, Range(0, open=True), "of the radius; 3 is the paper"] = 3.0,
+        horizon: Horizon,
+        gamma: Gamma = 1.0,
+        factor: Factor = 3.0,
     ) -> None:
         super().__init__(arms, rng)
         self.state = State(

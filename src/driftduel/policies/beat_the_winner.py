@@ -7,15 +7,12 @@ import numpy as np
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.policies.base import KernelPolicy, Kernels
-from driftduel.policies.fields import CONSTANT, COUNT, ORDER, Each, Rule, Within
+from driftduel.policies.fields import CONSTANT, COUNT, ORDER, Named, Within, records
 from driftduel.policies.info import Contest, nearest_first
 from driftduel.policies.modes import SAME
 from driftduel.policies.registry import POLICIES
 
 __all__ = ["BeatTheWinner", "BeatTheWinnerReset"]
-
-# Where the numbers are in `ints`.
-RESETS, MATCH, HEAD, R, INCUMBENT, CHALLENGER = range(6)
 
 
 class State(NamedTuple):
@@ -23,10 +20,18 @@ class State(NamedTuple):
 
     order: Annotated[Any, ORDER]
     """(K,) the incumbent, then a ring of challengers."""
-    ints: Annotated[
-        Any, Each(CONSTANT, COUNT, Within(1, lambda scope: scope.arms - 1), COUNT, COUNT, COUNT)
+    numbers: Annotated[
+        Any,
+        Named(
+            resets=CONSTANT,
+            match=COUNT,
+            head=Within(1, lambda scope: scope.arms - 1),
+            r=COUNT,
+            incumbent=COUNT,
+            challenger=COUNT,
+        ),
     ]
-    """(6,) whether r resets, match number, place of the challenger, r, wins of either side."""
+    """Whether r resets; the match's number; the challenger's place; r; and the wins of each."""
 
 
 @kernel
@@ -38,34 +43,34 @@ def _shuffle(order: Any, rng: Any) -> None:
 
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
-    order, ints = state.order, state.ints
-    if ints[MATCH] == 0:
+    order, numbers = state.order, state.numbers[0]
+    if numbers.match == 0:
         _shuffle(order, rng)
-        ints[MATCH] = 1
-    notes[0] = ints[MATCH]
-    return order[0], order[ints[HEAD]]
+        numbers.match = 1
+    notes[0] = numbers.match
+    return order[0], order[numbers.head]
 
 
 @hot
 def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
-    order, ints = state.order, state.ints
-    if notes[0] != ints[MATCH]:
+    order, numbers = state.order, state.numbers[0]
+    if notes[0] != numbers.match:
         return 0
-    ints[INCUMBENT] += won
-    ints[CHALLENGER] += 1 - won
-    if max(ints[INCUMBENT], ints[CHALLENGER]) < ints[R]:
+    numbers.incumbent += won
+    numbers.challenger += 1 - won
+    if max(numbers.incumbent, numbers.challenger) < numbers.r:
         return 0
     # In a ring the loser's place is the back of the queue, once the head has moved past it.
-    head = ints[HEAD]
-    if ints[CHALLENGER] > ints[INCUMBENT]:
+    head = numbers.head
+    if numbers.challenger > numbers.incumbent:
         order[0], order[head] = order[head], order[0]
-        if ints[RESETS]:
-            ints[R] = 0
-    ints[R] += 1
-    ints[HEAD] = head + 1 if head + 1 < len(order) else 1
-    ints[INCUMBENT] = 0
-    ints[CHALLENGER] = 0
-    ints[MATCH] += 1
+        if numbers.resets:
+            numbers.r = 0
+    numbers.r += 1
+    numbers.head = head + 1 if head + 1 < len(order) else 1
+    numbers.incumbent = 0
+    numbers.challenger = 0
+    numbers.match += 1
     return 0
 
 
@@ -73,12 +78,12 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
 def _reset(state: Any) -> None:
     for i in range(len(state.order)):
         state.order[i] = i
-    ints = state.ints
-    ints[MATCH] = 0
-    ints[HEAD] = 1
-    ints[R] = 1
-    ints[INCUMBENT] = 0
-    ints[CHALLENGER] = 0
+    numbers = state.numbers[0]
+    numbers.match = 0
+    numbers.head = 1
+    numbers.r = 1
+    numbers.incumbent = 0
+    numbers.challenger = 0
 
 
 @kernel
@@ -89,21 +94,22 @@ def _suspect(state: Any) -> int:
 class _Queue(KernelPolicy):
     """What both have in common: all but one number."""
 
-    notes: ClassVar[tuple[Rule, ...]] = (COUNT,)
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect)
+    notes = (COUNT,)
+    kernels = Kernels(_ask, _tell, _reset, _suspect)
     resets: ClassVar[bool]
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)
-        self.state = State(np.zeros(arms, np.int64), np.zeros(6, np.int64))
-        self.state.ints[RESETS] = self.resets
-        _reset(self.state)
+        numbers = records(
+            1, resets=int(self.resets), match=0, head=1, r=1, incumbent=0, challenger=0
+        )
+        self.state = State(np.arange(arms), numbers)
 
     def contest(self) -> Contest:
         """Tell how many of the wins that the match takes the challenger has."""
-        order, ints = self.state.order, self.state.ints
-        share = ints[CHALLENGER] / ints[R]
-        return Contest(challengers=nearest_first([(int(order[ints[HEAD]]), share)]))
+        order, numbers = self.state.order, self.state.numbers[0]
+        share = numbers.challenger / numbers.r
+        return Contest(challengers=nearest_first([(int(order[numbers.head]), share)]))
 
 
 @POLICIES.register("btw")
@@ -122,19 +128,13 @@ class BeatTheWinner(_Queue):
     the paper's own constants were not checked.
 
     **Late answers** count while their match is on, and are ignored after it.
-
-    Parameters
-    ----------
-    arms, rng
-        The number of arms K, and its randomness.
     """
 
-    name: ClassVar[str] = "btw"
-    easy_regret: ClassVar[str] = "weak"
-    guarantee: ClassVar[str] = "weak regret constant in T, stationary"
-    in_panel: ClassVar[str] = SAME
-    source: ClassVar[str] = "Pekoz, Ross, Zhang: Dueling Bandit Problems, 2022"
-    confidence: ClassVar[str] = "rule read in public code, not in the paper"
+    easy_regret = "weak"
+    guarantee = "weak regret constant in T, stationary"
+    in_panel = SAME
+    source = "Pekoz, Ross, Zhang: Dueling Bandit Problems, 2022"
+    confidence = "rule read in public code, not in the paper"
     resets: ClassVar[bool] = False
 
 
@@ -160,19 +160,11 @@ class BeatTheWinnerReset(_Queue):
     code is left out: in our runs it did not work.
 
     **Late answers** count while their match is on, and are ignored after it.
-
-    Parameters
-    ----------
-    arms, rng
-        The number of arms K, and its randomness.
     """
 
-    name: ClassVar[str] = "btwr"
-    easy_regret: ClassVar[str] = "weak"
-    guarantee: ClassVar[str] = "weak regret M K log K / Delta^2 on M segments"
-    in_panel: ClassVar[str] = SAME
-    source: ClassVar[str] = (
-        "Kolpaczki, Bengs, Huellermeier: Piecewise-Stationary Dueling Bandits, TMLR 2024"
-    )
-    confidence: ClassVar[str] = "rule read in the authors' code; constants of the bound not checked"
+    easy_regret = "weak"
+    guarantee = "weak regret M K log K / Delta^2 on M segments"
+    in_panel = SAME
+    source = "Kolpaczki, Bengs, Huellermeier: Piecewise-Stationary Dueling Bandits, TMLR 2024"
+    confidence = "rule read in the authors' code; constants of the bound not checked"
     resets: ClassVar[bool] = True

@@ -1,62 +1,43 @@
 """Borda-DEX3.S: exponential weights on Borda scores that share; told how often the best changes."""
 
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 
 from driftduel._compile import hot
-from driftduel.policies._exp3 import chance, credit, draw, heaviest, share
-from driftduel.policies.base import KernelPolicy, Kernels
-from driftduel.policies.fields import CONSTANT, PROBABILITY, SHARES, Rule, Within
+from driftduel.policies import _exp3 as exp3
+from driftduel.policies.base import Kernels
+from driftduel.policies.fields import PROBABILITY, Within
+from driftduel.policies.keys import Horizon
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
 __all__ = ["BordaDex3S"]
 
-# Places in `State.floats`.
-GAMMA = 0  # exploration
-ETA = 1  # learning rate
-BETA = 2  # bias: what every arm is credited with, over its probability
-SHARE = 3  # what every arm gets in a round: e alpha of all weight
-
-
-class State(NamedTuple):
-    """One player's weights."""
-
-    floats: Annotated[Any, CONSTANT]
-    """(4,) numbers named above."""
-    weights: Annotated[Any, SHARES]
-    """(1, K) adding up to 1."""
+Switches = Annotated[int, Range(0), "how often the Borda winner changes"]
+Delta = Annotated[float, Range(0, 1, open=True), "probability of failure"]
 
 
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
-    gamma, weights = state.floats[GAMMA], state.weights
-    first = draw(weights, 0, gamma, rng)
-    second = draw(weights, 0, gamma, rng)
-    notes[0] = chance(weights, 0, gamma, first) * chance(weights, 0, gamma, second)
+    numbers, weights = state.numbers[0], state.weights
+    duel = exp3.draw_jointly(weights, numbers.gamma, rng, notes)
     # The bias does not wait for the answer: it depends on this round's probabilities alone.
-    bias = state.floats[ETA] * state.floats[BETA]
-    notes[1] = state.floats[SHARE] / credit(weights, 0, gamma, bias)
-    return first, second
+    notes[1] = numbers.share / exp3.credit(weights, 0, numbers.gamma, numbers.eta * numbers.beta)
+    return duel
 
 
 @hot
 def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
     weights = state.weights
     score = won / (weights.shape[1] * notes[0])
-    share(weights, 0, first, math.exp(state.floats[ETA] * score), notes[1])
+    exp3.share(weights, 0, first, math.exp(state.numbers[0].eta * score), notes[1])
     return 0
 
 
-@hot
-def _reset(state: Any) -> None:
-    state.weights[:] = 1.0 / state.weights.shape[1]
-
-
 @POLICIES.register("borda-dex3s")
-class BordaDex3S(KernelPolicy):
+class BordaDex3S(exp3.Players):
     """Draw both arms by exponential weights on Borda scores, sharing weight as arms may come back.
 
     Saha and Gupta, *Optimal and Efficient Dynamic Regret Algorithms for Non-Stationary Dueling
@@ -86,8 +67,6 @@ class BordaDex3S(KernelPolicy):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness.
     horizon
         The number of rounds T.
     switches
@@ -96,23 +75,20 @@ class BordaDex3S(KernelPolicy):
         The probability with which the regret bound may fail.
     """
 
-    name: ClassVar[str] = "borda-dex3s"
-    told: ClassVar[tuple[str, ...]] = ("horizon", "switches")
-    guarantee: ClassVar[str] = "dynamic Borda regret (S K)^(1/3) T^(2/3), S known"
-    source: ClassVar[str] = "Saha and Gupta, ICML 2022"
-    confidence: ClassVar[str] = "high: constants printed in the paper (Theorem 6.1)"
-    ties: ClassVar[str] = "coin"  # its estimates would be biased without
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, heaviest)
-    notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, Within(0, 3))
-    state: State
+    told = ("horizon", "switches")
+    guarantee = "dynamic Borda regret (S K)^(1/3) T^(2/3), S known"
+    source = "Saha and Gupta, ICML 2022"
+    confidence = "high: constants printed in the paper (Theorem 6.1)"
+    kernels = Kernels(_ask, _tell, exp3.forget_shares, exp3.heaviest)
+    notes = (PROBABILITY, Within(0, 3))
 
     def __init__(
         self,
         arms: int,
         rng: np.random.Generator,
-        horizon: Annotated[int, Range(2), "rounds T"],
-        switches: Annotated[int, Range(0), "how often the Borda winner changes"],
-        delta: Annotated[float, Range(0, 1, open=True), "probability of failure"] = 0.05,
+        horizon: Horizon,
+        switches: Switches,
+        delta: Delta = 0.05,
     ) -> None:
         super().__init__(arms, rng)
         phases = min(switches + 1, horizon)
@@ -124,7 +100,5 @@ class BordaDex3S(KernelPolicy):
             * math.sqrt(math.log(2.0 * arms / delta))
             / ((2.0 * eta) ** 0.25 * arms**0.75 * math.sqrt(horizon))
         )
-        self.state = State(
-            floats=np.array([gamma, eta, beta, math.e / (arms * horizon)]),
-            weights=np.full((1, arms), 1.0 / arms),
-        )
+        bonus = math.e / (arms * horizon)
+        self.state = exp3.fresh_shares(1, arms, gamma=gamma, eta=eta, beta=beta, share=bonus)

@@ -1,19 +1,19 @@
 """CCB: Copeland confidence bound."""
 
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
-from driftduel.policies._counts import count_win, counting
+from driftduel.policies._counts import count_duel, counting
 from driftduel.policies._counts import upper as upper_bound
-from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies.base import KernelPolicy
 from driftduel.policies.fields import ANY, ARMS, CONSTANT, COUNT, FLAG, Within
+from driftduel.policies.keys import Width
 from driftduel.policies.modes import COUNTED
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range
 
 __all__ = ["Ccb"]
 
@@ -198,12 +198,6 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
 
 
 @hot
-def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
-    count_win(state.wins, first, second, won)
-    return 0
-
-
-@hot
 def _reset(state: Any) -> None:
     state.wins[:] = 0.0
     state.upper[:] = 0.0
@@ -238,28 +232,18 @@ class Ccb(KernelPolicy):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness.
     alpha
         Width of the confidence bounds; the guarantee needs more than 1/2, and the program of Wu
         and Liu has 0.51.
     """
 
-    name: ClassVar[str] = "ccb"
-    guarantee: ClassVar[str] = "(K^2 + (C + L_C) K log T) / Delta^2 on stationary worlds, Copeland"
-    in_panel: ClassVar[str] = COUNTED
-    source: ClassVar[str] = (
-        "Zoghi, Karnin, Whiteson, de Rijke: Copeland Dueling Bandits, NeurIPS 2015"
-    )
-    confidence: ClassVar[str] = "medium to high: as in a public program, paper not at hand"
-    kernels: ClassVar[Kernels] = counting(_ask, _tell, _reset)
+    guarantee = "(K^2 + (C + L_C) K log T) / Delta^2 on stationary worlds, Copeland"
+    in_panel = COUNTED
+    source = "Zoghi, Karnin, Whiteson, de Rijke: Copeland Dueling Bandits, NeurIPS 2015"
+    confidence = "medium to high: as in a public program, paper not at hand"
+    kernels = counting(_ask, count_duel, _reset)
 
-    def __init__(
-        self,
-        arms: int,
-        rng: np.random.Generator,
-        alpha: Annotated[float, Range(0), "width of the confidence bounds"] = 0.51,
-    ) -> None:
+    def __init__(self, arms: int, rng: np.random.Generator, alpha: Width = 0.51) -> None:
         super().__init__(arms, rng)
         self.state = State(
             wins=np.zeros((arms, arms)),

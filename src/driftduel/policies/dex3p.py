@@ -1,69 +1,43 @@
 """DEX3.P: two EXP3.P learners, one for each side of a duel."""
 
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from driftduel._compile import hot
-from driftduel.policies._exp3 import chance, draw, heaviest, weigh
-from driftduel.policies.base import KernelPolicy, Kernels
-from driftduel.policies.fields import ANY, CONSTANT, FINITE, PROBABILITY, Rule
+from driftduel.policies import _exp3 as exp3
+from driftduel.policies.base import Kernels
+from driftduel.policies.keys import Horizon
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range
 
 __all__ = ["Dex3P"]
-
-# Places in `State.floats`.
-GAMMA = 0  # exploration
-ETA = 1  # learning rate
-BETA = 2  # bias: what every arm is credited with, over its probability
-
-
-class State(NamedTuple):
-    """Two players' scores."""
-
-    floats: Annotated[Any, CONSTANT]
-    """(3,) numbers named above."""
-    scores: Annotated[Any, FINITE]
-    """(2, K) logarithms of the weights of the first and the second player."""
-    weights: Annotated[Any, ANY]
-    """(2, K) the weights, each row adding up to 1; computed anew in every round."""
 
 
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
-    gamma, scores, weights = state.floats[GAMMA], state.scores, state.weights
+    numbers, scores, weights = state.numbers[0], state.scores, state.weights
     for player in range(2):
-        weigh(scores, weights, player)
-    first = draw(weights, 0, gamma, rng)
-    second = draw(weights, 1, gamma, rng)
-    notes[0] = chance(weights, 0, gamma, first)
-    notes[1] = chance(weights, 1, gamma, second)
+        exp3.weigh(scores, weights, player)
+    duel = exp3.draw_both(weights, 0, 1, numbers.gamma, rng, notes)
     # The bias does not wait for the answer: it depends on this round's probabilities alone.
-    bias = state.floats[ETA] * state.floats[BETA]
+    bias = numbers.eta * numbers.beta
     for player in range(2):
         for i in range(scores.shape[1]):
-            scores[player, i] += bias / chance(weights, player, gamma, i)
-    return first, second
+            scores[player, i] += bias / exp3.chance(weights, player, numbers.gamma, i)
+    return duel
 
 
 @hot
 def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
-    eta, scores = state.floats[ETA], state.scores
+    eta, scores = state.numbers[0].eta, state.scores
     scores[0, first] += eta * won / notes[0]
     scores[1, second] += eta * (1 - won) / notes[1]
     return 0
 
 
-@hot
-def _reset(state: Any) -> None:
-    state.scores[:] = 0.0
-    state.weights[:] = 1.0 / state.weights.shape[1]
-
-
 @POLICIES.register("dex3p")
-class Dex3P(KernelPolicy):
+class Dex3P(exp3.Players):
     """Let two EXP3.P learners play against each other.
 
     Saha and Gupta, *Optimal and Efficient Dynamic Regret Algorithms for Non-Stationary Dueling
@@ -84,34 +58,20 @@ class Dex3P(KernelPolicy):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness.
     horizon
         The number of rounds T.
     """
 
-    name: ClassVar[str] = "dex3p"
-    told: ClassVar[tuple[str, ...]] = ("horizon",)
-    guarantee: ClassVar[str] = "static regret sqrt(K T) with high probability, adversarial"
-    source: ClassVar[str] = "Saha and Gupta, ICML 2022"
-    confidence: ClassVar[str] = "high: constants printed in the paper (Lemma 3.1)"
-    ties: ClassVar[str] = "coin"  # its estimates would be biased without
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, heaviest)
-    notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY)
-    state: State
+    told = ("horizon",)
+    guarantee = "static regret sqrt(K T) with high probability, adversarial"
+    source = "Saha and Gupta, ICML 2022"
+    confidence = "high: constants printed in the paper (Lemma 3.1)"
+    kernels = Kernels(_ask, _tell, exp3.forget_scores, exp3.heaviest)
 
-    def __init__(
-        self,
-        arms: int,
-        rng: np.random.Generator,
-        horizon: Annotated[int, Range(2), "rounds T"],
-    ) -> None:
+    def __init__(self, arms: int, rng: np.random.Generator, horizon: Horizon) -> None:
         super().__init__(arms, rng)
         beta = math.sqrt(math.log(arms) / (arms * horizon))
         eta = 0.5 * beta
-        gamma = min(1.0, 2.0 * eta * arms)
-        self.state = State(
-            floats=np.array([gamma, eta, beta]),
-            scores=np.zeros((2, arms)),
-            weights=np.full((2, arms), 1.0 / arms),
+        self.state = exp3.fresh_scores(
+            2, arms, gamma=min(1.0, 2.0 * eta * arms), eta=eta, beta=beta
         )

@@ -1,65 +1,47 @@
 """DEX3.S: two EXP3.P learners that share, one for each side of a duel; told how much changes."""
 
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 
 from driftduel._compile import hot
 from driftduel.errors import DriftduelError
-from driftduel.policies._exp3 import chance, credit, draw, heaviest, share
-from driftduel.policies.base import KernelPolicy, Kernels
-from driftduel.policies.fields import CONSTANT, PROBABILITY, SHARES, Rule, Within
+from driftduel.policies import _exp3 as exp3
+from driftduel.policies.base import Kernels
+from driftduel.policies.fields import Within
+from driftduel.policies.keys import Horizon
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Choice, Range
 
 __all__ = ["Dex3S"]
 
-# Places in `State.floats`.
-GAMMA = 0  # exploration
-ETA = 1  # learning rate
-BETA = 2  # bias: what every arm is credited with, over its probability
-SHARE = 3  # what every arm gets in a round: e alpha of all weight
-
-
-class State(NamedTuple):
-    """Two players' weights."""
-
-    floats: Annotated[Any, CONSTANT]
-    """(4,) numbers named above."""
-    weights: Annotated[Any, SHARES]
-    """(2, K) of the first and the second player; each row adds up to 1."""
+Switches = Annotated[int | None, Range(0), "how often the best arm changes"]
+Variation = Annotated[float | None, Range(0), "V: how much changes in all"]
+By = Annotated[str, Choice(("switches", "variation")), "which of the two counts"]
 
 
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
-    gamma, weights = state.floats[GAMMA], state.weights
-    first = draw(weights, 0, gamma, rng)
-    second = draw(weights, 1, gamma, rng)
-    notes[0] = chance(weights, 0, gamma, first)
-    notes[1] = chance(weights, 1, gamma, second)
+    numbers, weights = state.numbers[0], state.weights
+    duel = exp3.draw_both(weights, 0, 1, numbers.gamma, rng, notes)
     # The bias does not wait for the answer: it depends on this round's probabilities alone.
-    bias = state.floats[ETA] * state.floats[BETA]
+    bias = numbers.eta * numbers.beta
     for player in range(2):
-        notes[2 + player] = state.floats[SHARE] / credit(weights, player, gamma, bias)
-    return first, second
+        notes[2 + player] = numbers.share / exp3.credit(weights, player, numbers.gamma, bias)
+    return duel
 
 
 @hot
 def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
-    weights, eta = state.weights, state.floats[ETA]
-    share(weights, 0, first, math.exp(eta * won / notes[0]), notes[2])
-    share(weights, 1, second, math.exp(eta * (1 - won) / notes[1]), notes[3])
+    weights, eta = state.weights, state.numbers[0].eta
+    exp3.share(weights, 0, first, math.exp(eta * won / notes[0]), notes[2])
+    exp3.share(weights, 1, second, math.exp(eta * (1 - won) / notes[1]), notes[3])
     return 0
 
 
-@hot
-def _reset(state: Any) -> None:
-    state.weights[:] = 1.0 / state.weights.shape[1]
-
-
 @POLICIES.register("dex3s")
-class Dex3S(KernelPolicy):
+class Dex3S(exp3.Players):
     """Let two EXP3.P learners that share weight, told how much changes, play against each other.
 
     Saha and Gupta, *Optimal and Efficient Dynamic Regret Algorithms for Non-Stationary Dueling
@@ -88,8 +70,6 @@ class Dex3S(KernelPolicy):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness.
     horizon
         The number of rounds T.
     switches
@@ -100,26 +80,21 @@ class Dex3S(KernelPolicy):
         Which of the two to go by; the other need not be known.
     """
 
-    name: ClassVar[str] = "dex3s"
-    told: ClassVar[tuple[str, ...]] = ("horizon", "switches")
-    guarantee: ClassVar[str] = "dynamic regret sqrt(S K T) or (V K)^(1/3) T^(2/3), S or V known"
-    source: ClassVar[str] = "Saha and Gupta, ICML 2022"
-    confidence: ClassVar[str] = "high: constants printed in the paper (Theorems 4.1 and 4.4)"
-    ties: ClassVar[str] = "coin"  # its estimates would be biased without
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, heaviest)
-    notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY, Within(0, 3), Within(0, 3))
-    state: State
+    told = ("horizon", "switches")
+    guarantee = "dynamic regret sqrt(S K T) or (V K)^(1/3) T^(2/3), S or V known"
+    source = "Saha and Gupta, ICML 2022"
+    confidence = "high: constants printed in the paper (Theorems 4.1 and 4.4)"
+    kernels = Kernels(_ask, _tell, exp3.forget_shares, exp3.heaviest)
+    notes = (*exp3.Players.notes, Within(0, 3), Within(0, 3))
 
     def __init__(
         self,
         arms: int,
         rng: np.random.Generator,
-        horizon: Annotated[int, Range(2), "rounds T"],
-        switches: Annotated[int | None, Range(0), "how often the best arm changes"] = None,
-        variation: Annotated[float | None, Range(0), "V: how much changes in all"] = None,
-        by: Annotated[str, Choice(("switches", "variation")), "which of the two counts"] = (
-            "switches"
-        ),
+        horizon: Horizon,
+        switches: Switches = None,
+        variation: Variation = None,
+        by: By = "switches",
     ) -> None:
         super().__init__(arms, rng)
         if by == "switches" and switches is not None:
@@ -130,7 +105,5 @@ class Dex3S(KernelPolicy):
         else:
             raise DriftduelError(f"{self.name}: by={by} needs the key {by}.")
         eta = min(eta, 0.5 / arms)
-        self.state = State(
-            floats=np.array([2.0 * eta * arms, eta, eta, math.e / horizon]),
-            weights=np.full((2, arms), 1.0 / arms),
-        )
+        gamma, bonus = 2.0 * eta * arms, math.e / horizon
+        self.state = exp3.fresh_shares(2, arms, gamma=gamma, eta=eta, beta=eta, share=bonus)

@@ -1,60 +1,35 @@
 """DEXP3: exponential weights on estimated Borda scores."""
 
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from driftduel._compile import hot
-from driftduel.policies._exp3 import chance, draw, heaviest, weigh
-from driftduel.policies.base import KernelPolicy, Kernels
-from driftduel.policies.fields import ANY, CONSTANT, FINITE, PROBABILITY, Rule
+from driftduel.policies import _exp3 as exp3
+from driftduel.policies.base import Kernels
+from driftduel.policies.fields import PROBABILITY
+from driftduel.policies.keys import Horizon
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range
 
 __all__ = ["Dexp3"]
-
-# Places in `State.floats`.
-GAMMA = 0  # exploration
-ETA = 1  # learning rate
-
-
-class State(NamedTuple):
-    """One player's scores."""
-
-    floats: Annotated[Any, CONSTANT]
-    """(2,) numbers named above."""
-    scores: Annotated[Any, FINITE]
-    """(1, K) eta times the sum of estimated Borda scores: logarithms of the weights."""
-    weights: Annotated[Any, ANY]
-    """(1, K) the weights, adding up to 1; computed anew in every round."""
 
 
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
-    gamma, weights = state.floats[GAMMA], state.weights
-    weigh(state.scores, weights, 0)
-    first = draw(weights, 0, gamma, rng)
-    second = draw(weights, 0, gamma, rng)
-    notes[0] = chance(weights, 0, gamma, first) * chance(weights, 0, gamma, second)
-    return first, second
+    exp3.weigh(state.scores, state.weights, 0)
+    return exp3.draw_jointly(state.weights, state.numbers[0].gamma, rng, notes)
 
 
 @hot
 def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
     scores = state.scores
-    scores[0, first] += state.floats[ETA] * won / (scores.shape[1] * notes[0])
+    scores[0, first] += state.numbers[0].eta * won / (scores.shape[1] * notes[0])
     return 0
 
 
-@hot
-def _reset(state: Any) -> None:
-    state.scores[:] = 0.0
-    state.weights[:] = 1.0 / state.weights.shape[1]
-
-
 @POLICIES.register("dexp3")
-class Dexp3(KernelPolicy):
+class Dexp3(exp3.Players):
     """Draw both arms by exponential weights on estimates of their Borda scores.
 
     Saha, Koren and Mansour, *Adversarial Dueling Bandits*, ICML 2021. Both arms x, y come from
@@ -75,33 +50,18 @@ class Dexp3(KernelPolicy):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness.
     horizon
         The number of rounds T.
     """
 
-    name: ClassVar[str] = "dexp3"
-    told: ClassVar[tuple[str, ...]] = ("horizon",)
-    guarantee: ClassVar[str] = "static Borda regret (K log K)^(1/3) T^(2/3), adversarial"
-    source: ClassVar[str] = "Saha, Koren and Mansour, ICML 2021"
-    confidence: ClassVar[str] = "high: abstract and public code agree; text not verified"
-    ties: ClassVar[str] = "coin"  # its estimates would be biased without
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, heaviest)
-    notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY,)
-    state: State
+    told = ("horizon",)
+    guarantee = "static Borda regret (K log K)^(1/3) T^(2/3), adversarial"
+    source = "Saha, Koren and Mansour, ICML 2021"
+    confidence = "high: abstract and public code agree; text not verified"
+    kernels = Kernels(_ask, _tell, exp3.forget_scores, exp3.heaviest)
+    notes = (PROBABILITY,)
 
-    def __init__(
-        self,
-        arms: int,
-        rng: np.random.Generator,
-        horizon: Annotated[int, Range(2), "rounds T"],
-    ) -> None:
+    def __init__(self, arms: int, rng: np.random.Generator, horizon: Horizon) -> None:
         super().__init__(arms, rng)
         eta = (math.log(arms) / (horizon * math.sqrt(arms))) ** (2.0 / 3.0)
-        gamma = min(1.0, math.sqrt(eta * arms))
-        self.state = State(
-            floats=np.array([gamma, eta]),
-            scores=np.zeros((1, arms)),
-            weights=np.full((1, arms), 1.0 / arms),
-        )
+        self.state = exp3.fresh_scores(1, arms, gamma=min(1.0, math.sqrt(eta * arms)), eta=eta)

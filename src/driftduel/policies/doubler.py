@@ -1,20 +1,17 @@
 """Doubler: a UCB bandit against what it played before."""
 
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
-from driftduel.policies._sbm import Alpha, advance, feedback
-from driftduel.policies.base import KernelPolicy, Kernels
-from driftduel.policies.fields import CONSTANT, COUNT, MOST, Each, Rule, Within
+from driftduel.policies._sbm import Alpha, Reduction, advance, feedback, forget_bandits
+from driftduel.policies.base import Kernels
+from driftduel.policies.fields import CONSTANT, COUNT, MOST, Named, Within, records
 from driftduel.policies.registry import POLICIES
 
 __all__ = ["Doubler"]
-
-# Where the numbers are in `ints`.
-EPOCH, ASKED, LENGTH = range(3)
 
 
 class State(NamedTuple):
@@ -28,8 +25,8 @@ class State(NamedTuple):
     """(K,) how often the last epoch played an arm on the right: the multiset L."""
     now: Annotated[Any, COUNT]
     """(K,) how often this one has."""
-    ints: Annotated[Any, Each(Within(0, 62), COUNT, Within(1, MOST))]
-    """(3,) epoch, duels asked for in it, and how many it has."""
+    numbers: Annotated[Any, Named(epoch=Within(0, 62), asked=COUNT, length=Within(1, MOST))]
+    """The epoch, duels asked for in it, and how many it has."""
     alpha: Annotated[Any, CONSTANT]
     """(1,) alpha."""
 
@@ -37,53 +34,51 @@ class State(NamedTuple):
 @kernel
 def _begin(state: Any, rng: Any) -> None:
     """Begin an epoch: twice as long, a new bandit, and left arms from the epoch before."""
-    ints, before, now = state.ints, state.before, state.now
-    if ints[EPOCH] == 0:
+    numbers, before, now = state.numbers[0], state.before, state.now
+    if numbers.epoch == 0:
         now[int(uniform(rng) * len(now))] = 1
     for k in range(len(now)):
         before[k] = now[k]
     now[:] = 0
-    state.gains[:] = 0.0
-    state.pulls[:] = 0.0
-    ints[EPOCH] += 1
-    ints[ASKED] = 0
-    ints[LENGTH] *= 2
+    forget_bandits(state)
+    numbers.epoch += 1
+    numbers.asked = 0
+    numbers.length *= 2
 
 
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
-    ints, before = state.ints, state.before
-    if ints[EPOCH] == 0 or ints[ASKED] == ints[LENGTH]:
+    numbers, before = state.numbers[0], state.before
+    if numbers.epoch == 0 or numbers.asked == numbers.length:
         _begin(state, rng)
     # L has half as many members as this epoch has rounds.
-    skip = int(uniform(rng) * (ints[LENGTH] // 2))
+    skip = int(uniform(rng) * (numbers.length // 2))
     left = 0
     while left + 1 < len(before) and skip >= before[left]:
         skip -= before[left]
         left += 1
     right = advance(state.gains, state.pulls, state.alpha[0], rng)
     state.now[right] += 1
-    ints[ASKED] += 1
-    notes[0] = ints[EPOCH]
+    numbers.asked += 1
+    notes[0] = numbers.epoch
     return left, right
 
 
 @hot
 def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
-    if notes[0] == state.ints[EPOCH]:
+    if notes[0] == state.numbers[0].epoch:
         feedback(state.gains, state.pulls, second, 1 - won)
     return 0
 
 
 @hot
 def _reset(state: Any) -> None:
-    state.gains[:] = 0.0
-    state.pulls[:] = 0.0
+    forget_bandits(state)
     state.before[:] = 0
     state.now[:] = 0
-    state.ints[EPOCH] = 0
-    state.ints[ASKED] = 0
-    state.ints[LENGTH] = 1
+    state.numbers[0].epoch = 0
+    state.numbers[0].asked = 0
+    state.numbers[0].length = 1
 
 
 @kernel
@@ -98,7 +93,7 @@ def _suspect(state: Any) -> int:
 
 
 @POLICIES.register("doubler")
-class Doubler(KernelPolicy):
+class Doubler(Reduction):
     """Let a UCB bandit pick the right arm; draw the left one from its picks of the last epoch.
 
     Ailon, Karnin and Joachims, *Reducing Dueling Bandits to Cardinal Bandits*, ICML 2014. Epoch i
@@ -115,20 +110,14 @@ class Doubler(KernelPolicy):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness.
     alpha
         How much to explore.
     """
 
-    name: ClassVar[str] = "doubler"
-    guarantee: ClassVar[str] = "K log^2 T / Delta, linear utilities, stationary"
-    source: ClassVar[str] = (
-        "Ailon, Karnin, Joachims: Reducing Dueling Bandits to Cardinal Bandits, ICML 2014"
-    )
-    confidence: ClassVar[str] = "high: verified against the paper; alpha of public programs"
-    notes: ClassVar[tuple[Rule, ...]] = (COUNT,)
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect)
+    guarantee = "K log^2 T / Delta, linear utilities, stationary"
+    source = "Ailon, Karnin, Joachims: Reducing Dueling Bandits to Cardinal Bandits, ICML 2014"
+    notes = (COUNT,)
+    kernels = Kernels(_ask, _tell, _reset, _suspect)
 
     def __init__(self, arms: int, rng: np.random.Generator, alpha: Alpha = 3.0) -> None:
         super().__init__(arms, rng)
@@ -137,10 +126,10 @@ class Doubler(KernelPolicy):
             pulls=np.zeros(arms),
             before=np.zeros(arms, np.int64),
             now=np.zeros(arms, np.int64),
-            ints=np.array([0, 0, 1]),
+            numbers=records(1, epoch=0, asked=0, length=1),
             alpha=np.array([float(alpha)]),
         )
 
     def check_state(self, state: Any) -> None:
         """Refuse an epoch that would never end."""
-        self.require(state.ints[ASKED] <= state.ints[LENGTH])
+        self.require(state.numbers[0].asked <= state.numbers[0].length)

@@ -1,59 +1,38 @@
 """Sparring EXP3.S: two adversarial learners that forget slowly, one for each side of a duel."""
 
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 
 from driftduel._compile import hot
-from driftduel.policies._exp3 import chance, draw, exp3s_gamma, heaviest, share
-from driftduel.policies.base import KernelPolicy, Kernels
-from driftduel.policies.fields import CONSTANT, PROBABILITY, SHARES, Rule
+from driftduel.policies import _exp3 as exp3
+from driftduel.policies.base import Kernels
+from driftduel.policies.keys import Horizon
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
 __all__ = ["Exp3S"]
 
-# Places in `State.floats`.
-GAMMA = 0  # exploration
-SHARE = 1  # what every arm gets in a round, e alpha / K of all weight
-
-
-class State(NamedTuple):
-    """Two players' weights."""
-
-    floats: Annotated[Any, CONSTANT]
-    """(2,) numbers named above."""
-    weights: Annotated[Any, SHARES]
-    """(2, K) of the first and the second player; each row adds up to 1."""
+Switches = Annotated[int, Range(0), "how often the best arm changes"]
 
 
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
-    gamma, weights = state.floats[GAMMA], state.weights
-    first = draw(weights, 0, gamma, rng)
-    second = draw(weights, 1, gamma, rng)
-    notes[0] = chance(weights, 0, gamma, first)
-    notes[1] = chance(weights, 1, gamma, second)
-    return first, second
+    return exp3.draw_both(state.weights, 0, 1, state.numbers[0].gamma, rng, notes)
 
 
 @hot
 def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
-    weights, bonus = state.weights, state.floats[SHARE]
-    rate = state.floats[GAMMA] / weights.shape[1]
-    share(weights, 0, first, math.exp(rate * won / notes[0]), bonus)
-    share(weights, 1, second, math.exp(rate * (1 - won) / notes[1]), bonus)
+    weights, bonus = state.weights, state.numbers[0].share
+    rate = state.numbers[0].gamma / weights.shape[1]
+    exp3.share(weights, 0, first, math.exp(rate * won / notes[0]), bonus)
+    exp3.share(weights, 1, second, math.exp(rate * (1 - won) / notes[1]), bonus)
     return 0
 
 
-@hot
-def _reset(state: Any) -> None:
-    state.weights[:] = 1.0 / state.weights.shape[1]
-
-
 @POLICIES.register("exp3s")
-class Exp3S(KernelPolicy):
+class Exp3S(exp3.Players):
     """Let two EXP3.S learners, told how often the world switches, play against each other.
 
     EXP3.S of Auer, Cesa-Bianchi, Freund and Schapire, *The Nonstochastic Multiarmed Bandit
@@ -76,32 +55,21 @@ class Exp3S(KernelPolicy):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness.
     horizon
         The number of rounds T.
     switches
         How often the best arm changes.
     """
 
-    name: ClassVar[str] = "exp3s"
-    told: ClassVar[tuple[str, ...]] = ("horizon", "switches")
-    guarantee: ClassVar[str] = "dynamic regret sqrt(S K T log(K T)), S known"
-    source: ClassVar[str] = "Auer et al., SIAM J. Comput. 2002; sparring: Ailon et al., ICML 2014"
-    confidence: ClassVar[str] = "high: textbook formulas, on both sides of the duel"
-    ties: ClassVar[str] = "coin"  # its estimates would be biased without
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, heaviest)
-    notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY)
-    state: State
+    told = ("horizon", "switches")
+    guarantee = "dynamic regret sqrt(S K T log(K T)), S known"
+    source = "Auer et al., SIAM J. Comput. 2002; sparring: Ailon et al., ICML 2014"
+    confidence = "high: textbook formulas, on both sides of the duel"
+    kernels = Kernels(_ask, _tell, exp3.forget_shares, exp3.heaviest)
 
     def __init__(
-        self,
-        arms: int,
-        rng: np.random.Generator,
-        horizon: Annotated[int, Range(2), "rounds T"],
-        switches: Annotated[int, Range(0), "how often the best arm changes"],
+        self, arms: int, rng: np.random.Generator, horizon: Horizon, switches: Switches
     ) -> None:
         super().__init__(arms, rng)
-        gamma = exp3s_gamma(arms, horizon, switches + 1)
-        bonus = math.e / horizon / arms
-        self.state = State(np.array([gamma, bonus]), np.full((2, arms), 1.0 / arms))
+        gamma = exp3.exp3s_gamma(arms, horizon, switches + 1)
+        self.state = exp3.fresh_shares(2, arms, gamma=gamma, share=math.e / horizon / arms)

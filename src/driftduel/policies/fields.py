@@ -175,6 +175,9 @@ def records(size: int, **values: float) -> Array:
     >>> int(numbers.king), float(numbers.due)
     (4, 0.0)
     """
+    for name in values:
+        if hasattr(np.record, name):  # it would be found there first where nothing is compiled
+            raise ValueError(f"no field can be called {name!r}: numpy has a method of that name")
     kinds = [
         (name, np.int64 if type(value) is int else np.float64) for name, value in values.items()
     ]

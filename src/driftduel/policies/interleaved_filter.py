@@ -1,24 +1,33 @@
 """Interleaved Filter: a candidate against all others at once."""
 
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
+from driftduel.policies._counts import count_duel
 from driftduel.policies.base import KernelPolicy, Kernels
-from driftduel.policies.fields import ARM_OR_NONE, ARMS, CONSTANT, COUNT, FLAG, Each, Within
+from driftduel.policies.fields import (
+    ARM_OR_NONE,
+    ARMS,
+    CONSTANT,
+    COUNT,
+    FLAG,
+    Named,
+    Within,
+    records,
+)
 from driftduel.policies.info import Stage
+from driftduel.policies.keys import Horizon
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range
 
 __all__ = ["InterleavedFilter"]
 
-NONE = -1
+Prune = Annotated[bool, "drop who is behind a fallen candidate (IF2)"]
 
-# Where the numbers are in `ints`.
-CANDIDATE, NEXT, PRUNE = range(3)
+NONE = -1
 
 
 class State(NamedTuple):
@@ -28,26 +37,26 @@ class State(NamedTuple):
     """(K, K) how often i beat j."""
     alive: Annotated[Any, FLAG]
     """(K,) whether an arm is the candidate or in W."""
-    ints: Annotated[Any, Each(ARM_OR_NONE, Within(0, ARMS), CONSTANT)]
-    """(3,) candidate (-1: not drawn yet), arm at which the sweep goes on, whether to prune."""
+    numbers: Annotated[Any, Named(candidate=ARM_OR_NONE, next=Within(0, ARMS), prune=CONSTANT)]
+    """The candidate (-1: not drawn yet), where the sweep goes on, and whether to prune."""
     spread: Annotated[Any, CONSTANT]
     """(1,) 4 log(1/delta), the squared confidence radius times n."""
 
 
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
-    alive, ints = state.alive, state.ints
-    if ints[CANDIDATE] == NONE:
-        ints[CANDIDATE] = int(uniform(rng) * len(alive))
+    alive, numbers = state.alive, state.numbers[0]
+    if numbers.candidate == NONE:
+        numbers.candidate = int(uniform(rng) * len(alive))
     for sweep in range(2):
-        for k in range(ints[NEXT], len(alive)):
-            if alive[k] and k != ints[CANDIDATE]:
-                ints[NEXT] = k + 1
-                return ints[CANDIDATE], k
+        for k in range(numbers.next, len(alive)):
+            if alive[k] and k != numbers.candidate:
+                numbers.next = k + 1
+                return numbers.candidate, k
         if sweep == 0:
-            _review(state.wins, alive, ints, state.spread[0])
-        ints[NEXT] = 0
-    return ints[CANDIDATE], ints[CANDIDATE]
+            _review(state.wins, alive, numbers, state.spread[0])
+        numbers.next = 0
+    return numbers.candidate, numbers.candidate
 
 
 @hot
@@ -61,9 +70,9 @@ def _verdict(wins: Any, candidate: int, k: int, spread: float) -> float:
 
 
 @kernel
-def _review(wins: Any, alive: Any, ints: Any, spread: float) -> None:
+def _review(wins: Any, alive: Any, numbers: Any, spread: float) -> None:
     """Drop whom the candidate beats beyond doubt; hand over to one who beats it so."""
-    candidate, winner = ints[CANDIDATE], NONE
+    candidate, winner = numbers.candidate, NONE
     for k in range(len(alive)):
         if alive[k] and k != candidate:
             verdict = _verdict(wins, candidate, k, spread)
@@ -74,32 +83,24 @@ def _review(wins: Any, alive: Any, ints: Any, spread: float) -> None:
     if winner == NONE:
         return
     alive[candidate] = False
-    ints[CANDIDATE] = winner
-    if ints[PRUNE]:
+    numbers.candidate = winner
+    if numbers.prune:
         for k in range(len(alive)):
             if wins[candidate, k] > wins[k, candidate]:
                 alive[k] = False
 
 
 @hot
-def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
-    if first != second:
-        state.wins[first, second] += won
-        state.wins[second, first] += 1 - won
-    return 0
-
-
-@hot
 def _reset(state: Any) -> None:
     state.wins[:] = 0.0
     state.alive[:] = True
-    state.ints[CANDIDATE] = NONE
-    state.ints[NEXT] = 0
+    state.numbers[0].candidate = NONE
+    state.numbers[0].next = 0
 
 
 @kernel
 def _suspect(state: Any) -> int:
-    return max(0, state.ints[CANDIDATE])
+    return max(0, state.numbers[0].candidate)
 
 
 @POLICIES.register("if")
@@ -125,35 +126,26 @@ class InterleavedFilter(KernelPolicy):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness.
     horizon
         The number of rounds T.
     prune
         Whether a fallen candidate takes along those that were behind it.
     """
 
-    name: ClassVar[str] = "if"
-    told: ClassVar[tuple[str, ...]] = ("horizon",)
-    guarantee: ClassVar[str] = "K log T / eps, SST and STI, stationary"
-    source: ClassVar[str] = (
-        "Yue, Broder, Kleinberg, Joachims: The K-armed Dueling Bandits Problem, JCSS 2012"
-    )
-    confidence: ClassVar[str] = "as in a public program, not verified against the paper"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect)
+    told = ("horizon",)
+    guarantee = "K log T / eps, SST and STI, stationary"
+    source = "Yue, Broder, Kleinberg, Joachims: The K-armed Dueling Bandits Problem, JCSS 2012"
+    confidence = "as in a public program, not verified against the paper"
+    kernels = Kernels(_ask, count_duel, _reset, _suspect)
 
     def __init__(
-        self,
-        arms: int,
-        rng: np.random.Generator,
-        horizon: Annotated[int, Range(2), "rounds T"],
-        prune: Annotated[bool, "drop who is behind a fallen candidate (IF2)"] = True,
+        self, arms: int, rng: np.random.Generator, horizon: Horizon, prune: Prune = True
     ) -> None:
         super().__init__(arms, rng)
         self.state = State(
             wins=np.zeros((arms, arms)),
             alive=np.ones(arms, np.bool_),
-            ints=np.array([NONE, 0, int(prune)]),
+            numbers=records(1, candidate=NONE, next=0, prune=int(prune)),
             spread=np.array([4.0 * math.log(horizon * arms**2)]),
         )
 

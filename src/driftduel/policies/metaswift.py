@@ -6,7 +6,7 @@ useful starts. Only who duels whom, the weights and the threshold differ.
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from driftduel.policies.anaconda import Anaconda, _fresh_state, check_engine, st
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import Rule
 from driftduel.policies.info import Contest, Stage
+from driftduel.policies.keys import Constant, Horizon, Rate
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range
 
 __all__ = ["Metaswift"]
 
@@ -163,8 +163,6 @@ class Metaswift(KernelPolicy):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness.
     horizon
         The number of rounds T.
     constant
@@ -173,18 +171,17 @@ class Metaswift(KernelPolicy):
         Replays start with this multiple of the probability 1 / sqrt(m (s - t_l)).
     """
 
-    name: ClassVar[str] = "metaswift"
-    in_order: ClassVar[bool] = True
-    alerts: ClassVar[bool] = True
-    told: ClassVar[tuple[str, ...]] = ("horizon",)
-    guarantee: ClassVar[str] = "the paper's: sqrt(K L T), L significant shifts, SST and STI"
-    source: ClassVar[str] = "Suk and Agarwal, NeurIPS 2023"
-    confidence: ClassVar[str] = "low to medium: from abstract and code, its defects mended"
-    ties: ClassVar[str] = "coin"  # its estimates would be biased without
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect, unanswered=True)
-    bounded_memory: ClassVar[bool] = False  # the stacks of starts grow, slowly
-    easy_rounds: ClassVar[int] = 300_000
-    notes: ClassVar[tuple[Rule, ...]] = (fields.Within(0, fields.ARMS),)
+    in_order = True
+    alerts = True
+    told = ("horizon",)
+    guarantee = "the paper's: sqrt(K L T), L significant shifts, SST and STI"
+    source = "Suk and Agarwal, NeurIPS 2023"
+    confidence = "low to medium: from abstract and code, its defects mended"
+    ties = "coin"  # its estimates would be biased without
+    kernels = Kernels(_ask, _tell, _reset, _suspect, unanswered=True)
+    bounded_memory = False  # the stacks of starts grow, slowly
+    easy_rounds = 300_000
+    notes = (fields.Within(0, fields.ARMS),)
     rules: ClassVar[Mapping[str, Rule]] = {
         "ints": fields.Each(*_INT_RULES),
         "floats": fields.CONSTANT,
@@ -195,9 +192,9 @@ class Metaswift(KernelPolicy):
         self,
         arms: int,
         rng: np.random.Generator,
-        horizon: Annotated[int, Range(2), "rounds T"],
-        constant: Annotated[float, Range(0, open=True), "C of the threshold"] = 1.0,
-        replay_rate: Annotated[float, Range(0, open=True), "replays; 1 is the paper"] = 1.0,
+        horizon: Horizon,
+        constant: Constant = 1.0,
+        replay_rate: Rate = 1.0,
     ) -> None:
         super().__init__(arms, rng)
         self.state = _fresh_state(arms)._replace(ints=np.zeros(INTS, np.int64))

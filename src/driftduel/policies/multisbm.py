@@ -1,13 +1,13 @@
 """MultiSBM: one UCB bandit for every left arm."""
 
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from driftduel._compile import hot
 from driftduel._random import uniform
-from driftduel.policies._sbm import Alpha, advance, feedback, most_pulled
-from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies._sbm import Alpha, Reduction, advance, feedback, forget_bandits, most_pulled
+from driftduel.policies.base import Kernels
 from driftduel.policies.fields import ARM_OR_NONE, CONSTANT, COUNT
 from driftduel.policies.registry import POLICIES
 
@@ -47,13 +47,12 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
 
 @hot
 def _reset(state: Any) -> None:
-    state.gains[:] = 0.0
-    state.pulls[:] = 0.0
+    forget_bandits(state)
     state.left[0] = NONE
 
 
 @POLICIES.register("multisbm")
-class MultiSBM(KernelPolicy):
+class MultiSBM(Reduction):
     """Ask the left arm's own UCB bandit for the right arm, which is the next left arm.
 
     Ailon, Karnin and Joachims, *Reducing Dueling Bandits to Cardinal Bandits*, ICML 2014.
@@ -72,19 +71,13 @@ class MultiSBM(KernelPolicy):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness.
     alpha
         How much to explore.
     """
 
-    name: ClassVar[str] = "multisbm"
-    guarantee: ClassVar[str] = "K log T / Delta, linear utilities, stationary"
-    source: ClassVar[str] = (
-        "Ailon, Karnin, Joachims: Reducing Dueling Bandits to Cardinal Bandits, ICML 2014"
-    )
-    confidence: ClassVar[str] = "high: verified against the paper; alpha of public programs"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, most_pulled)
+    guarantee = "K log T / Delta, linear utilities, stationary"
+    source = "Ailon, Karnin, Joachims: Reducing Dueling Bandits to Cardinal Bandits, ICML 2014"
+    kernels = Kernels(_ask, _tell, _reset, most_pulled)
 
     def __init__(self, arms: int, rng: np.random.Generator, alpha: Alpha = 3.0) -> None:
         super().__init__(arms, rng)

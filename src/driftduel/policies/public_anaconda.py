@@ -7,7 +7,7 @@ one number for each pair and base, and nothing of size T is needed.
 """
 
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -24,14 +24,16 @@ from driftduel.policies.fields import (
     ROUND,
     Each,
     Growing,
-    Rule,
     Within,
 )
 from driftduel.policies.info import Stage
+from driftduel.policies.keys import Constant, Horizon
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
 __all__ = ["PublicAnaconda"]
+
+ReplayRate = Annotated[float, Range(0), "replays; 1 is the paper"]
 
 # Places in `State.ints`.
 EPISODE = 0  # first round of the episode, 0 before it began
@@ -310,8 +312,6 @@ class PublicAnaconda(KernelPolicy):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness.
     horizon
         The number of rounds T.
     constant
@@ -320,24 +320,22 @@ class PublicAnaconda(KernelPolicy):
         Replays start with this multiple of the paper's probability; 0.1 in the notebook.
     """
 
-    name: ClassVar[str] = "public-anaconda"
-    alerts: ClassVar[bool] = True
-    told: ClassVar[tuple[str, ...]] = ("horizon",)
-    guarantee: ClassVar[str] = "none: restarts about once in 750 rounds whatever happens"
-    source: ClassVar[str] = "research code of Suk and Agarwal, NeurIPS 2023"
-    confidence: ClassVar[str] = "exact replica of the code, which is not the paper's algorithm"
-    ties: ClassVar[str] = "coin"  # its estimates would be biased without
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect)
-    notes: ClassVar[tuple[Rule, ...]] = (Within(0, lambda scope: scope.arms**2),)
-    state: State
+    alerts = True
+    told = ("horizon",)
+    guarantee = "none: restarts about once in 750 rounds whatever happens"
+    source = "research code of Suk and Agarwal, NeurIPS 2023"
+    confidence = "exact replica of the code, which is not the paper's algorithm"
+    ties = "coin"  # its estimates would be biased without
+    kernels = Kernels(_ask, _tell, _reset, _suspect)
+    notes = (Within(0, lambda scope: scope.arms**2),)
 
     def __init__(
         self,
         arms: int,
         rng: np.random.Generator,
-        horizon: Annotated[int, Range(2), "rounds T"],
-        constant: Annotated[float, Range(0, open=True), "C of the threshold"] = 0.01,
-        replay_rate: Annotated[float, Range(0), "replays; 1 is the paper"] = 0.1,
+        horizon: Horizon,
+        constant: Constant = 0.01,
+        replay_rate: ReplayRate = 0.1,
     ) -> None:
         super().__init__(arms, rng)
         confidence = 4.0 * math.log2(horizon) + 2.0 * math.log2(arms)

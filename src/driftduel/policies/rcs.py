@@ -1,18 +1,18 @@
 """RCS: relative confidence sampling."""
 
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from driftduel._compile import hot
 from driftduel._random import beta_above_half, uniform
-from driftduel.policies._counts import count_win, counting, upper
-from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies._counts import count_duel, counting, upper
+from driftduel.policies.base import KernelPolicy
 from driftduel.policies.fields import ANY, CONSTANT, COUNT
+from driftduel.policies.keys import Width
 from driftduel.policies.modes import COUNTED
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range
 
 __all__ = ["Rcs"]
 
@@ -73,12 +73,6 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
 
 
 @hot
-def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
-    count_win(state.wins, first, second, won)
-    return 0
-
-
-@hot
 def _reset(state: Any) -> None:
     state.wins[:] = 0.0
     state.champions[:] = 0
@@ -107,28 +101,20 @@ class Rcs(KernelPolicy):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness.
     alpha
         Width of the confidence bounds; 0.51 in the program of Wu and Liu, just above the 1/2
         that the theory of its sibling RUCB asks for.
     """
 
-    name: ClassVar[str] = "rcs"
-    in_panel: ClassVar[str] = COUNTED
-    source: ClassVar[str] = (
+    in_panel = COUNTED
+    source = (
         "Zoghi, Whiteson, de Rijke, Munos: Relative Confidence Sampling for Efficient On-line "
         "Ranker Evaluation, WSDM 2014"
     )
-    confidence: ClassVar[str] = "medium to high: as in a public program, paper not at hand"
-    kernels: ClassVar[Kernels] = counting(_ask, _tell, _reset)
+    confidence = "medium to high: as in a public program, paper not at hand"
+    kernels = counting(_ask, count_duel, _reset)
 
-    def __init__(
-        self,
-        arms: int,
-        rng: np.random.Generator,
-        alpha: Annotated[float, Range(0), "width of the confidence bounds"] = 0.51,
-    ) -> None:
+    def __init__(self, arms: int, rng: np.random.Generator, alpha: Width = 0.51) -> None:
         super().__init__(arms, rng)
         self.state = State(
             wins=np.zeros((arms, arms)),

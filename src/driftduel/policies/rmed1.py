@@ -1,16 +1,14 @@
 """RMED1: relative minimum empirical divergence."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from driftduel._compile import hot
 from driftduel.policies import _rmed_kernels as rmed
-from driftduel.policies._counts import counting
-from driftduel.policies.base import Kernels
+from driftduel.policies._counts import count_duel, counting
 from driftduel.policies.modes import COUNTED
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range
 
 __all__ = ["Rmed1"]
 
@@ -49,23 +47,14 @@ class Rmed1(rmed.Rmed):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness (none is needed).
     weight
         f(K) = weight K^1.01; the paper's experiments have 0.3, the guarantee any f of that order.
     """
 
-    name: ClassVar[str] = "rmed1"
-    guarantee: ClassVar[str] = "K log T on stationary worlds, optimal up to a constant"
-    in_panel: ClassVar[str] = COUNTED
-    draws: ClassVar[bool] = False
-    kernels: ClassVar[Kernels] = counting(_ask, rmed.tell, rmed.reset)
+    guarantee = "K log T on stationary worlds, optimal up to a constant"
+    in_panel = COUNTED
+    kernels = counting(_ask, count_duel, rmed.reset)
 
-    def __init__(
-        self,
-        arms: int,
-        rng: np.random.Generator,
-        weight: Annotated[float, Range(0), "f(K) = weight K^1.01"] = 0.3,
-    ) -> None:
+    def __init__(self, arms: int, rng: np.random.Generator, weight: rmed.Weight = 0.3) -> None:
         super().__init__(arms, rng)
         self.state = rmed.fresh_state(arms, weight)

@@ -1,25 +1,26 @@
 """RMED2: RMED1 with opponents that cost less regret."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
 from driftduel._compile import hot
 from driftduel.policies import _rmed_kernels as rmed
-from driftduel.policies._counts import counting
-from driftduel.policies.base import Kernels
+from driftduel.policies._counts import count_duel, counting
 from driftduel.policies.modes import COUNTED
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
 __all__ = ["Rmed2"]
 
+Alpha = Annotated[float, Range(0), "each pair alpha log log t times"]
+
 
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     K = len(state.wins)
     share = rmed.log_log(t)
-    pair = rmed.unexplored(state, state.floats[rmed.ALPHA] * share)
+    pair = rmed.unexplored(state, state.numbers[0].alpha * share)
     if pair >= 0:
         return pair // K, pair % K
     best = rmed.likeliest(state)
@@ -52,27 +53,18 @@ class Rmed2(rmed.Rmed):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness (none is needed).
     weight
         f(K) = weight K^1.01; the paper's experiments have 0.3.
     alpha
         Every pair is compared alpha log log t times; the paper's experiments have 3.
     """
 
-    name: ClassVar[str] = "rmed2"
-    guarantee: ClassVar[str] = "asymptotically optimal on stationary worlds"
-    in_panel: ClassVar[str] = COUNTED
-    draws: ClassVar[bool] = False
-    kernels: ClassVar[Kernels] = counting(_ask, rmed.tell, rmed.reset)
+    guarantee = "asymptotically optimal on stationary worlds"
+    in_panel = COUNTED
+    kernels = counting(_ask, count_duel, rmed.reset)
 
     def __init__(
-        self,
-        arms: int,
-        rng: np.random.Generator,
-        weight: Annotated[float, Range(0), "f(K) = weight K^1.01"] = 0.3,
-        alpha: Annotated[float, Range(0), "each pair alpha log log t times"] = 3.0,
+        self, arms: int, rng: np.random.Generator, weight: rmed.Weight = 0.3, alpha: Alpha = 3.0
     ) -> None:
         super().__init__(arms, rng)
-        self.state = rmed.fresh_state(arms, weight)
-        self.state.floats[rmed.ALPHA] = alpha
+        self.state = rmed.fresh_state(arms, weight, alpha)

@@ -1,24 +1,27 @@
 """RMED2FH: RMED2 for a known horizon."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
 from driftduel._compile import hot
 from driftduel.policies import _rmed_kernels as rmed
-from driftduel.policies._counts import most_victories
+from driftduel.policies._counts import count_duel, most_victories
 from driftduel.policies.base import Kernels
+from driftduel.policies.keys import Horizon
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
 __all__ = ["Rmed2Fh"]
 
+Alpha = Annotated[float, Range(0), "each pair alpha log log T times"]
+
 
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     K = len(state.wins)
-    floats, rivals = state.floats, state.rivals
-    pair = rmed.unexplored(state, floats[rmed.ALPHA] * floats[rmed.LOG_LOG_T])
+    numbers, rivals = state.numbers[0], state.rivals
+    pair = rmed.unexplored(state, numbers.alpha * numbers.log_log_T)
     if pair >= 0:
         return pair // K, pair % K
     best = rmed.likeliest(state)
@@ -49,8 +52,6 @@ class Rmed2Fh(rmed.Rmed):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness (none is needed).
     horizon
         The number of rounds T.
     weight
@@ -59,21 +60,17 @@ class Rmed2Fh(rmed.Rmed):
         Each pair is compared alpha log log T times first; the paper's experiments have 3.
     """
 
-    name: ClassVar[str] = "rmed2fh"
-    told: ClassVar[tuple[str, ...]] = ("horizon",)
-    guarantee: ClassVar[str] = "asymptotically optimal on stationary worlds"
-    draws: ClassVar[bool] = False
-    kernels: ClassVar[Kernels] = Kernels(_ask, rmed.tell, rmed.reset, most_victories)
+    told = ("horizon",)
+    guarantee = "asymptotically optimal on stationary worlds"
+    kernels = Kernels(_ask, count_duel, rmed.reset, most_victories)
 
     def __init__(
         self,
         arms: int,
         rng: np.random.Generator,
-        horizon: Annotated[int, Range(2), "rounds T"],
-        weight: Annotated[float, Range(0), "f(K) = weight K^1.01"] = 0.3,
-        alpha: Annotated[float, Range(0), "each pair alpha log log T times"] = 3.0,
+        horizon: Horizon,
+        weight: rmed.Weight = 0.3,
+        alpha: Alpha = 3.0,
     ) -> None:
         super().__init__(arms, rng)
-        self.state = rmed.fresh_state(arms, weight)
-        self.state.floats[rmed.ALPHA] = alpha
-        self.state.floats[rmed.LOG_LOG_T] = rmed.log_log(horizon)
+        self.state = rmed.fresh_state(arms, weight, alpha, horizon)

@@ -1,7 +1,7 @@
 """SAVAGE: explore all pairs evenly, and forget those that cannot matter."""
 
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,8 @@ from driftduel.policies._counts import most_victories
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, COUNT, FLAG
 from driftduel.policies.info import Stage
+from driftduel.policies.keys import Horizon
 from driftduel.policies.registry import POLICIES
-from driftduel.specs import Range
 
 __all__ = ["Savage"]
 
@@ -107,27 +107,19 @@ class Savage(KernelPolicy):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness.
     horizon
         The number of rounds T.
     """
 
-    name: ClassVar[str] = "savage"
-    told: ClassVar[tuple[str, ...]] = ("horizon",)
-    guarantee: ClassVar[str] = "K^2 log T / Delta^2, Condorcet winner, stationary"
-    source: ClassVar[str] = (
+    told = ("horizon",)
+    guarantee = "K^2 log T / Delta^2, Condorcet winner, stationary"
+    source = (
         "Urvoy, Clerot, Feraud, Naamane: Generic Exploration and K-armed Voting Bandits, ICML 2013"
     )
-    confidence: ClassVar[str] = "high: radius verified against the paper"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, most_victories)
+    confidence = "high: radius verified against the paper"
+    kernels = Kernels(_ask, _tell, _reset, most_victories)
 
-    def __init__(
-        self,
-        arms: int,
-        rng: np.random.Generator,
-        horizon: Annotated[int, Range(2), "rounds T"],
-    ) -> None:
+    def __init__(self, arms: int, rng: np.random.Generator, horizon: Horizon) -> None:
         super().__init__(arms, rng)
         self.state = State(
             wins=np.zeros((arms, arms)),

@@ -1,22 +1,33 @@
 """SCB: scalable Copeland bandits."""
 
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
-from driftduel.policies._counts import count_win, most_victories
+from driftduel.policies._counts import count_duel, most_victories
 from driftduel.policies.base import KernelPolicy, Kernels
-from driftduel.policies.fields import ANY, ARM, ARM_OR_NONE, ARMS, CONSTANT, COUNT, Each, Within
+from driftduel.policies.fields import (
+    ANY,
+    ARM,
+    ARM_OR_NONE,
+    ARMS,
+    CONSTANT,
+    COUNT,
+    Named,
+    Within,
+    records,
+)
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
 __all__ = ["Scb"]
 
-WINNER, FIRST, SECOND, TURN, REMAINING = range(5)  # ints
-ALPHA, FIRST_BUDGET, BUDGET, STEP = range(4)  # floats: budgets soon outgrow integers
+Alpha = Annotated[float, Range(0, open=True), "factor on the level of certainty"]
+FirstBudget = Annotated[int, Range(2), "rounds of the first epoch"]
+
 _NOBODY = -1
 _UNKNOWN, _WINS, _LOSES = 0, 1, -1
 
@@ -29,22 +40,35 @@ class State(NamedTuple):
     verdict: Annotated[Any, Within(-1, 1)]
     """(K, K) 1 if i was found to beat j, -1 if to lose, 0 if that is open."""
     remaining: Annotated[Any, ARM]
-    """(K,) the arms not eliminated, REMAINING of them."""
+    """(K,) the arms not eliminated: so many as `left` says."""
     rewards: Annotated[Any, COUNT]
     """(K,) how often an arm beat an opponent drawn at random."""
     draws: Annotated[Any, COUNT]
     """(K,) how often one was drawn."""
     highs: Annotated[Any, ANY]
     """(K,) scratch: upper bounds on an arm's Copeland score."""
-    ints: Annotated[Any, Each(ARM_OR_NONE, ARM_OR_NONE, ARM_OR_NONE, ARM, Within(1, ARMS))]
-    """(5,) WINNER found or -1, the pair FIRST and SECOND being compared or -1, TURN, REMAINING."""
-    floats: Annotated[Any, Each(CONSTANT, CONSTANT, Within(2, 1e150), Within(0, 1e150))]
-    """(4,) ALPHA, FIRST_BUDGET, BUDGET of this epoch, STEP within it."""
+    numbers: Annotated[
+        Any,
+        Named(
+            winner=ARM_OR_NONE,
+            first=ARM_OR_NONE,
+            second=ARM_OR_NONE,
+            turn=ARM,
+            left=Within(1, ARMS),
+            alpha=CONSTANT,
+            first_budget=CONSTANT,
+            budget=Within(2, 1e150),
+            step=Within(0, 1e150),
+        ),
+    ]
+    """The winner found, or -1; the pair being compared, or -1; whose turn it is of how many that
+    are left; alpha; and the budgets, which soon outgrow integers: of the first epoch, of this one,
+    and how much of it is used up."""
 
 
 @kernel
 def _begin_epoch(state: Any, budget: float) -> None:
-    ints, floats = state.ints, state.floats
+    numbers = state.numbers[0]
     K = len(state.wins)
     state.wins[:] = 0.0
     state.verdict[:] = _UNKNOWN
@@ -53,11 +77,11 @@ def _begin_epoch(state: Any, budget: float) -> None:
     state.rewards[:] = 0.0
     state.draws[:] = 0.0
     state.highs[:] = 0.0
-    ints[WINNER] = ints[FIRST] = ints[SECOND] = _NOBODY
-    ints[TURN] = 0
-    ints[REMAINING] = K
-    floats[BUDGET] = budget
-    floats[STEP] = 0.0
+    numbers.winner = numbers.first = numbers.second = _NOBODY
+    numbers.turn = 0
+    numbers.left = K
+    numbers.budget = budget
+    numbers.step = 0.0
 
 
 @hot
@@ -69,9 +93,9 @@ def _kl(p: float, q: float) -> float:
 @hot
 def _level(state: Any, horizon: float) -> float:
     """Return the divergence times the number of samples at which something is certain."""
-    K, step = len(state.wins), state.floats[STEP]
+    K, step = len(state.wins), state.numbers[0].step
     iterated = math.log(max(1.0, math.log(step)))
-    return state.floats[ALPHA] * (math.log(4.0 * horizon * K) + 2.0 * max(1.0, iterated))
+    return state.numbers[0].alpha * (math.log(4.0 * horizon * K) + 2.0 * max(1.0, iterated))
 
 
 @kernel
@@ -91,35 +115,35 @@ def _farthest(p: float, end: float, radius: float) -> float:
 def _reward(state: Any, won: bool) -> None:
     """Reward the arm whose turn it is; after a sweep eliminate who cannot have the best score."""
     remaining, rewards, draws, highs = state.remaining, state.rewards, state.draws, state.highs
-    ints = state.ints
-    arm = remaining[ints[TURN]]
+    numbers = state.numbers[0]
+    arm = remaining[numbers.turn]
     draws[arm] += 1.0
     rewards[arm] += won
-    ints[TURN] += 1
-    if ints[TURN] < ints[REMAINING]:
+    numbers.turn += 1
+    if numbers.turn < numbers.left:
         return
-    ints[TURN] = 0
-    level = _level(state, state.floats[BUDGET])
+    numbers.turn = 0
+    level = _level(state, state.numbers[0].budget)
     low = 0.0
-    for k in range(ints[REMAINING]):
+    for k in range(numbers.left):
         i = remaining[k]
         p, radius = rewards[i] / draws[i], level / draws[i]
         highs[i] = _farthest(p, 1.0, radius)
         low = max(low, _farthest(p, 0.0, radius))
     left = 0
-    for k in range(ints[REMAINING]):
+    for k in range(numbers.left):
         i = remaining[k]
         if highs[i] >= low:
             remaining[left] = i
             left += 1
-    ints[REMAINING] = left
+    numbers.left = left
     if left == 1:
-        ints[WINNER] = remaining[0]
+        numbers.winner = remaining[0]
 
 
 @kernel
 def _all_decided(state: Any) -> bool:
-    for k in range(state.ints[REMAINING]):
+    for k in range(state.numbers[0].left):
         i = state.remaining[k]
         for j in range(len(state.wins)):
             if j != i and state.verdict[i, j] == _UNKNOWN:
@@ -144,61 +168,55 @@ def _copeland_winner(state: Any) -> int:
 @kernel
 def _next_pair(state: Any, rng: Any) -> None:
     """Draw opponents until a pair is open, or the winner known."""
-    ints, verdict = state.ints, state.verdict
+    numbers, verdict = state.numbers[0], state.verdict
     K = len(state.wins)
-    ints[FIRST] = _NOBODY
-    while ints[WINNER] == _NOBODY and ints[FIRST] == _NOBODY:
+    numbers.first = _NOBODY
+    while numbers.winner == _NOBODY and numbers.first == _NOBODY:
         if _all_decided(state):
-            ints[WINNER] = _copeland_winner(state)
+            numbers.winner = _copeland_winner(state)
             return
-        arm = state.remaining[ints[TURN]]
+        arm = state.remaining[numbers.turn]
         other = int(uniform(rng) * (K - 1))
         other += int(other >= arm)
         if verdict[arm, other] == _UNKNOWN:
-            ints[FIRST] = arm
-            ints[SECOND] = other
+            numbers.first = arm
+            numbers.second = other
         else:
             _reward(state, verdict[arm, other] == _WINS)
 
 
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
-    ints, floats, wins = state.ints, state.floats, state.wins
-    if floats[STEP] >= floats[BUDGET]:
-        _begin_epoch(state, floats[BUDGET] ** 2)
-    floats[STEP] += 1.0
-    if ints[WINNER] == _NOBODY:
-        first, second = ints[FIRST], ints[SECOND]
+    numbers, wins = state.numbers[0], state.wins
+    if numbers.step >= numbers.budget:
+        _begin_epoch(state, numbers.budget**2)
+    numbers.step += 1.0
+    if numbers.winner == _NOBODY:
+        first, second = numbers.first, numbers.second
         if first == _NOBODY:
             _next_pair(state, rng)
         else:
             n = wins[first, second] + wins[second, first]
-            level = _level(state, floats[STEP])
+            level = _level(state, numbers.step)
             if n > 0.0 and n * _kl(wins[first, second] / n, 0.5) > level:
                 won = wins[first, second] > wins[second, first]
                 state.verdict[first, second] = _WINS if won else _LOSES
                 state.verdict[second, first] = _LOSES if won else _WINS
                 _reward(state, won)
                 _next_pair(state, rng)
-    if ints[WINNER] != _NOBODY:
-        return ints[WINNER], ints[WINNER]
-    return ints[FIRST], ints[SECOND]
-
-
-@hot
-def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
-    count_win(state.wins, first, second, won)
-    return 0
+    if numbers.winner != _NOBODY:
+        return numbers.winner, numbers.winner
+    return numbers.first, numbers.second
 
 
 @hot
 def _reset(state: Any) -> None:
-    _begin_epoch(state, state.floats[FIRST_BUDGET])
+    _begin_epoch(state, state.numbers[0].first_budget)
 
 
 @kernel
 def _suspect(state: Any) -> int:
-    winner = state.ints[WINNER]
+    winner = state.numbers[0].winner
     return winner if winner >= 0 else most_victories(state)
 
 
@@ -231,8 +249,6 @@ class Scb(KernelPolicy):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness.
     alpha
         Factor on the level of certainty; 0.51 in the program of Wu and Liu, 1 as we remember the
         paper.
@@ -240,20 +256,17 @@ class Scb(KernelPolicy):
         Rounds of the first epoch; the paper's is 4, Wu and Liu's 1000.
     """
 
-    name: ClassVar[str] = "scb"
-    guarantee: ClassVar[str] = "K (L_C + log K) log T / Delta^2 on stationary worlds, Copeland"
-    source: ClassVar[str] = (
-        "Zoghi, Karnin, Whiteson, de Rijke: Copeland Dueling Bandits, NeurIPS 2015"
-    )
-    confidence: ClassVar[str] = "medium: bounds as in a public program, not as in the paper"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect)
+    guarantee = "K (L_C + log K) log T / Delta^2 on stationary worlds, Copeland"
+    source = "Zoghi, Karnin, Whiteson, de Rijke: Copeland Dueling Bandits, NeurIPS 2015"
+    confidence = "medium: bounds as in a public program, not as in the paper"
+    kernels = Kernels(_ask, count_duel, _reset, _suspect)
 
     def __init__(
         self,
         arms: int,
         rng: np.random.Generator,
-        alpha: Annotated[float, Range(0, open=True), "factor on the level of certainty"] = 0.51,
-        first_budget: Annotated[int, Range(2), "rounds of the first epoch"] = 4,
+        alpha: Alpha = 0.51,
+        first_budget: FirstBudget = 4,
     ) -> None:
         super().__init__(arms, rng)
         self.state = State(
@@ -263,17 +276,27 @@ class Scb(KernelPolicy):
             rewards=np.zeros(arms),
             draws=np.zeros(arms),
             highs=np.zeros(arms),
-            ints=np.array([_NOBODY, _NOBODY, _NOBODY, 0, arms], dtype=np.int64),
-            floats=np.array([alpha, first_budget, first_budget, 0.0]),
-        )
+            numbers=records(
+                1,
+                winner=_NOBODY,
+                first=_NOBODY,
+                second=_NOBODY,
+                turn=0,
+                left=arms,
+                alpha=alpha,
+                first_budget=float(first_budget),
+                budget=float(first_budget),
+                step=0.0,
+            ),
+        )  # fmt: skip
 
     def check_state(self, state: Any) -> None:
         """Refuse a turn beyond the arms that remain, and shares of no draws at all."""
-        ints = state.ints
-        had_their_turn = state.remaining[: ints[TURN]]
+        numbers = state.numbers[0]
+        had_their_turn = state.remaining[: numbers.turn]
         self.require(
-            (ints[FIRST] == _NOBODY or ints[SECOND] >= 0)
-            and ints[TURN] < ints[REMAINING]
+            (numbers.first == _NOBODY or numbers.second >= 0)
+            and numbers.turn < numbers.left
             and (state.draws >= state.rewards).all()
             and (state.draws[had_their_turn] >= 1).all()
         )

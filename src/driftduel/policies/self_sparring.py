@@ -1,6 +1,6 @@
 """Self-Sparring: Thompson sampling against itself."""
 
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -87,20 +87,12 @@ class SelfSparring(KernelPolicy):
     for all of them.
 
     **Late answers** count when they come.
-
-    Parameters
-    ----------
-    arms, rng
-        The number of arms K, and its randomness.
     """
 
-    name: ClassVar[str] = "self-sparring"
-    guarantee: ClassVar[str] = "K log T / Delta, approximately linear utilities, stationary"
-    source: ClassVar[str] = (
-        "Sui, Zhuang, Burdick, Yue: Multi-dueling Bandits with Dependent Arms, UAI 2017"
-    )
-    confidence: ClassVar[str] = "from memory, high"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, _suspect, hear=hear_win)
+    guarantee = "K log T / Delta, approximately linear utilities, stationary"
+    source = "Sui, Zhuang, Burdick, Yue: Multi-dueling Bandits with Dependent Arms, UAI 2017"
+    confidence = "from memory, high"
+    kernels = Kernels(_ask, _tell, _reset, _suspect, hear=hear_win)
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)

@@ -1,12 +1,12 @@
 """Sparring: two UCB bandits, each the other's adversary."""
 
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from driftduel._compile import hot
-from driftduel.policies._sbm import Alpha, advance, feedback, most_pulled
-from driftduel.policies.base import KernelPolicy, Kernels
+from driftduel.policies._sbm import Alpha, Reduction, advance, feedback, forget_bandits, most_pulled
+from driftduel.policies.base import Kernels
 from driftduel.policies.fields import CONSTANT, COUNT
 from driftduel.policies.registry import POLICIES
 
@@ -38,14 +38,8 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
     return 0
 
 
-@hot
-def _reset(state: Any) -> None:
-    state.gains[:] = 0.0
-    state.pulls[:] = 0.0
-
-
 @POLICIES.register("sparring")
-class Sparring(KernelPolicy):
+class Sparring(Reduction):
     """Let two UCB bandits pick one arm each; the winner's earns 1, the loser's 0.
 
     Ailon, Karnin and Joachims, *Reducing Dueling Bandits to Cardinal Bandits*, ICML 2014.
@@ -62,18 +56,12 @@ class Sparring(KernelPolicy):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness.
     alpha
         How much to explore.
     """
 
-    name: ClassVar[str] = "sparring"
-    source: ClassVar[str] = (
-        "Ailon, Karnin, Joachims: Reducing Dueling Bandits to Cardinal Bandits, ICML 2014"
-    )
-    confidence: ClassVar[str] = "high: verified against the paper; alpha of public programs"
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, most_pulled)
+    source = "Ailon, Karnin, Joachims: Reducing Dueling Bandits to Cardinal Bandits, ICML 2014"
+    kernels = Kernels(_ask, _tell, forget_bandits, most_pulled)
 
     def __init__(self, arms: int, rng: np.random.Generator, alpha: Alpha = 3.0) -> None:
         super().__init__(arms, rng)

@@ -1,23 +1,23 @@
 """Versatile dueling bandits: follow the regularised leader with Tsallis entropy, told nothing."""
 
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from driftduel._compile import hot
 from driftduel._random import uniform
-from driftduel.policies._exp3 import heaviest, pick
-from driftduel.policies.base import KernelPolicy, Kernels
-from driftduel.policies.fields import ANY, CONSTANT, FINITE, PROBABILITY, Rule
+from driftduel.policies import _exp3 as exp3
+from driftduel.policies.base import Kernels
+from driftduel.policies.fields import ANY, CONSTANT, FINITE, records
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Choice, Range
 
 __all__ = ["VersatileDuelingBandits"]
 
-# Places in `State.ints`.
-SHARED = 0  # 1 when both arms come from one player
-REDUCED = 1  # 1 for estimates of reduced variance
+Players = Annotated[str, Choice(("two", "shared")), "who draws the two arms"]
+Estimate = Annotated[str, Choice(("plain", "reduced")), "how losses are estimated"]
+Rate = Annotated[float | None, Range(0, open=True), "eta sqrt(t); 2 plain, 4 reduced"]
 
 BASELINE = 0.5  # B of the reduced estimate: what a fair duel costs
 
@@ -25,10 +25,9 @@ BASELINE = 0.5  # B of the reduced estimate: what a fair duel costs
 class State(NamedTuple):
     """Estimated losses; when the player is shared, only the first row is used."""
 
-    ints: Annotated[Any, CONSTANT]
-    """(2,) numbers named above."""
-    rate: Annotated[Any, CONSTANT]
-    """(1,) the learning rate eta, times sqrt(t)."""
+    numbers: Annotated[Any, CONSTANT]
+    """Whether both arms come from one player; whether estimates have reduced variance; and the
+    learning rate eta, times sqrt(t)."""
     losses: Annotated[Any, FINITE]
     """(2, K) sums of the estimated losses of the first and the second player."""
     weights: Annotated[Any, ANY]
@@ -37,7 +36,7 @@ class State(NamedTuple):
 
 @hot
 def _rate(state: Any, t: int) -> float:
-    return state.rate[0] / math.sqrt(float(t))
+    return state.numbers[0].rate / math.sqrt(float(t))
 
 
 @hot
@@ -71,11 +70,11 @@ def _lead(losses: Any, weights: Any, row: int, rate: float) -> None:
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     losses, weights, rate = state.losses, state.weights, _rate(state, t)
-    other = 1 - state.ints[SHARED]
+    other = 1 - state.numbers[0].shared
     for row in range(1 + other):
         _lead(losses, weights, row, rate)
-    first = pick(weights, 0, uniform(rng))
-    second = pick(weights, other, uniform(rng))
+    first = exp3.pick(weights, 0, uniform(rng))
+    second = exp3.pick(weights, other, uniform(rng))
     notes[0] = weights[0, first]
     notes[1] = weights[other, second]
     # The baseline of every arm, played or not, does not wait for the answer: it depends on this
@@ -89,7 +88,7 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
 @hot
 def _baseline(state: Any, p: float, rate: float) -> float:
     """Return B of an arm that is drawn with probability p."""
-    return BASELINE if state.ints[REDUCED] == 1 and p >= rate * rate else 0.0
+    return BASELINE if state.numbers[0].reduced == 1 and p >= rate * rate else 0.0
 
 
 @hot
@@ -101,7 +100,7 @@ def _estimate(state: Any, loss: float, p: float, rate: float) -> float:
 @hot
 def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
     losses, rate = state.losses, _rate(state, t)
-    other = 1 - state.ints[SHARED]
+    other = 1 - state.numbers[0].shared
     weight = 0.5 + 0.5 * other
     losses[0, first] += weight * _estimate(state, 1.0 - won, notes[0], rate)
     losses[other, second] += weight * _estimate(state, float(won), notes[1], rate)
@@ -111,11 +110,11 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
 @hot
 def _reset(state: Any) -> None:
     state.losses[:] = 0.0
-    state.weights[:] = 1.0 / state.weights.shape[1]
+    exp3.forget_shares(state)
 
 
 @POLICIES.register("vdb")
-class VersatileDuelingBandits(KernelPolicy):
+class VersatileDuelingBandits(exp3.Players):
     """Let two Tsallis-INF learners play against each other, told nothing.
 
     Saha and Gaillard, *Versatile Dueling Bandits: Best-of-both World Analyses for Learning from
@@ -141,8 +140,6 @@ class VersatileDuelingBandits(KernelPolicy):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness.
     players
         ``two``: each side of the duel learns for itself. ``shared``: both arms come from one
         player, to whom each answer counts half.
@@ -154,31 +151,24 @@ class VersatileDuelingBandits(KernelPolicy):
         The learning rate eta times sqrt(t); left out, 2 with plain and 4 with reduced estimates.
     """
 
-    name: ClassVar[str] = "vdb"
-    guarantee: ClassVar[str] = "static: sqrt(K T) adversarial, sum_i log T / Delta_i stationary"
-    source: ClassVar[str] = "Saha and Gaillard, ICML 2022"
-    confidence: ClassVar[str] = "high: as in public code; the paper's experiments have rate=4"
-    ties: ClassVar[str] = "coin"  # its estimates would be biased without
-    kernels: ClassVar[Kernels] = Kernels(_ask, _tell, _reset, heaviest)
-    notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY)
-    state: State
+    guarantee = "static: sqrt(K T) adversarial, sum_i log T / Delta_i stationary"
+    source = "Saha and Gaillard, ICML 2022"
+    confidence = "high: as in public code; the paper's experiments have rate=4"
+    kernels = Kernels(_ask, _tell, _reset, exp3.heaviest)
 
     def __init__(
         self,
         arms: int,
         rng: np.random.Generator,
-        players: Annotated[str, Choice(("two", "shared")), "who draws the two arms"] = "two",
-        estimate: Annotated[str, Choice(("plain", "reduced")), "how losses are estimated"] = (
-            "plain"
-        ),
-        rate: Annotated[float | None, Range(0, open=True), "eta sqrt(t); 2 plain, 4 reduced"] = (
-            None
-        ),
+        players: Players = "two",
+        estimate: Estimate = "plain",
+        rate: Rate = None,
     ) -> None:
         super().__init__(arms, rng)
+        reduced = int(estimate == "reduced")
+        rate = rate or (4.0 if reduced else 2.0)
         self.state = State(
-            ints=np.array([players == "shared", estimate == "reduced"], dtype=np.int64),
-            rate=np.array([rate or (4.0 if estimate == "reduced" else 2.0)]),
+            numbers=records(1, shared=int(players == "shared"), reduced=reduced, rate=rate),
             losses=np.zeros((2, arms)),
             weights=np.full((2, arms), 1.0 / arms),
         )

@@ -1,24 +1,32 @@
 """Winner Stays, for weak and for strong regret."""
 
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.policies.base import KernelPolicy, Kernels
-from driftduel.policies.fields import ARM, ARM_OR_NONE, CONSTANT, COUNT, MOST, Each, Within
+from driftduel.policies.fields import (
+    ARM,
+    ARM_OR_NONE,
+    CONSTANT,
+    COUNT,
+    MOST,
+    Named,
+    Within,
+    records,
+)
 from driftduel.policies.modes import SAME
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Range
 
 __all__ = ["WinnerStaysStrong", "WinnerStaysWeak"]
 
+Growth = Annotated[float, Range(1, open=True), "growth of the self-duels"]
+
 NONE = -1
 LONGEST = 1e15  # self-duels in a row; more would not fit an integer
-
-# Where the numbers are in `phase`.
-ROUND, LEFT, CHAMPION = range(3)
 
 
 class State(NamedTuple):
@@ -37,10 +45,8 @@ class StrongState(NamedTuple):
     """(K,) C: wins minus losses."""
     last: Annotated[Any, ARM_OR_NONE]
     """(2,) the arms of the last duel of two arms; -1 before the first."""
-    phase: Annotated[Any, Each(Within(1, MOST), COUNT, ARM)]
-    """(3,) round l, self-duels left, and whose."""
-    beta: Annotated[Any, CONSTANT]
-    """(1,) beta."""
+    phase: Annotated[Any, Named(lap=Within(1, MOST), left=COUNT, champion=ARM, beta=CONSTANT)]
+    """Round l (a lap: `round` is a method of numbers), self-duels left, whose, and beta."""
 
 
 @hot
@@ -77,16 +83,16 @@ def _ask_weak(state: Any, rng: Any, t: int, notes: Any) -> Any:
 
 @hot
 def _ask_strong(state: Any, rng: Any, t: int, notes: Any) -> Any:
-    phase, last = state.phase, state.last
-    if phase[LEFT] > 0:
-        phase[LEFT] -= 1
-        return phase[CHAMPION], phase[CHAMPION]
+    phase, last = state.phase[0], state.last
+    if phase.left > 0:
+        phase.left -= 1
+        return phase.champion, phase.champion
     first = _best(state.score, last, NONE, rng)
     second = _best(state.score, last, first, rng)
-    if state.score[second] <= -phase[ROUND]:  # all but one have lost in this round
-        phase[LEFT] = int(min(state.beta[0] ** float(phase[ROUND]), LONGEST)) - 1
-        phase[CHAMPION] = first
-        phase[ROUND] += 1
+    if state.score[second] <= -phase.lap:  # all but one have lost in this round
+        phase.left = int(min(phase.beta ** float(phase.lap), LONGEST)) - 1
+        phase.champion = first
+        phase.lap += 1
         return first, first
     last[0] = first
     last[1] = second
@@ -109,11 +115,10 @@ def _reset_weak(state: Any) -> None:
 
 @hot
 def _reset_strong(state: Any) -> None:
-    state.score[:] = 0
-    state.last[:] = NONE
-    state.phase[ROUND] = 1
-    state.phase[LEFT] = 0
-    state.phase[CHAMPION] = 0
+    _reset_weak(state)
+    state.phase[0].lap = 1
+    state.phase[0].left = 0
+    state.phase[0].champion = 0
 
 
 @kernel
@@ -132,7 +137,7 @@ def _leader(state: Any) -> int:
 @kernel
 def _last_winner(state: Any) -> int:
     """Return who won the last round that is over; before there is one, whoever leads."""
-    return state.phase[CHAMPION] if state.phase[ROUND] > 1 else _leader(state)
+    return state.phase[0].champion if state.phase[0].lap > 1 else _leader(state)
 
 
 @POLICIES.register("wsw")
@@ -152,20 +157,14 @@ class WinnerStaysWeak(KernelPolicy):
     Kolpaczki's program a random arm.
 
     **Late answers** count when they come; so does every duel that was asked for meanwhile.
-
-    Parameters
-    ----------
-    arms, rng
-        The number of arms K, and its randomness.
     """
 
-    name: ClassVar[str] = "wsw"
-    easy_regret: ClassVar[str] = "weak"
-    guarantee: ClassVar[str] = "weak regret K^2, constant in T, stationary"
-    in_panel: ClassVar[str] = SAME
-    source: ClassVar[str] = "Chen, Frazier: Dueling Bandits with Weak Regret, ICML 2017"
-    confidence: ClassVar[str] = "high: verified against the paper"
-    kernels: ClassVar[Kernels] = Kernels(_ask_weak, _tell, _reset_weak, _leader)
+    easy_regret = "weak"
+    guarantee = "weak regret K^2, constant in T, stationary"
+    in_panel = SAME
+    source = "Chen, Frazier: Dueling Bandits with Weak Regret, ICML 2017"
+    confidence = "high: verified against the paper"
+    kernels = Kernels(_ask_weak, _tell, _reset_weak, _leader)
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)
@@ -192,27 +191,17 @@ class WinnerStaysStrong(KernelPolicy):
 
     Parameters
     ----------
-    arms, rng
-        The number of arms K, and its randomness.
     beta
         How fast the stretches of self-duels grow.
     """
 
-    name: ClassVar[str] = "wss"
-    told: ClassVar[tuple[str, ...]] = ("beta",)
-    guarantee: ClassVar[str] = "strong regret K^2 + K log T, stationary"
-    source: ClassVar[str] = "Chen, Frazier: Dueling Bandits with Weak Regret, ICML 2017"
-    confidence: ClassVar[str] = "high: verified against the paper; default beta of public code"
-    kernels: ClassVar[Kernels] = Kernels(_ask_strong, _tell, _reset_strong, _last_winner)
+    told = ("beta",)
+    guarantee = "strong regret K^2 + K log T, stationary"
+    source = "Chen, Frazier: Dueling Bandits with Weak Regret, ICML 2017"
+    confidence = "high: verified against the paper; default beta of public code"
+    kernels = Kernels(_ask_strong, _tell, _reset_strong, _last_winner)
 
-    def __init__(
-        self,
-        arms: int,
-        rng: np.random.Generator,
-        beta: Annotated[float, Range(1, open=True), "growth of the self-duels"] = 1.05,
-    ) -> None:
+    def __init__(self, arms: int, rng: np.random.Generator, beta: Growth = 1.05) -> None:
         super().__init__(arms, rng)
-        phase = np.array([1, 0, 0])
-        self.state = StrongState(
-            np.zeros(arms, np.int64), np.full(2, NONE), phase, np.array([float(beta)])
-        )
+        phase = records(1, lap=1, left=0, champion=0, beta=float(beta))
+        self.state = StrongState(np.zeros(arms, np.int64), np.full(2, NONE), phase)

@@ -1,0 +1,12 @@
+"""Keys of specs that several policies have."""
+
+from typing import Annotated
+
+from driftduel.specs import Range
+
+__all__ = ["Constant", "Horizon", "Rate", "Width"]
+
+Horizon = Annotated[int, Range(2), "rounds T"]
+Constant = Annotated[float, Range(0, open=True), "C of the threshold"]
+Rate = Annotated[float, Range(0, open=True), "replays; 1 is the paper"]
+Width = Annotated[float, Range(0), "width of the confidence bounds"]
