@@ -69,7 +69,11 @@ def test_damaged_states_of_all_policies_and_compositions(tmp_path, part):
         ("vdb", set_cell("numbers.shared", 0, -2000), "numbers of 'vdb' has (-2000, 0, 2.0); its"),
         ("rmed1", set_cell("numbers.tolerance", 0, -1e9), "of 'rmed1' has -1000000000.0; its"),
         ("oracle-rmed2", set_cell("base.numbers.alpha", 0, -1e9), "of 'rmed2' has -1000000000.0"),
-        ("uniform", set_cell("arms", 0, 99), "arms of 'uniform' has 99; its parameters make it 4"),
+        (
+            "uniform",
+            set_cell("arms", 0, 99),
+            "arms of 'uniform' has 99; it must be between 0 and 3",
+        ),
         ("dts", set_cell("wins", (0, 1), np.nan), "wins of 'dts' has nan; it must be between 0"),
         ("sw-dts", set_cell("ring", 0, 5), "hold together"),
         ("king", set_cell("order", 0, 3), "order of 'king' must have every arm once"),
