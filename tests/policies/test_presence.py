@@ -4,9 +4,20 @@ import numpy as np
 import pytest
 
 from driftduel.errors import DriftduelError
-from driftduel.policies import make_policy
+from driftduel.policies import load_policy, make_policy, save_policy
+from driftduel.policies.fields import ANY, CONSTANT, ORDER, PRESENT, Each, Growing, Named, records
 from tests.policies import twins
-from tests.policies.test_around import INNER, made, random_world
+from tests.policies.test_around import (
+    INNER,
+    discounted,
+    glr,
+    made,
+    mdb,
+    oracle,
+    periodic,
+    random_world,
+    window,
+)
 
 pytestmark = pytest.mark.kernels
 
@@ -80,6 +91,29 @@ def test_a_policy_plays_like_its_twin_while_options_come_and_go(name):
     assert alone > 20  # also with nobody to meet
 
 
+AROUND = {  # what, weights of what is heard, restarts in all games at least
+    "sw": (window, (1, 2, 5), 0),
+    "discounted": (discounted, (2, 4), 0),  # of a tie, each gets half of it
+    "periodic": (periodic, (1, 0.5, 3), 20),
+    "oracle": (oracle, (1, 0.5, 3), 8),
+    "glr": (glr, (1, 0.5, 3), 4),
+    "mdb": (mdb, (1, 0.5, 3), 2),
+}
+
+
+@pytest.mark.parametrize(("around", "name"), [*((each, "rucb") for each in AROUND), ("sw", "dts")])
+def test_what_goes_around_plays_like_its_twin_while_options_come_and_go(around, name):
+    make, weights, least = AROUND[around]
+    restarts = 0
+    for seed in range(6):
+        rng = np.random.default_rng([seed, 7])
+        K = int(rng.integers(2, 6))
+        policy, twin = make(name, rng, seed, K)
+        chance = random_world(rng, K, every=150)
+        restarts += len(same_game(policy, twin, seed, 600, chance, weights)[0])
+    assert restarts >= least
+
+
 def test_the_last_arm_stays_and_nobody_comes_twice():
     policy = make_policy("dts", 3, 0)
     policy.retire(1)
@@ -110,11 +144,138 @@ def test_who_counts_wins_hears_of_the_past(name):
 
 
 def test_a_count_that_a_float_cannot_hold_is_not_exceeded(tmp_path):
-    from driftduel.policies import load_policy, save_policy
-
     policy = make_policy("dts", 3, 0)
     for _ in range(3):
         policy.hear(0, 1, 0, weight=2**53)
     assert policy.state.wins[0, 1] == 2**53
     save_policy(policy, tmp_path / "p.npz")
     assert load_policy(tmp_path / "p.npz").best() == 0
+
+
+def test_a_window_takes_whole_votes_only():
+    policy = make_policy("sw-dts:window=4", 3, 0)
+    with pytest.raises(DriftduelError, match=r"weight=1.5 must be a whole number: 'sw-dts' counts"):
+        policy.hear(0, 1, 0, weight=1.5)
+    policy.hear(0, 1, None)  # half a vote for each
+    assert policy.state.base.wins.sum() == 0
+    policy.hear(0, 1, 0, weight=1e15)
+    policy.hear(2, 1, 2)
+    assert policy.state.base.wins[0, 1] == 3
+    assert policy.state.base.wins[2, 1] == 1
+
+
+def test_a_discount_takes_a_vote_of_weight_three_as_three_votes():
+    once, thrice = (make_policy("discounted-rucb:discount=0.9", 3, 0) for _ in range(2))
+    for policy in (once, thrice):
+        policy.hear(1, 0, 1, weight=7)
+    for _ in range(3):
+        thrice.hear(0, 1, 0)
+    once.hear(0, 1, 0, weight=3)
+    np.testing.assert_allclose(once.state.base.wins, thrice.state.base.wins, rtol=1e-12)
+    assert thrice.state.base.wins[0, 1] == pytest.approx(1 + 0.9 + 0.81)
+
+
+# ---- one more than there ever was ----
+
+WIDE = ["uniform", "dts", "dts-plus", "rucb", "sw-dts:window=30", "discounted-rucb:discount=0.98"]
+WIDE += ["periodic-rucb:period=70", "oracle-dts:at=90+200", "glr-rucb:explore=0.3,delta=0.5"]
+
+
+@pytest.mark.parametrize("mode", ["serve", "panel"])
+@pytest.mark.parametrize("spec", WIDE)
+def test_one_more_than_there_ever_was_is_one_that_was_away_till_then(spec, mode, tmp_path):
+    """Made wider, with duels open and twice, it plays as if the newcomers had been foreseen."""
+    for seed in range(4):
+        rng = np.random.default_rng([seed, 11])
+        K = int(rng.integers(2, 5))
+        grown, foreseen = (make_policy(spec, arms, seed, mode=mode) for arms in (K, K + 2))
+        for arm in (K, K + 1):
+            foreseen.retire(arm)
+        chance, luck, pending = random_world(rng, K + 2, 150), np.random.default_rng(seed), []
+        joins = sorted(rng.integers(1, 250, 2).tolist())
+        for t in range(1, 301):
+            for _ in range(joins.count(t)):
+                arm = grown.admit()
+                assert arm == grown.arms - 1 == foreseen.admit(arm)
+            if t == 260:
+                save_policy(grown, tmp_path / "p.npz")
+                grown = load_policy(tmp_path / "p.npz")
+            duel = grown.ask()
+            assert foreseen.ask() == duel, f"round {t}"
+            pending.append(duel)
+            while len(pending) > 9 or (pending and luck.random() < 0.6):
+                duel = pending.pop(int(luck.integers(len(pending))))
+                won = int(luck.random() < chance(t, duel.first, duel.second))
+                for each in (grown, foreseen):
+                    each.tell_first_won(duel, won)
+        assert grown.present == foreseen.present == tuple(range(K + 2))
+        assert grown.best() == foreseen.best()
+
+
+def test_the_windows_of_mdb_begin_anew_and_all_pairs_are_monitored():
+    policy = made("mdb-rucb:delta=0.9", 3, 0, horizon=2000, switches=2)
+    for _ in range(100):
+        policy.tell_first_won(policy.ask(), 1)
+    before = policy.state.order.tolist()
+    duel = policy.ask()
+    policy.admit()
+    state = policy.state
+    assert state.order[:3].tolist() == before
+    assert sorted(map(sorted, state.order[3:].tolist())) == [[0, 3], [1, 3], [2, 3]]
+    assert state.seen.sum() == state.windows.sum() == 0
+    fresh = made("mdb-rucb:delta=0.9", 4, 0, horizon=2000, switches=2).state
+    assert state.windows.shape == fresh.windows.shape
+    assert (state.ints[1], state.limit[0]) == (fresh.ints[1], fresh.limit[0])
+    policy.tell_first_won(duel, 1)
+    met = set()
+    for _ in range(200):
+        duel = policy.ask()
+        met.add(frozenset((duel.first, duel.second)))
+        policy.tell_first_won(duel, 1)
+    assert len([pair for pair in met if len(pair) == 2]) == 6
+
+
+@pytest.mark.parametrize("mode", ["serve", "panel"])
+def test_the_king_meets_one_more_than_there_ever_was(mode, tmp_path):
+    policy = make_policy("king", 3, 0, mode=mode)
+    policy.hear(0, 1, 0, weight=3)
+    luck = np.random.default_rng(0)
+    for t in range(400):
+        if t == 100:
+            duel = policy.ask()
+            assert policy.admit() == 3
+            assert policy.arms == 4
+            assert policy.present == (0, 1, 2, 3)
+            policy.tell_first_won(duel, 1)
+            save_policy(policy, tmp_path / "p.npz")
+            policy = load_policy(tmp_path / "p.npz")
+        duel = policy.ask()
+        high = max(duel.first, duel.second)
+        policy.tell(duel, high if luck.random() < 0.8 else min(duel.first, duel.second))
+    assert policy.best() == 3
+
+
+def test_who_cannot_says_so_and_stays_as_it_was():
+    policy = make_policy("wsw", 3, 0)
+    for attempt in (policy.admit, lambda: policy.retire(1)):
+        with pytest.raises(DriftduelError, match=r"'wsw' cannot take options away .* 'anew-wsw'"):
+            attempt()
+    assert policy.arms == 3
+    assert policy.present == (0, 1, 2)
+
+
+def test_a_rule_knows_how_its_field_gets_wider():
+    old, new = np.array([5, 6]), np.array([7, 8, 9])
+    assert ANY.widened(old, new).tolist() == [5, 6, 9]
+    assert CONSTANT.widened(old, new).tolist() == [7, 8, 9]
+    assert PRESENT.widened(np.array([0, 1]), np.ones(3, int)).tolist() == [0, 1, 0]
+    assert ORDER.widened(np.array([1, 0]), np.array([0, 1, 2])).tolist() == [1, 0, 2]
+    square = ANY.widened(np.ones((2, 2)), np.zeros((3, 3)))
+    assert square.sum() == square[:2, :2].sum() == 4
+    assert Each(ANY, CONSTANT).widened(old, np.array([1, 2])).tolist() == [5, 2]
+    long = Growing(ANY).widened(np.ones((5, 2)), np.zeros((1, 3)))
+    assert long.tolist() == [[1, 1, 0]] * 5
+    both = Named(kept=ANY, made=CONSTANT)
+    wide = both.widened(records(2, kept=1, made=2), records(3, kept=3, made=4))
+    assert wide["kept"].tolist() == [1, 1, 3]
+    assert wide["made"].tolist() == [4, 4, 4]

@@ -257,6 +257,12 @@ class Plain:
     def suspect(self):
         return self.inner.suspect()
 
+    def change(self, t, arm, here):
+        self.inner.change(t, arm, here)
+
+    def hear(self, winner, loser, weight):
+        self.inner.hear(winner, loser, weight)
+
 
 class Window(Plain):
     """The policy inside knows the last W answers, and no more than W rounds."""
@@ -265,15 +271,21 @@ class Window(Plain):
         super().__init__(inner)
         self.W, self.answers = W, []
 
-    def ask(self, t, draw):
+    def count(self):
         self.inner.wins = [[0] * self.inner.K for _ in range(self.inner.K)]
         for answer in self.answers[-self.W :]:
-            self.inner.tell(t, *answer)
+            self.inner.tell(0, *answer)
+
+    def ask(self, t, draw):
+        self.count()
         return self.inner.ask(min(t, self.W), draw)
 
     def tell(self, t, first, second, won):
         self.answers.append((first, second, won))
         return False
+
+    def hear(self, winner, loser, weight):
+        self.answers += [(winner, loser, 1)] * math.floor(weight)
 
 
 class Discount(Plain):
@@ -296,6 +308,9 @@ class Discount(Plain):
         self.answers.append((first, second, won))
         return False
 
+    def hear(self, winner, loser, weight):
+        self.answers += [(winner, loser, 1)] * int(weight)
+
 
 class Restarting(Plain):
     """What those have in common that forget everything: `start` is round 1 of the policy inside."""
@@ -303,6 +318,10 @@ class Restarting(Plain):
     def __init__(self, inner):
         super().__init__(inner)
         self.start = 1
+
+    @property
+    def here(self):
+        return getattr(self.inner, "here", list(range(self.inner.K)))
 
     def local(self, t):
         return max(1, t - self.start + 1)
@@ -357,7 +376,7 @@ class Mdb(Restarting):
             K = self.inner.K
             self.pairs = shuffled(((a, b) for a in range(K) for b in range(a)), draw)
         r = (self.local(t) - 1) % self.D
-        self.asked[t] = r < len(self.pairs)
+        self.asked[t] = r < len(self.pairs) and set(self.pairs[r]) <= set(self.here)
         return self.pairs[r] if self.asked[t] else self.inner.ask(self.local(t), draw)
 
     def tell(self, t, first, second, won):
@@ -434,9 +453,9 @@ class Glr(Restarting):
         self.history = defaultdict(list)
 
     def ask(self, t, draw):
-        if draw() < self.explore:
-            first = int(draw() * self.inner.K)
-            others = [k for k in range(self.inner.K) if k != first]
+        if draw() < self.explore and len(self.here) > 1:
+            first = self.here[int(draw() * len(self.here))]
+            others = [k for k in self.here if k != first]
             return first, others[int(draw() * len(others))]
         return self.inner.ask(self.local(t), draw)
 

@@ -13,9 +13,9 @@ from driftduel.policies.fields import (
     ARM,
     ARMS,
     COUNT,
-    FLAG,
     MOST,
     ORDER,
+    PRESENT,
     ROUND,
     Growing,
     Named,
@@ -103,7 +103,7 @@ class State(NamedTuple):
     matches since, else 60 or more; about how often it beats this king; and in how many duels."""
     bets: Annotated[Any, Within(0, 1e100)]
     """(K, 6) the wealth of six bets on the challenger, from 1 at the start of its match."""
-    present: Annotated[Any, FLAG]
+    present: Annotated[Any, PRESENT]
     """(K,) whether it is there."""
     heard: Annotated[Any, Growing(COUNT)]
     """(K, K) wins in votes of the past; (0, K) if there were none."""

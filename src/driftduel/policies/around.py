@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from driftduel._compile import kernel
+from driftduel._compile import hot, kernel
 from driftduel.errors import DriftduelError
 from driftduel.policies.base import KernelPolicy, Kernels, Policy
 from driftduel.policies.fields import Rule
@@ -19,7 +19,15 @@ from driftduel.policies.modes import SAME
 from driftduel.policies.registry import POLICIES, keep_parameters
 from driftduel.specs import Entry, parameters_of
 
-__all__ = ["Around", "in_panel_by", "register_around", "suspect_inside", "told_by"]
+__all__ = [
+    "Around",
+    "in_panel_by",
+    "pass_on",
+    "pick_inside",
+    "presence_inside",
+    "register_around",
+    "told_by",
+]
 
 _CONTEXT = ("arms", "rng", "base")
 
@@ -79,6 +87,13 @@ class Around(KernelPolicy):
         inside = {k: value for k, value in base.parameters.items() if k != self.supplies}
         self.parameters = {**inside, **self.parameters}
 
+    def wider(self) -> KernelPolicy:
+        """Return a fresh policy like this one, for one more arm, around the same policy inside."""
+        self.base.state = self.state.base
+        self.base.widen()
+        own = {p.name: self.parameters[p.name] for p in parameters_of(type(self), _CONTEXT)}
+        return type(self)(self.arms + 1, np.random.default_rng(0), self.base, **own)
+
     @staticmethod
     def wrap(inner: Kernels) -> Kernels:
         """Make the wrapper's kernels around those of the policy inside."""
@@ -109,16 +124,71 @@ class Around(KernelPolicy):
         self.state = self.state._replace(base=self.base.state)
 
 
-def suspect_inside(inner: Kernels) -> Any:
-    """Pass on whom the policy inside takes for the winner, if it can tell."""
-    inner_suspect = inner.suspect
-    if inner_suspect is None:
-        return None
+@hot
+def _same_round(state: Any, t: int) -> int:
+    return t
 
-    def suspect(state):  # type: ignore[no-untyped-def]
-        return inner_suspect(state.base)
 
-    return kernel(suspect)
+def pass_on(inner: Kernels, local: Any = _same_round) -> dict[str, Any]:
+    """Pass on what a wrapper has nothing to add to: all but `ask`, `tell` and `reset`.
+
+    Parameters
+    ----------
+    inner
+        The kernels of the policy inside.
+    local
+        What a round of the wrapper is to the policy inside: a kernel ``(state, t)``.
+    """
+    suspect, change, present, hear = inner.suspect, inner.change, inner.present, inner.hear
+
+    def suspect_inside(state):  # type: ignore[no-untyped-def]
+        return suspect(state.base)
+
+    def change_inside(state, rng, t, arm, here):  # type: ignore[no-untyped-def]
+        change(state.base, rng, local(state, t), arm, here)
+
+    def present_inside(state, arm):  # type: ignore[no-untyped-def]
+        return present(state.base, arm)
+
+    def hear_inside(state, winner, loser, weight):  # type: ignore[no-untyped-def]
+        hear(state.base, winner, loser, weight)
+
+    return {
+        "suspect": suspect and kernel(suspect_inside),
+        "any_duel": inner.any_duel,
+        "unanswered": inner.unanswered,
+        "change": change and kernel(change_inside),
+        "present": present and hot(present_inside),
+        "hear": hear and kernel(hear_inside),
+    }
+
+
+def presence_inside(inner: Kernels) -> Any:
+    """Return a kernel ``(state, arm)`` that says who is there: everybody, if nobody can leave."""
+    present = pass_on(inner)["present"]
+
+    def always(state, arm):  # type: ignore[no-untyped-def]
+        return 1
+
+    return present or hot(always)
+
+
+def pick_inside(inner: Kernels) -> Any:
+    """Return a kernel ``(state, place, but)`` that finds an arm by its place among those present.
+
+    The arm `but` is not counted.
+    """
+    here = presence_inside(inner)
+
+    def pick(state, place, but):  # type: ignore[no-untyped-def]
+        arm = -1
+        while place >= 0:
+            arm += 1
+            if arm != but:
+                place -= here(state, arm)
+        return arm
+
+    return kernel(pick)
 
 
 def register_around(wrapper: type[Around], bases: list[str]) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from driftduel._compile import entry
 from driftduel._random import bits
 from driftduel.errors import DriftduelError
-from driftduel.policies.fields import MOST, Rule, verify
+from driftduel.policies.fields import MOST, Rule, verify, widened
 from driftduel.policies.info import Contest, Info, Stage
 from driftduel.policies.ledger import ORDERS, TIES, UNANSWERED, Duel, Ledger
 from driftduel.policies.modes import COIN, MODES, SAME, STAND_IN, StandIns, count_arms, standing_in
@@ -485,6 +485,26 @@ class KernelPolicy(Policy):
         if change is None:
             super().change(arm, here=here)
         change(self.state, self.bits, self.ledger.asked + 1, arm, int(here))
+
+    def widen(self) -> None:
+        """Make room for one more arm, which is absent until `change` says that it came."""
+        if self.kernels.change is None:
+            super().widen()
+        fresh = self.wider()
+        state = self.enlarged(self.state, fresh.state)
+        verify(fresh, state, self.ledger.asked)
+        self.state, self._arms = state, fresh.arms
+
+    def wider(self) -> "KernelPolicy":
+        """Return a fresh policy like this one, for one more arm; it shares nothing."""
+        return type(self)(self._arms + 1, np.random.default_rng(0), **self.parameters)
+
+    def enlarged(self, state: Any, fresh: Any) -> Any:
+        """Return the record of one more arm: what is in `state`, and of the new one nothing.
+
+        Each field's rule knows how; a policy whose records are not so simple does more.
+        """
+        return widened(self, state, fresh)
 
     def hear(self, first: int, second: int, winner: int | None, weight: float = 1.0) -> None:
         """Count a vote that nobody asked this policy for; half of a tie goes to each arm."""

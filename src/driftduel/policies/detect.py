@@ -9,7 +9,7 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel.errors import WeakSpotWarning
-from driftduel.policies.around import Around
+from driftduel.policies.around import Around, pass_on
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import ARM_OR_NONE, CONSTANT, COUNT, FLAG, ROUND, Each
 from driftduel.policies.info import Contest, nearest_first
@@ -91,12 +91,10 @@ def _wrap(inner: Kernels) -> Kernels:
         return incumbent if incumbent >= 0 else inner_suspect(state.base)
 
     reset = kernel(_reset)
-    return Kernels(
-        hot(ask),
-        hot(tell),
-        reset,
-        kernel(suspect),
-    )
+    # Somebody better who comes while the incumbent is monitored would beat it from the first duel
+    # on: nothing changes, and there would be no alarm. So nobody comes.
+    hear = pass_on(inner)["hear"]
+    return Kernels(hot(ask), hot(tell), reset, kernel(suspect), hear=hear)
 
 
 class Detect(Around):

@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from driftduel._compile import hot, kernel
-from driftduel.policies.around import Around, suspect_inside
+from driftduel.policies.around import Around, pass_on
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT
 from driftduel.specs import Range
@@ -23,30 +23,42 @@ class State(NamedTuple):
     """(2,) the factor, and the rounds of which a constant stream would still count."""
 
 
+@hot
+def _local(state: Any, t: int) -> int:
+    return min(t, int(state.discount[1]))
+
+
+@hot
+def _shrink(wins: Any, factor: float) -> None:
+    for i in range(wins.shape[0]):
+        for j in range(wins.shape[1]):
+            wins[i, j] *= factor
+
+
 @cache
 def _wrap(inner: Kernels) -> Kernels:
     inner_ask, inner_tell, inner_reset = inner.ask, inner.tell, inner.reset
+    inner_hear = inner.hear
 
     def ask(state, rng, t, notes):  # type: ignore[no-untyped-def]
-        return inner_ask(state.base, rng, min(t, int(state.discount[1])), notes)
+        return inner_ask(state.base, rng, _local(state, t), notes)
 
     def tell(state, t, first, second, won, notes):  # type: ignore[no-untyped-def]
-        wins = state.base.wins
-        for i in range(wins.shape[0]):
-            for j in range(wins.shape[1]):
-                wins[i, j] *= state.discount[0]
-        return inner_tell(state.base, min(t, int(state.discount[1])), first, second, won, notes)
+        if won >= 0:
+            _shrink(state.base.wins, state.discount[0])
+        return inner_tell(state.base, _local(state, t), first, second, won, notes)
+
+    def hear(state, winner, loser, weight):  # type: ignore[no-untyped-def]
+        # As many answers as its weight says, one after the other: 1 + d + d^2 + ...
+        shrunk = state.discount[0] ** weight
+        _shrink(state.base.wins, shrunk)
+        inner_hear(state.base, winner, loser, (1.0 - shrunk) / (1.0 - state.discount[0]))
 
     def reset(state):  # type: ignore[no-untyped-def]
         inner_reset(state.base)
 
-    return Kernels(
-        hot(ask),
-        hot(tell),
-        kernel(reset) if inner_reset else None,
-        suspect_inside(inner),
-        inner.any_duel,
-    )
+    passed = {**pass_on(inner, _local), "hear": inner_hear and kernel(hear)}
+    return Kernels(hot(ask), hot(tell), kernel(reset) if inner_reset else None, **passed)
 
 
 class Discounted(Around):
@@ -55,7 +67,8 @@ class Discounted(Around):
     No guarantee is known to us; the discount is what it must be told. Confidence bounds that grow
     with time stop growing at 1 / (1 - discount) rounds.
 
-    **Late answers** count fully when they come.
+    **Late answers** count fully when they come. A vote of the past that is heard is an answer, too:
+    one of weight w like w of them in a row. What is known of an arm that is away goes on fading.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from driftduel._compile import hot
-from driftduel.policies.around import Around, suspect_inside
+from driftduel.policies.around import Around, pass_on
 from driftduel.policies.base import GROW, RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, MOST, ROUND, Each, Within
 from driftduel.specs import Range
@@ -47,7 +47,8 @@ def _wrap(inner: Kernels) -> Kernels:
             flags |= GROW | RESTARTED  # a longer epoch takes a new policy, which Python makes
         return flags
 
-    return Kernels(hot(ask), hot(tell), suspect=suspect_inside(inner), unanswered=inner.unanswered)
+    passed = pass_on(inner)
+    return Kernels(hot(ask), hot(tell), suspect=passed["suspect"], unanswered=passed["unanswered"])
 
 
 class Doubling(Around):

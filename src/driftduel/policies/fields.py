@@ -46,6 +46,7 @@ __all__ = [
     "records",
     "verify",
     "verify_notes",
+    "widened",
 ]
 
 Array = NDArray[Any]
@@ -82,6 +83,20 @@ class Rule(ABC):
             What the bounds depend on.
         """
 
+    def widened(self, kept: Array, fresh: Array) -> Array:
+        """Return an array for one more arm, with all that was kept.
+
+        Parameters
+        ----------
+        kept
+            The array.
+        fresh
+            The same of a policy that has one more arm and has seen nothing.
+        """
+        wide = fresh.copy()
+        wide[tuple(map(slice, kept.shape))] = kept
+        return wide
+
 
 Bound = int | float | Callable[[Scope], int]
 
@@ -114,6 +129,9 @@ class _Constant(Rule):
             return None
         return f"has {saved[other].flat[0]}; its parameters make it {fresh[other].flat[0]}"
 
+    def widened(self, kept: Array, fresh: Array) -> Array:
+        return fresh
+
 
 class _Shares(Rule):
     def wrong(self, saved: Array, fresh: Array, scope: Scope) -> str | None:
@@ -126,11 +144,19 @@ class _Order(Rule):
         sound = (np.sort(saved, axis=-1) == np.arange(scope.arms)).all()
         return None if sound else "must have every arm once"
 
+    def widened(self, kept: Array, fresh: Array) -> Array:
+        """Put the new arm last."""
+        return np.append(kept, np.full_like(kept[..., :1], kept.shape[-1]), axis=-1)
+
 
 class _Present(Rule):
     def wrong(self, saved: Array, fresh: Array, scope: Scope) -> str | None:
         sound = ((saved == 0) | (saved == 1)).all() and (saved == 1).any()
         return None if sound else "must be 1 for the arms that are there, 0 for others, not all 0"
+
+    def widened(self, kept: Array, fresh: Array) -> Array:
+        """Let the new arm be away."""
+        return super().widened(kept, np.zeros_like(fresh))
 
 
 class Each(Rule):
@@ -149,6 +175,13 @@ class Each(Rule):
                 return f"{said} (place {place})"
         return None
 
+    def widened(self, kept: Array, fresh: Array) -> Array:
+        """Let each place do what its rule says."""
+        wide = super().widened(kept, fresh)
+        for place, rule in enumerate(self.rules):
+            wide[..., place] = rule.widened(kept[..., place], fresh[..., place])
+        return wide
+
 
 class Named(Rule):
     """Give the fields of records, see `records`, a rule each, by name."""
@@ -165,6 +198,13 @@ class Named(Rule):
             if said is not None:
                 return f"{said} ({name})"
         return None
+
+    def widened(self, kept: Array, fresh: Array) -> Array:
+        """Let each field do what its rule says."""
+        wide = super().widened(kept, fresh)
+        for name, rule in self.rules.items():
+            wide[name] = rule.widened(kept[name], fresh[name])
+        return wide
 
 
 def records(size: int, **values: float) -> Array:
@@ -197,6 +237,11 @@ class Growing(Rule):
     def wrong(self, saved: Array, fresh: Array, scope: Scope) -> str | None:
         """Say what the rule says."""
         return self.rule.wrong(saved, saved, scope)
+
+    def widened(self, kept: Array, fresh: Array) -> Array:
+        """Keep the first dimension."""
+        room = np.zeros((len(kept), *fresh.shape[1:]), fresh.dtype)
+        return self.rule.widened(kept, room)
 
 
 def ARMS(scope: Scope) -> int:  # noqa: N802 - a bound, written as the constants are
@@ -269,6 +314,21 @@ def verify(policy: Any, state: Any, rounds: int) -> None:
         if said is not None:
             raise DriftduelError(f"the saved {name} of {policy.name!r} {said}.")
     policy.check_state(state)
+
+
+def widened(policy: Any, state: Any, fresh: Any) -> Any:
+    """Return a record for one more arm, with all that another holds.
+
+    That of a policy inside is the fresh record's: it was made wider before.
+    """
+    record: Any = type(state)
+    rules: dict[str, Any] = {**rules_of(record), **policy.rules}
+    wide = {
+        name: (rules[name] or ANY).widened(kept, getattr(fresh, name))
+        for name, kept in state._asdict().items()
+        if not hasattr(kept, "_asdict")
+    }
+    return fresh._replace(**wide)
 
 
 def verify_notes(policy: Any, notes: tuple[float, ...], rounds: int) -> None:

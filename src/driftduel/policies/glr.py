@@ -8,7 +8,7 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
-from driftduel.policies.around import Around, suspect_inside
+from driftduel.policies.around import Around, pass_on, pick_inside, presence_inside
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, COUNT, MOST, ROUND, Each, Within
 from driftduel.policies.info import Contest, of_pairs
@@ -102,26 +102,33 @@ def _changed(state: Any, p: int) -> bool:
     return fired
 
 
+@hot
+def _local(state: Any, t: int) -> int:
+    return max(1, t - state.start[0] + 1)
+
+
 @cache
 def _wrap(inner: Kernels) -> Kernels:
     inner_ask, inner_tell, inner_reset = inner.ask, inner.tell, inner.reset
+    here, pick = presence_inside(inner), pick_inside(inner)
 
     def ask(state, rng, t, notes):  # type: ignore[no-untyped-def]
-        local = max(1, t - state.start[0] + 1)
         # Without some exploration a change of an arm that is not played would never be seen.
         if uniform(rng) < state.floats[0]:
-            arms = state.base.wins.shape[0]
-            first = int(uniform(rng) * arms)
-            other = int(uniform(rng) * (arms - 1))
-            return first, other + int(other >= first)
-        return inner_ask(state.base, rng, local, notes)
+            count = 0
+            for i in range(state.base.wins.shape[0]):
+                count += here(state, i)
+            if count > 1:
+                first = pick(state, int(uniform(rng) * count), -1)
+                return first, pick(state, int(uniform(rng) * (count - 1)), first)
+        return inner_ask(state.base, rng, _local(state, t), notes)
 
     def tell(state, t, first, second, won, notes):  # type: ignore[no-untyped-def]
         start = state.start[0]
         if t < start:
             return 0  # asked for before the alarm
         flags = inner_tell(state.base, t - start + 1, first, second, won, notes)
-        if first != second:
+        if first != second and won >= 0:
             high, low = max(first, second), min(first, second)
             p = high * (high - 1) // 2 + low
             state.totals[p, 0] += 1
@@ -141,13 +148,7 @@ def _wrap(inner: Kernels) -> Kernels:
             state.kept[p, 1] = 1
 
     reset = kernel(_reset)
-    return Kernels(
-        hot(ask),
-        hot(tell),
-        reset,
-        suspect_inside(inner),
-        inner.any_duel,
-    )
+    return Kernels(hot(ask), hot(tell), reset, **pass_on(inner, _local))
 
 
 class GlrRestart(Around):
@@ -159,7 +160,9 @@ class GlrRestart(Around):
     that we know of has it for duels. Any change of any pair raises it, also one that does not
     concern the winner.
 
-    **Late answers** to duels from before an alarm are dropped; others count when they come.
+    **Late answers** to duels from before an alarm are dropped; others count when they come. While
+    an arm is away the histories of its pairs stand still; if it comes back another one, that is an
+    alarm. Votes of the past are counted by the policy inside, and are in no history.
 
     Parameters
     ----------

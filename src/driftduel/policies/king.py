@@ -214,6 +214,12 @@ class King(KernelPolicy):
         super().__init__(arms, rng)
         self.state = first_state(rng.permutation(arms).astype(np.int64))
 
+    def enlarged(self, state: Any, fresh: Any) -> Any:
+        """Return the record of one more arm; if votes were heard, with a row for its own."""
+        if len(state.heard):
+            state = state._replace(heard=np.vstack((state.heard, np.zeros(self.arms))))
+        return super().enlarged(state, fresh)
+
     def check_state(self, state: Any) -> None:
         """Refuse matches that are open and cannot be found, or the other way round."""
         numbers, arms, here = state.numbers[0], state.arms, state.present == 1

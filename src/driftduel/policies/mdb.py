@@ -10,7 +10,7 @@ import numpy as np
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.errors import WeakSpotWarning
-from driftduel.policies.around import Around, suspect_inside
+from driftduel.policies.around import Around, pass_on, presence_inside
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import ARM, CONSTANT, COUNT, FLAG, ROUND, Each, Within
 from driftduel.policies.info import Contest, of_pairs
@@ -67,10 +67,16 @@ def nearness(state: Any) -> Any:
     return np.minimum(apart, state.seen / state.windows.shape[1])
 
 
+@hot
+def _local(state: Any, t: int) -> int:
+    return max(1, t - state.ints[_START] + 1)
+
+
 @cache
 def _wrap(inner: Kernels) -> Kernels:
     inner_ask, inner_tell, inner_reset = inner.ask, inner.tell, inner.reset
     any_duel = inner.any_duel
+    here = presence_inside(inner)
 
     def ask(state, rng, t, notes):  # type: ignore[no-untyped-def]
         ints, order = state.ints, state.order
@@ -81,9 +87,9 @@ def _wrap(inner: Kernels) -> Kernels:
                 for k in range(2):
                     order[i, k], order[j, k] = order[j, k], order[i, k]
             ints[_SHUFFLED] = 1
-        local = max(1, t - ints[_START] + 1)
+        local = _local(state, t)
         place = (local - 1) % ints[_CYCLE]
-        if place < pairs:
+        if place < pairs and here(state, order[place, 0]) and here(state, order[place, 1]):
             notes[0] = place
             return order[place, 0], order[place, 1]
         notes[0] = -1.0
@@ -95,9 +101,9 @@ def _wrap(inner: Kernels) -> Kernels:
             return 0  # asked for before the alarm
         flags = 0
         p = int(notes[0])
-        if p < 0 or any_duel:
+        if p < 0 or (any_duel and won >= 0):
             flags = inner_tell(state.base, t - start + 1, first, second, won, notes[1:])
-        if p >= 0:
+        if p >= 0 and won >= 0:
             slide(state.windows[p], state.sums[p], state.seen[p], won)
             state.seen[p] += 1
             if alarm(state.sums[p], state.seen[p], state.windows.shape[1], state.limit[0]):
@@ -129,12 +135,8 @@ def _wrap(inner: Kernels) -> Kernels:
             if b == a:
                 a, b = a + 1, 0
 
-    return Kernels(
-        hot(ask),
-        hot(tell),
-        kernel(reset),
-        suspect_inside(inner),
-    )
+    passed = {**pass_on(inner, _local), "any_duel": False}
+    return Kernels(hot(ask), hot(tell), kernel(reset), **passed)
 
 
 class Monitored(Around):
@@ -154,7 +156,8 @@ class Monitored(Around):
     for T = 1e6, K = 10, M = 10, delta = 0.3. Creating it warns when that is above a quarter.
 
     **Late answers** to duels from before an alarm are dropped; others enter their window when they
-    come.
+    come. In the turn of a pair of which one is away, the policy inside plays. One more arm than
+    there ever was makes the windows another length: they begin anew.
 
     Parameters
     ----------
@@ -224,3 +227,8 @@ class Monitored(Around):
         return Contest(
             challengers=of_pairs(self.state.order.tolist(), nearness(self.state), others)
         )
+
+    def enlarged(self, state: Any, fresh: Any) -> Any:
+        """Return the record of one more arm, whose windows have another length: they are empty."""
+        empty = {name: getattr(fresh, name)[:0] for name in ("windows", "sums", "seen")}
+        return super().enlarged(state._replace(**empty), fresh)

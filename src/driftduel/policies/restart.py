@@ -7,7 +7,7 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel.errors import DriftduelError
-from driftduel.policies.around import Around, suspect_inside
+from driftduel.policies.around import Around, pass_on
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, ROUND
 from driftduel.specs import Range
@@ -30,12 +30,17 @@ class State(NamedTuple):
     """(n + 1,) rounds in which to start anew, ascending; the last beyond all rounds."""
 
 
+@hot
+def _local(state: Any, t: int) -> int:
+    return max(1, t - state.start[0] + 1)
+
+
 @cache
 def _wrap(inner: Kernels) -> Kernels:
     inner_ask, inner_tell, inner_reset = inner.ask, inner.tell, inner.reset
 
     def ask(state, rng, t, notes):  # type: ignore[no-untyped-def]
-        return inner_ask(state.base, rng, max(1, t - state.start[0] + 1), notes)
+        return inner_ask(state.base, rng, _local(state, t), notes)
 
     def tell(state, t, first, second, won, notes):  # type: ignore[no-untyped-def]
         start = state.start[0]
@@ -57,14 +62,7 @@ def _wrap(inner: Kernels) -> Kernels:
         inner_reset(state.base)
         state.start[0] = 1
 
-    return Kernels(
-        hot(ask),
-        hot(tell),
-        kernel(reset),
-        suspect_inside(inner),
-        inner.any_duel,
-        inner.unanswered,
-    )
+    return Kernels(hot(ask), hot(tell), kernel(reset), **pass_on(inner, _local))
 
 
 class _Restarted(Around):
