@@ -21,6 +21,7 @@ from driftduel.policies._king_matches import (
     suspect,
     verdict,
 )
+from driftduel.policies._king_panel import panel_kernels
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.registry import POLICIES
 
@@ -198,6 +199,10 @@ class King(KernelPolicy):
 
     name: ClassVar[str] = "king"
     guarantee: ClassVar[str] = "2 log(1 + n / 100) false alarms in n matches; regret only measured"
+    in_panel: ClassVar[str] = (
+        "a form of its own, in which the king meets everyone all the time: 2.6 log(1 + n / 100) "
+        "false alarms in n matches; each vote costs what the challenger loses"
+    )
     source: ClassVar[str] = "ours"
     confidence: ClassVar[str] = "our own"
     kernels: ClassVar[Kernels] = Kernels(
@@ -208,6 +213,7 @@ class King(KernelPolicy):
         change=change,
         present=present,
         hear=hear,
+        panel=panel_kernels(hear),
     )
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
