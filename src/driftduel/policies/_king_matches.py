@@ -13,6 +13,7 @@ from driftduel.policies.fields import (
     ARM,
     ARMS,
     COUNT,
+    FLAG,
     MOST,
     ORDER,
     PRESENT,
