@@ -1,6 +1,6 @@
 """The one exception a user's mistake raises."""
 
-__all__ = ["DriftduelError", "MissingExtraError", "WeakSpotWarning"]
+__all__ = ["DriftduelError", "LogError", "MissingExtraError", "WeakSpotWarning"]
 
 
 class DriftduelError(ValueError):
@@ -29,3 +29,32 @@ class MissingExtraError(DriftduelError, ImportError):
 
 class WeakSpotWarning(UserWarning):
     """Say that an algorithm's own formulas cannot work at the horizon it was given."""
+
+
+class LogError(DriftduelError):
+    """Say which event of a log cannot have happened.
+
+    Parameters
+    ----------
+    said
+        The sentence.
+    place
+        The event's place in the log, from 0.
+    round
+        The round that it speaks of; None if it speaks of none.
+    logged, asked
+        The duel that the log says was asked for, and the one that the policy asks for: first arm,
+        second arm and notes. None where that is not what is wrong.
+    """
+
+    def __init__(
+        self,
+        said: str,
+        place: int,
+        round: int | None = None,  # noqa: A002 - a duel's, as everywhere
+        logged: tuple[int, int, tuple[float, ...]] | None = None,
+        asked: tuple[int, int, tuple[float, ...]] | None = None,
+    ) -> None:
+        super().__init__(said)
+        self.place, self.round = place, round
+        self.logged, self.asked = logged, asked

@@ -10,6 +10,7 @@ policy is registered first (``@POLICIES.register("my-policy")``), so that it can
 import random
 import tempfile
 from collections.abc import Callable, Iterable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +24,23 @@ from driftduel.policies import (
     POLICIES,
     Duel,
     KernelPolicy,
+    Log,
     Policy,
+    Recorder,
+    fold,
     load_policy,
     make_policy,
+    policy_from_bytes,
+    policy_to_bytes,
     save_policy,
 )
 from driftduel.policies.around import told_by
+from driftduel.policies.ledger import TIES
+from driftduel.policies.modes import MODES
 from driftduel.specs import Spec
 from driftduel.worlds import WithAbsences, WithTies, World, make_world
 
-__all__ = ["CHECKS", "check_policy"]
+__all__ = ["CHECKS", "assert_same", "check_policy", "live_at_random"]
 
 _ROUNDS = 400
 
@@ -41,8 +49,8 @@ def _world(arms: int = 4, rounds: int = _ROUNDS) -> World:
     return make_world(f"random-condorcet:arms={arms},rounds={rounds},phases=2,p_min=0.6", seed=5)
 
 
-def _fresh(spec: str, world: World, seed: int = 1, mode: str = "serve") -> Policy:
-    return make_policy(spec, world.arms, seed, mode=mode, **knowledge(spec, world))
+def _fresh(spec: str, world: World, seed: int = 1, **settings: Any) -> Policy:
+    return make_policy(spec, world.arms, seed, **settings, **knowledge(spec, world))
 
 
 def _go_on(policy: Policy, rounds: int, luck: np.random.Generator) -> list[tuple[int, int]]:
@@ -186,6 +194,82 @@ def late_answers_do_not_break_it(spec: str) -> None:
         policy.tell_first_won(duel, 1)
     assert policy.ledger.open == {}, "an answered duel is still waiting"
     assert policy.ledger.held == {}, "an answer was never learned"
+
+
+def live_at_random(policy: Policy, rounds: int, seed: int) -> Log:
+    """Live with a policy as badly as it gets, and return the log.
+
+    Answers come late, in any order, as ties or never; arms come and go, and past votes are heard,
+    where the policy knows what that is.
+    """
+    life, luck = Recorder(policy), np.random.default_rng(seed)
+    can = {"hear", "retire", "admit", "widen"}
+
+    def attempt(what: str, *arguments: Any) -> None:
+        try:
+            getattr(life, what.replace("widen", "admit"))(*arguments)
+        except DriftduelError:
+            can.discard(what)
+
+    pending = []
+    for _ in range(rounds):
+        what = luck.random()
+        if what < 0.03 and "hear" in can:
+            first, second = map(int, luck.choice(policy.arms, 2, replace=False))
+            attempt("hear", first, second, (first, second, None)[int(luck.integers(3))], 0.5)
+        elif what < 0.06 and "retire" in can and len(policy.present) > 1:
+            attempt("retire", int(luck.choice(policy.present)))
+        elif what < 0.09 and "admit" in can and len(policy.present) < policy.arms:
+            absent = set(range(policy.arms)) - set(policy.present)
+            attempt("admit", int(luck.choice(sorted(absent))))
+        elif what < 0.1 and "widen" in can:
+            attempt("widen")
+        pending.append(life.ask())
+        while len(pending) > 20 or (pending and luck.random() < 0.5):
+            duel = pending.pop(int(luck.integers(len(pending))))
+            answer = luck.random()
+            if answer < 0.05:
+                life.forget(duel)
+            elif answer < 0.15:
+                life.tell(duel, None)
+            elif answer < 0.3:
+                life.tell_first_won(duel, int(luck.random() < 0.5))
+            else:
+                life.tell(duel, min(duel[:2]) if luck.random() < 0.6 else max(duel[:2]))
+    log: Log = life.log
+    return log
+
+
+def assert_same(one: Policy, other: Policy) -> None:
+    """Raise an AssertionError that says in what two policies differ, to the bit."""
+    for what in ("order", "ties", "asked", "due", "open", "held", "restarts"):
+        mine, theirs = getattr(one.ledger, what), getattr(other.ledger, what)
+        assert mine == theirs, f"{what} of the ledger: {str(mine)[:99]} and {str(theirs)[:99]}"
+    assert one.arms == other.arms, f"{one.arms} arms and {other.arms}"
+    assert one.mode == other.mode, f"the modes {one.mode} and {other.mode}"
+    assert one.rng.bit_generator.state == other.rng.bit_generator.state, "the generators differ"
+    coins = (each.ledger.coins.bit_generator.state for each in (one, other))
+    assert next(coins) == next(coins), "the generators of coins differ"
+    states = one.get_state(), other.get_state()
+    assert set(states[0]) == set(states[1]), f"states of {set(states[0])} and {set(states[1])}"
+    for name, array in states[0].items():
+        kind = array.dtype.kind
+        same = np.array_equal(array, states[1][name], equal_nan=kind == "f")
+        assert same, f"the state's {name} differs"
+
+
+def folding_equals_living(spec: str) -> None:
+    """Become by a log what living through it makes, from the beginning and from a snapshot."""
+    world = _world()
+    orders = ("asked",) if _fresh(spec, world).in_order else ("asked", "arrival")
+    for order, ties, mode in product(orders, TIES, MODES):
+        settings: dict[str, Any] = {"order": order, "ties": ties, "mode": mode}
+        policy = _fresh(spec, world, **settings)
+        log = live_at_random(policy, _ROUNDS // 2, 3)
+        snapshot = policy_to_bytes(policy)
+        rest = live_at_random(policy, _ROUNDS // 2, 4)
+        assert_same(fold(policy_from_bytes(snapshot), rest), policy)
+        assert_same(fold(_fresh(spec, world, **settings), [log, rest]), policy)
 
 
 def policies_share_nothing(spec: str) -> None:
@@ -363,6 +447,7 @@ CHECKS: dict[str, Callable[[str], None]] = {
     "memory is bounded": memory_is_bounded,
     "two arms work, one is an error": two_arms_work_and_one_is_an_error,
     "late answers do not break it": late_answers_do_not_break_it,
+    "folding a log equals living through it": folding_equals_living,
     "policies share nothing": policies_share_nothing,
     "resetting starts anew": resetting_starts_anew,
     "info tells and changes nothing": info_tells_and_changes_nothing,

@@ -136,6 +136,8 @@ def test_mistakes_are_said_and_change_nothing(spec):
         policy.tell(duel, 7)
     with pytest.raises(DriftduelError, match="winner=True cannot have won"):
         policy.tell(duel, True)
+    with pytest.raises(DriftduelError, match="won=2 must be 1 if the first arm won, or 0"):
+        policy.tell_first_won(duel, 2)
     with pytest.raises(DriftduelError, match="None is not a duel"):
         policy.tell(None, 0)
     for name, array in policy.get_state().items():

@@ -29,7 +29,9 @@ from driftduel.policies.doubler import Doubler
 from driftduel.policies.doubling import Doubling
 from driftduel.policies.dts import Dts
 from driftduel.policies.dts_plus import DtsPlus
+from driftduel.policies.events import KINDS, Event, Log, Recorder
 from driftduel.policies.exp3s import Exp3S
+from driftduel.policies.folding import fold
 from driftduel.policies.glr import GlrRestart
 from driftduel.policies.interleaved_filter import InterleavedFilter
 from driftduel.policies.king import King
@@ -63,6 +65,7 @@ from driftduel.policies.winner_stays import WinnerStaysStrong, WinnerStaysWeak
 
 __all__ = [
     "GROW",
+    "KINDS",
     "POLICIES",
     "RESTARTED",
     "Anaconda",
@@ -82,6 +85,7 @@ __all__ = [
     "Dts",
     "DtsPlus",
     "Duel",
+    "Event",
     "Exp3S",
     "GlrRestart",
     "Info",
@@ -90,6 +94,7 @@ __all__ = [
     "Kernels",
     "King",
     "Ledger",
+    "Log",
     "Metaswift",
     "Monitored",
     "MultiSBM",
@@ -98,6 +103,7 @@ __all__ = [
     "Policy",
     "PublicAnaconda",
     "Rcs",
+    "Recorder",
     "Rex3",
     "Rmed1",
     "Rmed2",
@@ -113,6 +119,7 @@ __all__ = [
     "WinnerStaysStrong",
     "WinnerStaysWeak",
     "beta",
+    "fold",
     "hot",
     "kernel",
     "load_policy",

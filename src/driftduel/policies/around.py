@@ -6,6 +6,7 @@ one loop is compiled for the whole. ``prefix-name`` is the wrapper `prefix` arou
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -246,9 +247,7 @@ class _Factory:
         for_base = {p.name: values[p.name] for p in inner.parameters if p.name in values}
         values = {name: value for name, value in values.items() if name in mine}
 
-        def remake(value: Any) -> Any:
-            return inner.factory(arms=arms, rng=rng, **for_base, **{self.wrapper.supplies: value})
-
+        remake = _Remake(inner.factory, self.wrapper.supplies, {"rng": rng, **for_base}, arms)
         if self.wrapper.supplies:
             base: Any = remake(values["epoch"])
         else:
@@ -256,3 +255,16 @@ class _Factory:
         made = self.wrapper(arms, rng, base, **values)
         made.remake = remake
         return made
+
+
+@dataclass(frozen=True)
+class _Remake:
+    """Make the policy inside anew. A closure would keep the generator of the one that is copied."""
+
+    factory: Any
+    supplies: str
+    values: dict[str, Any]
+    arms: int
+
+    def __call__(self, value: Any) -> Any:
+        return self.factory(arms=self.arms, **self.values, **{self.supplies: value})

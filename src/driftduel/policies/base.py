@@ -211,6 +211,8 @@ class Policy(ABC):
         For self-duels this is the coin. A -1 is skipped whatever `ties` says: whoever decides ties
         by a coin tells what the coin said.
         """
+        if won not in (1, 0, UNANSWERED):
+            raise DriftduelError(f"won={won!r} must be 1 if the first arm won, or 0.")
         self._settle(self.ledger.take(Duel.of(duel)), int(won))
 
     def forget(self, duel: Duel) -> None:
@@ -279,7 +281,7 @@ class Policy(ABC):
 
     def widen(self) -> None:
         """Make room for one more arm, which is absent until `change` says that it came."""
-        self.change(self._arms, here=True)  # says that it cannot
+        Policy.change(self, self._arms, here=True)  # says that it cannot
 
     def hear(self, first: int, second: int, winner: int | None, weight: float = 1.0) -> None:
         """Learn from a vote that nobody asked this policy for, such as one of the past.

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from driftduel._compile import hot, kernel
+from driftduel.errors import DriftduelError
 from driftduel.policies._king_matches import (
     PATIENCE,
     bet,
@@ -219,6 +220,17 @@ class King(KernelPolicy):
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)
         self.state = first_state(rng.permutation(arms).astype(np.int64))
+
+    def hear(self, first: int, second: int, winner: int | None, weight: float = 1.0) -> None:
+        """Count a vote of the past, before the first duel, and begin with who leads in them."""
+        if self.ledger.asked:
+            raise DriftduelError(
+                f"policy {self.name!r} hears votes of the past before its first duel; "
+                f"{self.ledger.asked} were asked for."
+            )
+        if not len(self.state.heard):
+            self.state = self.state._replace(heard=np.zeros((self.arms, self.arms)))
+        super().hear(first, second, winner, weight)
 
     def enlarged(self, state: Any, fresh: Any) -> Any:
         """Return the record of one more arm; if votes were heard, with a row for its own."""

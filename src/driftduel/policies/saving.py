@@ -122,11 +122,11 @@ def _restored(header: dict[str, Any], content: dict[str, Any]) -> Policy:
         arms=_whole(header["arms"], "arms", 2, _most_arms(content)),
         rng=rng,
     )
-    rng.bit_generator.state = saved  # building may have drawn, such as an order of the arms
     policy.configure(order=str(header["order"]), ties=str(header["ties"]), mode=str(header["mode"]))
     ledger = policy.ledger
     ledger.asked = asked = _whole(header["asked"], "number of rounds", 0, MOST)
     policy.set_state({name.removeprefix("state_"): array for name, array in content.items()})
+    rng.bit_generator.state = saved  # building may have drawn, such as an order of the arms
     ledger.coins = restore_generator(header["coins"])
     ledger.due = _whole(header["next"], "round that is due", 1, asked + 1)
     ledger.restarts = [_whole(t, "restart", 1, asked) for t in header["restarts"]]
