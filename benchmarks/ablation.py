@@ -92,7 +92,7 @@ _FORGET = """\
         rival.tries = _KNOWN
 """
 _NO_EXTRA = ("_FRESH_RATE = 0.5", "_FRESH_RATE = 0.0")
-_NO_EASE = (_NEEDED, "needed = beyond_doubt")
+_NO_EASE = (_NEEDED, "needed = 50.0 + 0.5 * numbers.matches")
 
 VARIANTS = (
     Variant(
@@ -143,12 +143,12 @@ VARIANTS = (
     Variant(
         "fixed-bar",
         "an alarm at 50, however many matches there were: up to n / 50 false ones",
-        (("beyond_doubt = 50.0 + 0.5 * numbers.matches", "beyond_doubt = 50.0"),),
+        (("return needed, 50.0 + 0.5 * numbers.matches", "return needed, 50.0"),),
     ),
     Variant(
         "high-bar",
         "an alarm at 1000, likewise: up to n / 1000 false ones",
-        (("beyond_doubt = 50.0 + 0.5 * numbers.matches", "beyond_doubt = 1000.0"),),
+        (("return needed, 50.0 + 0.5 * numbers.matches", "return needed, 1000.0"),),
     ),
     Variant("no-extra", "a fresh king gets no extra matches", (_NO_EXTRA,)),
     Variant("no-ease", "a fresh king is as hard to beat as an old one", (_NO_EASE,)),

@@ -81,7 +81,7 @@ def test_the_page_promises_what_the_policy_guarantees():
     assert re.search(sentence, PAGE)
     assert "**Only measured: the regret.**" in PAGE
     # The argument on the page, in numbers: Ville's inequality at 50 + b / 2, summed up.
-    assert "beyond_doubt = 50.0 + 0.5 * numbers.matches" in SOURCE
+    assert "return needed, 50.0 + 0.5 * numbers.matches" in SOURCE
     for n in (1, 10, 100, 10_000):
         summed = sum(1 / (50 + b / 2) for b in range(1, n + 1))
         assert summed <= 2 * math.log(1 + n / 100)

@@ -28,6 +28,7 @@ __all__ = [
     "NEVER",
     "PATIENCE",
     "State",
+    "bars",
     "begin_match",
     "bet",
     "change",
@@ -215,19 +216,25 @@ def bet(state: Any, j: int, won: int) -> float:
 
 
 @hot
-def verdict(state: Any, j: int, wealth: float) -> int:
-    """Return what the evidence says: -1, it is hopeless; 0, go on; 1, the king falls; 2, an alarm.
+def bars(state: Any, j: int) -> Any:
+    """Return what it takes to fell the king in the match of `j`, and what is beyond doubt.
 
     A king that hardly reigned, or a newcomer that it hardly met, needs less to fall than is beyond
     doubt: that is still finding the winner, and no alarm.
     """
+    numbers, tries = state.numbers[0], state.arms[j].tries
+    needed = 4.0 * 2.0 ** min(60.0, numbers.held / (numbers.here - 1.0))
+    if tries < _KNOWN:
+        needed = min(needed, 4.0 * 2.0 ** (tries - 1.0))
+    return needed, 50.0 + 0.5 * numbers.matches
+
+
+@hot
+def verdict(state: Any, j: int, wealth: float) -> int:
+    """Return what the evidence says: -1, it is hopeless; 0, go on; 1, the king falls; 2, alarm."""
     if wealth < _LEAST:
         return -1
-    numbers, rival = state.numbers[0], state.arms[j]
-    beyond_doubt = 50.0 + 0.5 * numbers.matches
-    needed = 4.0 * 2.0 ** min(60.0, numbers.held / (numbers.here - 1.0))
-    if rival.tries < _KNOWN:
-        needed = min(needed, 4.0 * 2.0**rival.tries)
+    needed, beyond_doubt = bars(state, j)
     if wealth < min(needed, beyond_doubt):
         return 0
     return 1 if needed < beyond_doubt else 2
@@ -266,8 +273,6 @@ def change(state: Any, rng: Any, t: int, arm: int, here: int) -> None:
     state.present[arm] = here
     if here == 1:
         numbers.here += 1
-        rival.record = 0.5
-        rival.seen = 0.0
         rival.tries = 0
         rival.came = t
         rival.trial = t
@@ -315,9 +320,9 @@ def suspect(state: Any) -> int:
 
 @kernel
 def hear(state: Any, winner: int, loser: int, weight: float) -> None:
-    """Count a vote of the past, and begin with who leads: most majorities, then most of its votes.
+    """Count a vote of the past, and begin with who leads: most majorities, then share of its votes.
 
-    Of equals the first in the order of challengers.
+    Of equals the first in the order of challengers. There must be room for what is heard.
     """
     heard = state.heard
     heard[winner, loser] += weight

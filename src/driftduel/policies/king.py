@@ -9,6 +9,7 @@ from driftduel._compile import hot, kernel
 from driftduel.errors import DriftduelError
 from driftduel.policies._king_matches import (
     PATIENCE,
+    bars,
     bet,
     change,
     close_match,
@@ -24,6 +25,7 @@ from driftduel.policies._king_matches import (
 )
 from driftduel.policies._king_panel import panel_kernels
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
+from driftduel.policies.info import Contest, nearest_first
 from driftduel.policies.registry import POLICIES
 
 __all__ = ["King"]
@@ -204,6 +206,7 @@ class King(KernelPolicy):
         "a form of its own, in which the king meets everyone all the time: 2.6 log(1 + n / 100) "
         "false alarms in n matches; each vote costs what the challenger loses"
     )
+    alerts: ClassVar[bool] = True
     source: ClassVar[str] = "ours"
     confidence: ClassVar[str] = "our own"
     kernels: ClassVar[Kernels] = Kernels(
@@ -222,15 +225,28 @@ class King(KernelPolicy):
         self.state = first_state(rng.permutation(arms).astype(np.int64))
 
     def hear(self, first: int, second: int, winner: int | None, weight: float = 1.0) -> None:
-        """Count a vote of the past, before the first duel, and begin with who leads in them."""
+        """Count a vote of the past, before the first duel: it begins with who leads in them."""
         if self.ledger.asked:
             raise DriftduelError(
-                f"policy {self.name!r} hears votes of the past before its first duel; "
+                f"policy {self.name!r} hears votes of the past before its first duel only; "
                 f"{self.ledger.asked} were asked for."
             )
         if not len(self.state.heard):
             self.state = self.state._replace(heard=np.zeros((self.arms, self.arms)))
         super().hear(first, second, winner, weight)
+
+    def contest(self) -> Contest:
+        """Tell since when the king reigns, and how near its challengers are to its fall.
+
+        Evidence multiplies, so half of what it takes is the square root of the bar.
+        """
+        state = self.state
+        shares = (
+            (int(j), math.log(max(1.0, state.bets[j].mean())) / math.log(min(bars(state, j))))
+            for j in np.flatnonzero(state.arms["on"])
+        )
+        since = int(state.numbers[0].crowned) or None
+        return Contest(since=since, challengers=nearest_first(shares))
 
     def enlarged(self, state: Any, fresh: Any) -> Any:
         """Return the record of one more arm; if votes were heard, with a row for its own."""
