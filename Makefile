@@ -17,7 +17,7 @@ INPUTS ?= 100000
 SEED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-core test-nojit test-slow test-states lint docs bench fuzz reproduce ablation lock clean
+.PHONY: help demo test test-long test-core test-nojit test-slow test-states lint docs bench fuzz reproduce ablation match-cost fleeting lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -65,6 +65,12 @@ reproduce: $(VENV)/.ready ## published numbers beside ours; takes some minutes
 
 ablation: $(VENV)/.ready ## king without each of its ingredients; half an hour the first time
 	$(BIN)/python benchmarks/ablation.py
+
+match-cost: $(VENV)/.ready ## what a match costs king, whatever the gaps do; a table of its page
+	$(BIN)/python benchmarks/match_cost.py
+
+fleeting: $(VENV)/.ready ## what nobody can learn costs: a table of the page on theory
+	$(BIN)/python benchmarks/fleeting.py
 
 lock: $(VENV)/.ready ## resolve the locked versions anew
 	$(BIN)/python -m pip install -q uv

@@ -1,0 +1,111 @@
+"""The price of intransitivity: what worlds cost in which no switch is significant.
+
+In `fleeting` worlds a fair coin mirrors three arms in every round, and of SST and STI one holds
+while the other fails by a factor gamma. The lower bound of docs/theory.md says what every policy
+loses there, averaged over who has which role: (2 gamma + 1) / 3 times sqrt(T) without STI,
+(gamma + 3) / 6 times sqrt(T) without SST.
+
+`make fleeting` writes docs/fleeting.json and the table in docs/theory.md; some minutes.
+"""
+
+import argparse
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from driftduel.games import play
+from driftduel.measures import measure as measures
+from driftduel.worlds import make_world
+
+ROOT = Path(__file__).parents[1]
+RECORD = ROOT / "docs" / "fleeting.json"
+PAGE = ROOT / "docs" / "theory.md"
+BEGIN, END = "<!-- table: fleeting -->\n", "<!-- /table -->"
+
+ROUNDS = 1_000_000
+RUNS = 100
+GAMMAS = (1, 4, 16, 64, 250)
+POLICIES = ("uniform", "anaconda", "king")
+
+
+def world(kind: str, gamma: float) -> str:
+    """Return the spec of a world."""
+    return f"fleeting:kind={kind},rounds={ROUNDS},gamma={gamma:g}"
+
+
+def bound(kind: str, gamma: float) -> float:
+    """Return what the theory says that everybody loses, in units of sqrt(T)."""
+    return (2 * gamma + 1) / 3 if kind == "sst" else (gamma + 3) / 6
+
+
+def regrets(policy: str, kind: str, gamma: float, runs: int) -> Any:
+    """Return the regret of every run, in units of sqrt(T)."""
+    spec = world(kind, gamma)
+    found = [play(policy, spec, seed=seed).total for seed in range(runs)]
+    return np.array(found) / math.sqrt(ROUNDS)
+
+
+def measure() -> dict[str, Any]:
+    """Play all games; return the numbers."""
+    rows = []
+    for kind in ("sst", "sti"):
+        for gamma in GAMMAS:
+            row: dict[str, Any] = {"kind": kind, "gamma": gamma}
+            row["bound"] = round(bound(kind, gamma), 6)
+            found = measures(make_world(world(kind, gamma), seed=0))
+            row["significant"] = found.significant_switches
+            row["switches"] = found.condorcet_switches
+            for policy in POLICIES:
+                lost = regrets(policy, kind, gamma, RUNS)
+                error = float(lost.std(ddof=1)) / math.sqrt(RUNS)
+                row[policy] = [round(float(lost.mean()), 4), round(error, 4)]
+                print(kind, gamma, policy, row[policy], flush=True)
+            rows.append(row)
+    return {"rounds": ROUNDS, "runs": RUNS, "rows": rows}
+
+
+def table(record: dict[str, Any]) -> str:
+    """Write the numbers as a table in Markdown."""
+    lines = [
+        f"| what fails | gamma | bound | {' | '.join(f'`{each}`' for each in POLICIES)} |",
+        f"|---|---|---|{'---|' * len(POLICIES)}",
+    ]
+    for row in record["rows"]:
+        cells = ["STI" if row["kind"] == "sst" else "SST", f"{row['gamma']}"]
+        cells.append(_short(row["bound"]))
+        for policy in POLICIES:
+            mean, error = row[policy]
+            cells.append(f"{_short(mean)} ± {_short(1.96 * error)}")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _short(number: float) -> str:
+    return f"{number:.{max(0, 2 - int(math.log10(max(number, 1))))}f}"
+
+
+def on_page(page: str, rows: str) -> str:
+    """Return a page with the table between its marks."""
+    before, mark, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (mark and end):
+        raise SystemExit(f"the page has no {BEGIN.strip()} ... {END}.")
+    return f"{before}{mark}{rows}{end}{after}"
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description="What nobody can learn, and what that costs.")
+    parser.add_argument("--page", action="store_true", help="only write the page again")
+    if not parser.parse_args().page:
+        RECORD.write_text(json.dumps(measure(), indent=1) + "\n", "utf-8")
+    rows = table(json.loads(RECORD.read_text("utf-8")))
+    print(rows, end="")
+    PAGE.write_text(on_page(PAGE.read_text("utf-8"), rows), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
