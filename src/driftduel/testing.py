@@ -10,6 +10,7 @@ policy is registered first (``@POLICIES.register("my-policy")``), so that it can
 import random
 import tempfile
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -437,6 +438,98 @@ def absent_arms_are_not_asked_for(spec: str) -> None:
     assert "anew-" in said, f"it cannot take arms away, and must say what can, not {said!r}"
 
 
+def _never_without(policy: Policy, rounds: int, luck: np.random.Generator) -> set[int]:
+    """Go on, the lower arm winning as a rule; return who was asked for, all of them present."""
+    seen: set[int] = set()
+    for _ in range(rounds):
+        duel = policy.ask()
+        asked = {duel.first, duel.second}
+        assert asked <= {*policy.present}, (
+            f"round {duel.round}: it asked for {duel.first} and {duel.second}; present are "
+            f"{policy.present}"
+        )
+        seen |= asked
+        policy.tell_first_won(duel, int(luck.random() < 0.5 + 0.4 * (duel.first < duel.second)))
+        best = policy.best()
+        assert best is None or best in policy.present, f"it would ship {best}, who is away"
+    return seen
+
+
+def _one_sentence(refused: Callable[[], object]) -> str:
+    """Return what is said by what must be refused."""
+    try:
+        refused()
+    except DriftduelError as error:
+        said = str(error)
+        assert said.endswith("."), f"this is not one sentence: {said!r}"
+        assert "\n" not in said, f"this is not one line: {said!r}"
+        return said
+    return ""
+
+
+def options_come_and_go(spec: str) -> None:
+    """Never ask for an arm that is away, and ask again when it is back; or say that it cannot.
+
+    Who cannot is checked in ``anew-NAME``, which starts it anew at every change.
+    """
+    # Of a million rounds: MDB watches one pair only if there are but a few hundred.
+    policy, luck = _fresh(spec, _world(rounds=10**6)), np.random.default_rng(2)
+    if not policy.can_change:
+        for refused in (lambda: policy.retire(1), policy.admit):
+            said = _one_sentence(refused)
+            assert f"'anew-{policy.name}'" in said, f"it cannot, and says {said!r}"
+        assert (policy.arms, policy.present) == (4, (0, 1, 2, 3)), "it cannot, and changed"
+        options_come_and_go(f"anew-{spec}")
+        return
+    _never_without(policy, 60, luck)
+    out = [policy.ask() for _ in range(5)]
+    policy.retire(0)
+    for duel in out:  # about somebody who is away
+        policy.tell_first_won(duel, 1)
+    _never_without(policy, 60, luck)
+    for arm in (3, 1):
+        policy.retire(arm)
+    assert list(policy.present) == [2], f"left alone is {policy.present}, not arm 2"
+    assert _never_without(policy, 20, luck) == {2}, "with one arm left, another was asked for"
+    assert "only one present" in _one_sentence(lambda: policy.retire(2)), "the last arm left"
+    for arm in (0, 1, 3):
+        assert policy.admit(arm) == arm
+    assert 0 in _never_without(policy, _ROUNDS, luck), "arm 0 came back and was not asked for"
+    duel = policy.ask()
+    if not isinstance(policy, KernelPolicy) and type(policy).widen is Policy.widen:
+        assert _one_sentence(policy.admit), "it was made for 4 arms, and takes one more"
+        return
+    assert policy.admit() == 4, "one more than there ever was is not arm 4"
+    assert policy.arms == len(policy.present) == 5, f"present are {policy.present}"
+    policy.tell_first_won(duel, 1)
+    policy.retire(1)
+    try:
+        again = policy_from_bytes(policy_to_bytes(policy))
+    except DriftduelError as error:
+        assert "has no get_state" in str(error), f"it cannot be loaded: {error}"  # noqa: PT017
+    else:
+        rest = [_go_on(each, 50, np.random.default_rng(4)) for each in (policy, again)]
+        assert rest[0] == rest[1], "saved after a change, it played other duels"
+    assert 4 in _never_without(policy, _ROUNDS, luck), "the newcomer was not asked for"
+
+
+def past_votes_are_heard(spec: str) -> None:
+    """Ship the winner of the votes that it heard; or say that it cannot hear any."""
+    policy = _fresh(spec, _world())
+    said = _one_sentence(lambda: policy.hear(2, 1, 2, weight=10))
+    if said:
+        assert "can learn only from duels" in said, f"it cannot hear, and says {said!r}"
+        return
+    for first in range(policy.arms):
+        for second in range(first):
+            policy.hear(first, second, 2 if 2 in (first, second) else None, weight=10)
+    assert policy.best() in (None, 2), f"it heard that arm 2 wins, and would ship {policy.best()}"
+    assert policy.ledger.asked == 0, "a vote of the past was counted as a duel"
+    for wrong in ((1, 1, 1, 1), (0, 1, 2, 1), (0, 9, 0, 1), (0, 1, 0, 0), (0, 1, 0, float("nan"))):
+        assert _one_sentence(partial(policy.hear, *wrong)), f"hear{wrong} was taken"
+    _go_on(policy, 100, np.random.default_rng(2))
+
+
 CHECKS: dict[str, Callable[[str], None]] = {
     "one duel a round, arms in range": one_duel_a_round,
     "a seed fixes the run": a_seed_fixes_the_run,
@@ -455,6 +548,8 @@ CHECKS: dict[str, Callable[[str], None]] = {
     "absent arms are not asked for": absent_arms_are_not_asked_for,
     "finds the winner of an easy world": finds_an_easy_winner,
     "ships the winner of an easy world": ships_an_easy_winner,
+    "options come and go": options_come_and_go,
+    "past votes are heard": past_votes_are_heard,
     "a panel shows two different arms": a_panel_shows_two_arms,
     "asking equals the compiled loop in panels": panels_equal_the_loop,
 }

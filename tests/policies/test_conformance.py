@@ -17,7 +17,8 @@ SPECS = [
     if not hasattr(entry.factory, "wrapper")
     or entry.name.endswith(("-dts", "doubling-rex3", "detect-btw"))
 ]
-CHECKED = {spec.values[0] for spec in SPECS}
+SPECS += ["anew-wsw", pytest.param("anew-anaconda", marks=pytest.mark.long)]
+CHECKED = {spec if isinstance(spec, str) else spec.values[0] for spec in SPECS}
 
 
 @pytest.mark.skipif(not jit_enabled(), reason="the kernels' own tests run without the compiler")

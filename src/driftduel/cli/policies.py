@@ -44,6 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
             print(wrapped("also: " + ", ".join(entry.name for entry in family[1:]), "    "))
         print()
     if not arguments.name:
+        print("anew-NAME starts NAME, any of these, anew whenever an option comes or goes.")
         print("A policy is written name:key=value,key=value - for example")
         print("  driftduel play --policy sw-dts:window=5000 --world geometric-btl")
 

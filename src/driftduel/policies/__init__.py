@@ -6,6 +6,7 @@ A policy sees arms and answers, never a world. This room imports the compiler.
 from driftduel._compile import hot, kernel
 from driftduel._random import beta, normal, uniform
 from driftduel.policies.anaconda import Anaconda
+from driftduel.policies.anew import Anew
 from driftduel.policies.around import Around, register_around
 from driftduel.policies.base import (
     GROW,
@@ -69,6 +70,7 @@ __all__ = [
     "POLICIES",
     "RESTARTED",
     "Anaconda",
+    "Anew",
     "Around",
     "BeatTheMean",
     "BeatTheWinner",

@@ -22,6 +22,7 @@ from driftduel.specs import Entry, parameters_of
 
 __all__ = [
     "Around",
+    "Composition",
     "in_panel_by",
     "pass_on",
     "pick_inside",
@@ -201,7 +202,7 @@ def register_around(wrapper: type[Around], bases: list[str]) -> None:
         inner = POLICIES[base]
         entry: Entry[Policy] = Entry(
             name=f"{wrapper.prefix}-{base}",
-            factory=_Factory(wrapper, base),
+            factory=Composition(wrapper, base),
             parameters=(
                 *own,
                 *(p for p in inner.parameters if p.name not in {*names, wrapper.supplies}),
@@ -214,7 +215,7 @@ def register_around(wrapper: type[Around], bases: list[str]) -> None:
 def told_by(entry: Entry[Policy]) -> tuple[str, ...]:
     """Return what a registered policy must be told, the one inside a wrapper included."""
     factory: Any = entry.factory
-    if isinstance(factory, _Factory):
+    if isinstance(factory, Composition):
         inside = [t for t in told_by(POLICIES[factory.base]) if t != factory.wrapper.supplies]
         return tuple(dict.fromkeys((*factory.wrapper.tells, *inside)))
     told: tuple[str, ...] = factory.told
@@ -224,7 +225,7 @@ def told_by(entry: Entry[Policy]) -> tuple[str, ...]:
 def in_panel_by(entry: Entry[Policy]) -> str:
     """Return what panel mode does to a registered policy's guarantee."""
     factory: Any = entry.factory
-    if isinstance(factory, _Factory):
+    if isinstance(factory, Composition):
         return _in_panel(factory.wrapper, in_panel_by(POLICIES[factory.base]))
     said: str = factory.in_panel
     return said
@@ -234,13 +235,14 @@ def _in_panel(wrapper: type[Around], inside: str) -> str:
     return inside if inside == SAME else wrapper.in_panel or inside
 
 
-class _Factory:
+class Composition:
     """Build a wrapper around a policy from the keys of both."""
 
-    def __init__(self, wrapper: type[Around], base: str) -> None:
+    def __init__(self, wrapper: Any, base: str) -> None:
         self.wrapper, self.base = wrapper, base
 
-    def __call__(self, arms: int, rng: np.random.Generator, **values: Any) -> Around:
+    def __call__(self, arms: int, rng: np.random.Generator, **values: Any) -> Any:
+        """Build both."""
         inner = POLICIES[self.base]
         mine = {parameter.name for parameter in parameters_of(self.wrapper, _CONTEXT)}
         # A key that both have, such as the horizon, goes to both.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from driftduel._compile import entry
 from driftduel._random import bits
 from driftduel.errors import DriftduelError
-from driftduel.policies.fields import MOST, Rule, verify, widened
+from driftduel.policies.fields import MOST, Rule, verify, verify_notes, widened
 from driftduel.policies.info import Contest, Info, Stage
 from driftduel.policies.ledger import ORDERS, TIES, UNANSWERED, Duel, Ledger
 from driftduel.policies.modes import COIN, MODES, SAME, STAND_IN, StandIns, count_arms, standing_in
@@ -274,14 +274,17 @@ class Policy(ABC):
 
         A policy in plain Python that can do this overrides it, and `present`.
         """
-        raise DriftduelError(
-            f"policy {self.name!r} cannot take options away or add them; "
-            f"'anew-{self.name}' starts it anew at every change."
-        )
+        raise self._cannot("take options away or add them")
 
     def widen(self) -> None:
         """Make room for one more arm, which is absent until `change` says that it came."""
-        Policy.change(self, self._arms, here=True)  # says that it cannot
+        raise self._cannot("take one more option than it was made for")
+
+    def _cannot(self, what: str) -> DriftduelError:
+        return DriftduelError(
+            f"policy {self.name!r} cannot {what}; 'anew-{self.name}' starts it anew at every "
+            f"change."
+        )
 
     def hear(self, first: int, second: int, winner: int | None, weight: float = 1.0) -> None:
         """Learn from a vote that nobody asked this policy for, such as one of the past.
@@ -298,6 +301,19 @@ class Policy(ABC):
         raise DriftduelError(
             f"policy {self.name!r} can learn only from duels that it asked for itself."
         )
+
+    def check_vote(self, first: int, second: int, winner: int | None, weight: float) -> None:
+        """Refuse a vote that nobody can have given."""
+        for arm in (first, second):
+            if isinstance(arm, bool) or arm not in range(self.arms):
+                raise DriftduelError(f"arm {arm!r} was never there; arms are 0 to {self.arms - 1}.")
+        if first == second or winner not in (first, second, None):
+            raise DriftduelError(
+                f"winner={winner!r} cannot have won a vote between {first} and {second}; it must "
+                f"be one of two different arms, or None for a tie."
+            )
+        if not (0 < weight <= MOST):
+            raise DriftduelError(f"weight={weight!r} must be a number above 0.")
 
     def best(self) -> int | None:
         """Return the arm to ship now; None if it takes nobody for the winner."""
@@ -338,6 +354,11 @@ class Policy(ABC):
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take back what `get_state` returned, after checking that it fits."""
         raise DriftduelError(f"policy {self.name!r} cannot be loaded: it has no set_state.")
+
+    def check_duel(self, duel: Duel) -> None:
+        """Refuse a duel out of a file that `ask` cannot have returned."""
+        if not (0 <= duel.first < self._arms and 0 <= duel.second < self._arms):
+            raise DriftduelError(f"it has a duel of arms {duel.first} and {duel.second}.")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(arms={self.arms}, rounds={self.ledger.asked})"
@@ -513,16 +534,7 @@ class KernelPolicy(Policy):
         hear = self.kernels.hear
         if hear is None:
             super().hear(first, second, winner, weight)
-        for arm in (first, second):
-            if isinstance(arm, bool) or arm not in range(self.arms):
-                raise DriftduelError(f"arm {arm!r} was never there; arms are 0 to {self.arms - 1}.")
-        if first == second or winner not in (first, second, None):
-            raise DriftduelError(
-                f"winner={winner!r} cannot have won a vote between {first} and {second}; it must "
-                f"be one of two different arms, or None for a tie."
-            )
-        if not (0 < weight <= MOST):
-            raise DriftduelError(f"weight={weight!r} must be a number above 0.")
+        self.check_vote(first, second, winner, weight)
         if winner is None:
             hear(self.state, first, second, 0.5 * weight)
             hear(self.state, second, first, 0.5 * weight)
@@ -557,6 +569,11 @@ class KernelPolicy(Policy):
         taken = _nested(self.state, state)
         verify(self, taken, self.ledger.asked)
         self.state = taken
+
+    def check_duel(self, duel: Duel) -> None:
+        """Refuse a duel out of a file whose arms or notes `ask` cannot have written."""
+        super().check_duel(duel)
+        verify_notes(self, duel.notes, self.ledger.asked)
 
     def check_state(self, state: Any) -> None:
         """Refuse a state whose fields, each of them sound, do not belong together."""

@@ -8,13 +8,20 @@ from typing import Any
 import numpy as np
 
 from driftduel.policies.base import Policy
-from driftduel.specs import Factory, Registry, Spec, parameters_of
+from driftduel.specs import Entry, Factory, Registry, Spec, parameters_of
 
 __all__ = ["POLICIES", "keep_parameters", "make_policy"]
 
 
+Around = Callable[[Entry[Policy]], Entry[Policy]]
+
+
 class _Policies(Registry[Policy]):
     """Policies by name; each keeps what it was built with, so that it can be built again."""
+
+    def __init__(self, kind: str, context: tuple[str, ...]) -> None:
+        super().__init__(kind, context)
+        self._prefixes: dict[str, Around] = {}
 
     def register(self, name: str) -> Callable[[Factory], Factory]:
         """Register the decorated class of policies under `name`."""
@@ -27,6 +34,34 @@ class _Policies(Registry[Policy]):
             return policy
 
         return decorate
+
+    def open_prefix(self, prefix: str) -> Callable[[Around], Around]:
+        """Let ``prefix-NAME`` be built by the decorated function from the entry of any NAME.
+
+        Such names are not listed: there is one for each that is.
+        """
+
+        def decorate(around: Around) -> Around:
+            self._prefixes[prefix] = around
+            return around
+
+        return decorate
+
+    def _inside(self, name: object) -> tuple[Around, str] | None:
+        """Return who builds a name that is not registered, and what it is around."""
+        prefix, dash, inside = str(name).partition("-")
+        around = self._prefixes.get(prefix) if dash and name not in self._entries else None
+        return None if around is None else (around, inside)
+
+    def __contains__(self, name: object) -> bool:
+        found = self._inside(name)
+        return (name if found is None else found[1]) in self._entries
+
+    def __getitem__(self, name: str) -> Entry[Policy]:
+        found = self._inside(name)
+        return (
+            super().__getitem__(name) if found is None else found[0](super().__getitem__(found[1]))
+        )
 
 
 def keep_parameters(policy: Any, context: tuple[str, ...]) -> None:

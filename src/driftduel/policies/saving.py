@@ -17,7 +17,7 @@ from driftduel.policies.base import (
     generator_state,
     restore_generator,
 )
-from driftduel.policies.fields import MOST, verify, verify_notes
+from driftduel.policies.fields import MOST, verify
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Spec
 
@@ -139,11 +139,8 @@ def _restored(header: dict[str, Any], content: dict[str, Any]) -> Policy:
     in_turn = ledger.order == "asked"
     held = [duel for duel, _ in ledger.held.values()]
     for duel in (*ledger.open.values(), *held):
-        if not (0 <= duel.first < policy.arms and 0 <= duel.second < policy.arms):
-            raise DriftduelError(f"it has a duel of arms {duel.first} and {duel.second}.")
+        policy.check_duel(duel)
         _whole(duel.round, "duel's round", ledger.due if in_turn else 1, asked)
-        if isinstance(policy, KernelPolicy):
-            verify_notes(policy, duel.notes, asked)
     waiting = len(set(ledger.open) | set(ledger.held))
     if len(header["pending"]) + len(header["held"]) != waiting:
         raise DriftduelError("it has two duels of one round.")
