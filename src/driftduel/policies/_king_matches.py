@@ -37,10 +37,10 @@ __all__ = [
     "first_state",
     "hear",
     "newcomer",
-    "next_in_turn",
     "open_match",
     "present",
     "remember",
+    "settle",
     "suspect",
     "verdict",
 ]
@@ -134,27 +134,6 @@ def first_state(order: Any) -> State:
 
 
 @hot
-def next_in_turn(state: Any) -> int:
-    """Return who is challenged next: every fourth time the closest rival, else all in turn.
-
-    Somebody must be there who has no match.
-    """
-    numbers, arms = state.numbers[0], state.arms
-    king = numbers.king
-    j, most = -1, -1.0
-    if numbers.matches % 4 == 3 and numbers.held >= numbers.here - 1:
-        for i in range(len(arms)):
-            if i != king and not arms[i].on and state.present[i] and arms[i].record > most:
-                j, most = i, arms[i].record
-    while j < 0:
-        i = state.order[numbers.next]
-        numbers.next = numbers.next + 1 if numbers.next + 1 < len(arms) else 0
-        if i != king and not arms[i].on and state.present[i]:
-            j = i
-    return j
-
-
-@hot
 def open_match(state: Any, t: int, j: int) -> int:
     """Open a match of the king and `j`, and ask for its first duel in round `t`."""
     numbers, rival = state.numbers[0], state.arms[j]
@@ -238,6 +217,27 @@ def verdict(state: Any, j: int, wealth: float) -> int:
     if wealth < min(needed, beyond_doubt):
         return 0
     return 1 if needed < beyond_doubt else 2
+
+
+@hot
+def settle(state: Any, j: int, won: int) -> int:
+    """Learn how a duel of the match of `j` ended for the other side; return what that says.
+
+    It is the verdict; or -1 if the match is over. One of which nobody won 64 duels in a row is, and
+    one that is lost when no duels are out that might turn it.
+    """
+    numbers, rival = state.numbers[0], state.arms[j]
+    rival.out = max(0, rival.out - 1)
+    numbers.waited += 1
+    if won < 0:
+        rival.tied += 1
+        said = -1 if rival.tied >= PATIENCE else 0
+    else:
+        said = verdict(state, j, bet(state, j, won))
+    if said < 0 or (rival.lead < 0 and rival.out == 0):
+        close_match(state, j)
+        return -1
+    return said
 
 
 @kernel

@@ -8,107 +8,41 @@ import numpy as np
 from driftduel._compile import hot, kernel
 from driftduel.errors import DriftduelError
 from driftduel.policies._king_matches import (
-    PATIENCE,
     bars,
-    bet,
     change,
-    close_match,
     crown,
     first_state,
     hear,
-    newcomer,
-    next_in_turn,
     open_match,
     present,
+    settle,
     suspect,
-    verdict,
 )
 from driftduel.policies._king_panel import panel_kernels
+from driftduel.policies._king_timing import challenges
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.info import Contest, nearest_first
 from driftduel.policies.registry import POLICIES
 
 __all__ = ["King"]
 
-_RATE = 0.5
-_FRESH_RATE = 0.5
-_LOST = 10_000
+
+@hot
+def _free(state: Any, i: int) -> bool:
+    """Tell whether an arm may be given a match: it is there, not the king, and has none."""
+    return i != state.numbers[0].king and not state.arms[i].on and state.present[i]
+
+
+_challenger = challenges(_free, rate=0.5, fresh_rate=0.5)
 
 
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     numbers = state.numbers[0]
-    king = numbers.king
     numbers.now = t
-    if numbers.open > 0 or t >= numbers.trial:
-        j = _go_on(state, t)
-        if j >= 0:
-            return king, j
-    age = max(1, t - numbers.crowned)
-    here = numbers.here
-    rate = _RATE * math.sqrt(here * (1.0 + numbers.alarms) / t) + _FRESH_RATE * here / age
-    numbers.due += min(rate, 1.0)
-    if numbers.due < 1.0:
-        return king, king
-    return king, _due(state, t)
-
-
-@hot
-def _go_on(state: Any, t: int) -> int:
-    """Return the challenger of a match that is to be opened or played on now, or -1."""
-    numbers, arms = state.numbers[0], state.arms
-    if t >= numbers.trial or (numbers.waited >= PATIENCE and 0 < numbers.open < numbers.here - 1):
-        j = _beside(state, t)
-        if j >= 0:
-            return j
-    j = numbers.last
-    for _ in range(len(arms)):  # open matches take turns
-        j = j + 1 if j + 1 < len(arms) else 0
-        rival = arms[j]
-        # More out where the challenger leads: if it is better, waiting costs more than asking.
-        if rival.lead >= 0 and rival.out <= 2 * rival.lead:
-            numbers.last = j
-            rival.asked = t
-            rival.out += 1
-            return j
-    if numbers.open > 0:
-        _give_up(state, t)
-    return -1
-
-
-@kernel
-def _give_up(state: Any, t: int) -> None:
-    """Take duels that nobody answered or forgot in 10,000 rounds for lost."""
-    for j in range(len(state.arms)):
-        rival = state.arms[j]
-        if rival.on and rival.out > 0 and t - rival.asked > _LOST:
-            rival.out = 0
-            if rival.lead < 0:
-                close_match(state, j)
-
-
-@kernel
-def _beside(state: Any, t: int) -> int:
-    """Open a match for a newcomer that is due or, after 64 duels without an end, for the next."""
-    numbers = state.numbers[0]
-    if t >= numbers.trial:
-        j = newcomer(state, t)
-        if j >= 0:
-            return open_match(state, t, j)
-    if numbers.waited >= PATIENCE and 0 < numbers.open < numbers.here - 1:
-        return open_match(state, t, next_in_turn(state))
-    return -1
-
-
-@kernel
-def _due(state: Any, t: int) -> int:
-    """Open the match that is due, if somebody has none; else return the king."""
-    numbers = state.numbers[0]
-    if numbers.open >= numbers.here - 1:
-        numbers.due = 1.0
-        return numbers.king
-    numbers.due -= 1.0
-    return open_match(state, t, next_in_turn(state))
+    king = numbers.king
+    j = _challenger(state, t)
+    return king, king if j < 0 else j
 
 
 @hot
@@ -130,17 +64,8 @@ def _learn(state: Any, t: int, first: int, second: int, won: int) -> int:
     rival = state.arms[j]
     if not rival.on or t < rival.since:
         return 0  # the answer came after the match
-    rival.out = max(0, rival.out - 1)
-    numbers.waited += 1
-    if won < 0:
-        rival.tied += 1
-        said = -1 if rival.tied >= PATIENCE else 0
-    else:
-        said = verdict(state, j, bet(state, j, won))
-    if said < 0 or (rival.lead < 0 and rival.out == 0):
-        close_match(state, j)
-        return 0
-    if said == 0:
+    said = settle(state, j, won)
+    if said <= 0:
         return 0
     since, out = rival.since, rival.out
     crown(state, numbers.now, j)
