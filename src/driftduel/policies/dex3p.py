@@ -17,14 +17,15 @@ __all__ = ["Dex3P"]
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     numbers, scores, weights = state.numbers[0], state.scores, state.weights
+    gamma = numbers.gamma
     for player in range(2):
         exp3.weigh(scores, weights, player)
-    duel = exp3.draw_both(weights, 0, 1, numbers.gamma, rng, notes)
+    duel = exp3.draw_both(weights, 0, 1, gamma, rng, notes)
     # The bias does not wait for the answer: it depends on this round's probabilities alone.
     bias = numbers.eta * numbers.beta
     for player in range(2):
         for i in range(scores.shape[1]):
-            scores[player, i] += bias / exp3.chance(weights, player, numbers.gamma, i)
+            scores[player, i] += bias / exp3.chance(weights, player, gamma, i)
     return duel
 
 
