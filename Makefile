@@ -53,9 +53,13 @@ lint: $(VENV)/.ready ## ruff, strict types, import contract
 docs: $(VENV)/.ready ## the documentation site: open site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-bench: $(VENV)/.ready ## speed as ratios within one run; writes bench.json, bench-lab.json
+bench: $(VENV)/.ready ## speed as ratios within one run; AGAINST=DIR: to that of another checkout
+ifdef AGAINST
+	$(BIN)/python benchmarks/against.py $(AGAINST) --out bench-against.json
+else
 	$(BIN)/python benchmarks/run.py --out bench.json
 	$(BIN)/python benchmarks/lab.py --out bench-lab.json
+endif
 
 fuzz: $(VENV)/.ready ## broken inputs by the thousand (INPUTS=100000, SEED=0): a sentence each
 	$(BIN)/python -m tests.fuzz --inputs $(INPUTS) --seed $(SEED)
@@ -80,7 +84,7 @@ lock: $(VENV)/.ready ## resolve the locked versions anew
 	  --generate-hashes --no-annotate --no-header -c requirements/dev.lock -o requirements/core.lock
 
 clean: ## remove the environments and everything generated
-	rm -rf $(VENV) $(CORE) demo site bench.json bench-lab.json .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(CORE) demo site bench.json bench-lab.json bench-against.json .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is written last, so a set-up that was interrupted is done again.

@@ -1,9 +1,9 @@
 """Compare the speed of this checkout with that of another, in one run: `make bench AGAINST=DIR`.
 
-Each checkout has a process of its own that plays when it is told to, in turns, on CPU time; the best
-of several turns counts. Three tables: compiled games, every policy in the same world; live duels by
-ask and tell; and, of this checkout alone, games in which everybody is present all the time, said
-and unsaid. A ratio above 1 means that this checkout is slower.
+Each checkout has a process of its own that plays when it is told to, in turns, on CPU time; the
+best of several turns counts. Three tables: compiled games, every policy in the same world; live
+duels by ask and tell; and, of this checkout alone, games in which everybody is present all the
+time, said and unsaid. A ratio above 1 means that this checkout is slower.
 """
 
 import argparse
@@ -140,9 +140,7 @@ def main() -> None:
     parser.add_argument("--out", default="bench-against.json")
     arguments = parser.parse_args()
     if not (arguments.checkout / "src" / "driftduel").is_dir():
-        raise SystemExit(
-            f"{arguments.checkout} is no checkout of driftduel: it has no src/driftduel."
-        )
+        raise SystemExit(f"{arguments.checkout} is no checkout: it has no src/driftduel.")
     before, now = Player(arguments.checkout.resolve()), Player(HERE)
     found: dict[str, list[dict]] = {"games": [], "live": [], "presence": []}
     specs = arguments.only or [
@@ -180,7 +178,9 @@ def main() -> None:
     show(f"compiled games, before: {arguments.checkout}", found["games"], GAMES)
     show("live: a duel by ask and tell", found["live"], 1.0)
     show(
-        "this checkout, before: everybody is there, unsaid; now: said", found["presence"], PRESENCE
+        "this checkout alone, everybody there: unsaid (before) and said",
+        found["presence"],
+        PRESENCE,
     )
     Path(arguments.out).write_text(json.dumps(found, indent=2) + "\n", "utf-8")
     print(f"written: {arguments.out}")
