@@ -17,7 +17,7 @@ INPUTS ?= 100000
 SEED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-core test-nojit test-slow test-states lint docs bench fuzz reproduce ablation match-cost fleeting lock clean
+.PHONY: help demo test test-long test-core test-nojit test-slow test-states lint docs bench fuzz reproduce ablation panel match-cost fleeting lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -75,6 +75,9 @@ match-cost: $(VENV)/.ready ## what a match costs king, whatever the gaps do; a t
 
 fleeting: $(VENV)/.ready ## what nobody can learn costs: a table of the page on theory
 	$(BIN)/python benchmarks/fleeting.py
+
+panel: $(VENV)/.ready ## king and others where two arms are always shown, many duels out at once
+	$(BIN)/python benchmarks/panel.py
 
 lock: $(VENV)/.ready ## resolve the locked versions anew
 	$(BIN)/python -m pip install -q uv

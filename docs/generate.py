@@ -347,7 +347,7 @@ def engine() -> str:
 
 def examples() -> Iterator[tuple[str, str]]:
     """Return the name and the text of every example."""
-    order = ("first_comparison", "own_policy", "own_world", "live_votes")
+    order = ("first_comparison", "own_policy", "own_world", "live_votes", "prompt_panel")
     found = {path.stem: path for path in sorted((ROOT / "examples").glob("*.py"))}
     for path in {name: found[name] for name in (*order, *found)}.values():
         yield path.name, path.read_text("utf-8")

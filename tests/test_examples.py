@@ -24,6 +24,10 @@ SHOWN = {
         r"switches: 1 ",
         r"(?s)oracle-dts.*sw-dts:window=2000.*dts.*uniform",
     ],
+    "prompt_panel": [
+        r"after 1,000 votes we would ship prompt 1",
+        r"prompts \(0, 1, 2, 3, 5, 6\); after 600 more we would ship prompt 6",
+    ],
     "live_votes": [
         r"asked 4000, lost \d+, still open 25",
         r"before the change.*\[\S+ \S+ 0\.[89]\d* ",

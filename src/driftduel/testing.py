@@ -23,7 +23,6 @@ from driftduel.games import play, trace
 from driftduel.games.knowledge import knowledge
 from driftduel.policies import (
     POLICIES,
-    Duel,
     KernelPolicy,
     Log,
     Policy,
@@ -109,21 +108,21 @@ def _compare_with_the_loop(spec: str, world: World, mode: str) -> None:
 
 def saving_changes_nothing(spec: str) -> None:
     """Go on to the bit after being saved and loaded in the middle, an open duel included."""
-    policy = _fresh(spec, _world())
-    _go_on(policy, _ROUNDS // 2, np.random.default_rng(2))
-    duel = policy.ask()
-    with tempfile.TemporaryDirectory() as folder:
-        save_policy(policy, Path(folder) / "p.npz")
-        again = load_policy(Path(folder) / "p.npz")
-    assert type(again) is type(policy), f"saved as {type(policy)}, it was loaded as {type(again)}"
-    assert again.parameters == policy.parameters, (
-        f"saved with {policy.parameters}, it was loaded with {again.parameters}"
-    )
-    for each in (policy, again):
-        each.tell_first_won(duel, 1)
-    rest = [_go_on(each, _ROUNDS // 2, np.random.default_rng(4)) for each in (policy, again)]
-    assert rest[0] == rest[1], "the loaded policy played other duels"
-    assert policy.restarts == again.restarts, "the loaded policy restarted elsewhere"
+    for mode in MODES:
+        policy = _fresh(spec, _world(), mode=mode)
+        _go_on(policy, _ROUNDS // 2, np.random.default_rng(2))
+        duel = policy.ask()
+        with tempfile.TemporaryDirectory() as folder:
+            save_policy(policy, Path(folder) / "p.npz")
+            again = load_policy(Path(folder) / "p.npz")
+        for what in (type, lambda each: each.mode, lambda each: each.parameters):
+            before, after = what(policy), what(again)
+            assert before == after, f"saved as {before}, it was loaded as {after}"
+        for each in (policy, again):
+            each.tell_first_won(duel, 1)
+        rest = [_go_on(each, _ROUNDS // 2, np.random.default_rng(4)) for each in (policy, again)]
+        assert rest[0] == rest[1], f"the loaded policy played other duels ({mode} mode)"
+        assert policy.restarts == again.restarts, "the loaded policy restarted elsewhere"
 
 
 def it_knows_its_parameters(spec: str) -> None:
@@ -334,34 +333,18 @@ def ships_an_easy_winner(spec: str) -> None:
 
 
 def a_panel_shows_two_arms(spec: str) -> None:
-    """Show two different arms in every round of panel mode, before and after being saved."""
-    policy = _fresh(spec, _world(), mode="panel")
-    waiting: list[Duel] = []
-    _hold_a_panel(policy, waiting, np.random.default_rng(6))
-    with tempfile.TemporaryDirectory() as folder:
-        save_policy(policy, Path(folder) / "p.npz")
-        again = load_policy(Path(folder) / "p.npz")
-    assert again.mode == "panel", f"saved in panel mode, it was loaded in {again.mode} mode"
-    rest = [_hold_a_panel(p, list(waiting), np.random.default_rng(7)) for p in (policy, again)]
-    assert rest[0] == rest[1], "the loaded policy showed other duels"
-
-
-def _hold_a_panel(
-    policy: Policy, waiting: list[Duel], people: np.random.Generator
-) -> list[tuple[int, int]]:
-    """Let people vote, late and out of order; some see no difference, some never answer."""
-    shown = []
+    """Show two different arms in every round of panel mode, whatever people answer, and when."""
+    policy, people = _fresh(spec, _world(), mode="panel"), np.random.default_rng(6)
+    waiting = []
     for _ in range(_ROUNDS):
         waiting.append(duel := policy.ask())
         assert not duel.alone, f"round {duel.round}: arm {duel.first} is shown alone"
-        shown.append((duel.first, duel.second))
         while len(waiting) > 5:
             duel = waiting.pop(int(people.integers(len(waiting))))
             if people.random() < 0.05:
                 policy.forget(duel)
             else:
                 policy.tell(duel, (duel.first, duel.second, None)[int(people.integers(3))])
-    return shown
 
 
 def panels_equal_the_loop(spec: str) -> None:
