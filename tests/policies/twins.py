@@ -481,3 +481,152 @@ class Glr(Restarting):
                 self.history.clear()
                 return self.restart(t)
         return False
+
+
+# ---- king ----
+
+
+class Match:
+    """A match: when it was opened, how its duels went for the challenger, and what is out."""
+
+    def __init__(self, since, asked, out):
+        self.since, self.asked, self.out = since, asked, out
+        self.outcomes, self.tied = [], 0
+
+    @property
+    def lead(self):
+        return sum(self.outcomes)
+
+    @property
+    def wealth(self):
+        stakes = [0.8 / 2**k for k in range(6)]
+        return sum(math.prod((1 + s * x for x in self.outcomes), start=1.0) / 6 for s in stakes)
+
+
+class King:
+    """King of the hill, by its docstring: dictionaries, and a match as the list of its outcomes."""
+
+    def __init__(self, order):
+        self.order, self.place = list(order), 0
+        self.here, self.king, self.crowned, self.now = set(order), order[0], 0, 0
+        self.due, self.alarms, self.matches, self.held, self.waited, self.last = 0.0, 0, 0, 0, 0, 0
+        self.open, self.record, self.seen = {}, {}, {}
+        self.newcomers = {}  # when it came, when its next match is due, how many it has had
+        self.votes = defaultdict(float)
+        self.dropped = 0
+
+    def ask(self, t, draw=None):
+        self.now, K = t, len(self.here)
+        for j, (came, due, tries) in sorted(self.newcomers.items()):
+            if due <= t:
+                self.newcomers[j] = came, came + max(4, int(math.e**2 * (t - came))), tries
+                if j not in self.open:
+                    return self.king, self.challenge(j, t)
+        if self.open:
+            if self.waited >= 64 and len(self.open) < K - 1:
+                return self.king, self.challenge(self.next(), t)
+            everybody = len(self.order)
+            for j in [(self.last + 1 + i) % everybody for i in range(everybody)]:
+                match = self.open.get(j)
+                if match and match.lead >= 0 and match.out < 2 * match.lead + 1:
+                    match.out, match.asked, self.last = match.out + 1, t, j
+                    return self.king, j
+            for j, match in list(self.open.items()):
+                if match.out and t - match.asked > 10_000:
+                    match.out = 0
+                    if match.lead < 0:
+                        del self.open[j]
+        rate = math.sqrt(K * (1 + self.alarms) / t) / 2 + K / (2 * max(1, t - self.crowned))
+        self.due += min(1, rate)
+        if self.due < 1:
+            return self.king, self.king
+        if len(self.open) == K - 1:
+            self.due = 1.0
+            return self.king, self.king
+        self.due -= 1
+        return self.king, self.challenge(self.next(), t)
+
+    def next(self):
+        free = [j for j in sorted(self.here) if j != self.king and j not in self.open]
+        if self.matches % 4 == 3 and self.held >= len(self.here) - 1:
+            return max(free, key=lambda j: self.record.get(j, 0.5))
+        while True:
+            j = self.order[self.place]
+            self.place = (self.place + 1) % len(self.order)
+            if j in free:
+                return j
+
+    def challenge(self, j, t, out=1, asked=None):
+        self.open[j] = Match(t, asked or t, out)
+        if j in self.newcomers:
+            came, due, tries = self.newcomers[j]
+            self.newcomers[j] = came, due, tries + 1
+        self.matches, self.held, self.waited, self.last = self.matches + 1, self.held + 1, 0, j
+        return j
+
+    def tell(self, t, first, second, won):
+        """Return 1 after an alarm, else 0; `won` is -1 if nobody did."""
+        if first == second:
+            return 0
+        if self.king == second:
+            first, second, won = second, first, {1: 0, 0: 1, -1: -1}[won]
+        j, match = second, self.open.get(second)
+        if first != self.king or match is None or t < match.since:
+            self.dropped += 1
+            return 0
+        match.out, self.waited = max(0, match.out - 1), self.waited + 1
+        if won == -1:
+            match.tied += 1
+            if match.tied == 64 or (match.lead < 0 and not match.out):
+                del self.open[j]
+            return 0
+        match.tied = 0
+        n = self.seen[j] = self.seen.get(j, 0) + 1
+        before = self.record.get(j, 0.5)
+        self.record[j] = before + max(0.05, 1 / (n + 2)) * ((1 - won) - before)
+        match.outcomes.append(1 - 2 * won)
+        if match.wealth < 0.001 or (match.lead < 0 and not match.out):
+            del self.open[j]
+            return 0
+        fresh, beyond_doubt = 4 * 2 ** (self.held / (len(self.here) - 1)), 50 + self.matches / 2
+        if j in self.newcomers:
+            fresh = min(fresh, 4 * 2 ** (self.newcomers[j][2] - 1))
+        established = fresh >= beyond_doubt
+        if match.wealth < (beyond_doubt if established else fresh):
+            return 0
+        fallen = self.king
+        self.crown(j, self.now)
+        if match.out:
+            self.challenge(fallen, match.since, match.out, self.now)
+        self.alarms += established
+        return int(established)
+
+    def crown(self, j, t):
+        self.king, self.crowned, self.held, self.waited = j, t, 0, 0
+        self.open, self.record, self.seen, self.newcomers = {}, {}, {}, {}
+
+    def change(self, t, arm, here):
+        if here:
+            self.here.add(arm)
+            self.newcomers[arm] = t, t, 0
+            return
+        self.here.remove(arm)
+        self.newcomers.pop(arm, None)
+        self.open.pop(arm, None)
+        if arm == self.king:
+            there = [j for j in self.order if j in self.here]
+            self.crown(max(there, key=lambda j: self.record.get(j, 0.5)), t - 1)
+
+    def hear(self, winner, loser, weight):
+        self.votes[winner, loser] += weight
+
+        def leads(i):
+            majorities = sum(self.votes[i, j] > self.votes[j, i] for j in self.order)
+            won = sum(self.votes[i, j] for j in range(len(self.order)))
+            lost = sum(self.votes[j, i] for j in range(len(self.order)))
+            return majorities, won / (won + lost) if won + lost else 0.5
+
+        self.king = max((j for j in self.order if j in self.here), key=leads)
+
+    def suspect(self):
+        return self.king
