@@ -24,8 +24,8 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
 
 @hot
 def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
-    weights, bonus = state.weights, state.numbers[0].share
-    rate = state.numbers[0].gamma / weights.shape[1]
+    weights, numbers = state.weights, state.numbers[0]
+    rate, bonus = numbers.gamma / weights.shape[1], numbers.share
     exp3.share(weights, 0, first, math.exp(rate * won / notes[0]), bonus)
     exp3.share(weights, 1, second, math.exp(rate * (1 - won) / notes[1]), bonus)
     return 0
