@@ -128,6 +128,22 @@ def test_glr_is_as_near_an_alarm_as_the_nearest_pair_of_an_arm():
     assert {each.share for each in policy.info().challengers} == {0.0}
 
 
+def test_king_says_since_when_it_reigns_and_how_near_its_fall_is():
+    policy = made("king", 3)
+    reigns, since, nearest = policy.best(), None, 0.0
+    for duel, _ in duels(policy, 6000, reversed_at(3000)):
+        info = policy.info()
+        if info.leader != reigns:
+            reigns, since = info.leader, duel.round
+        assert info.since == since
+        assert reigns not in {each.arm for each in info.challengers}
+        assert info.alarms == len(policy.restarts)
+        nearest = max((nearest, *(each.share for each in info.challengers)))
+    assert policy.restarts
+    assert since >= 3000
+    assert 0.9 < nearest < 1
+
+
 @pytest.mark.parametrize("spec", ["btw", "periodic-btw:period=500"])
 def test_a_match_shows_what_the_challenger_has_of_the_wins_it_takes(spec):
     policy = made(spec, 3)

@@ -60,7 +60,7 @@ class Policy(ABC):
     Parameters
     ----------
     arms
-        The number of arms K.
+        The number of arms K. This and `rng` every policy takes; each says what its own keys are.
     rng
         Its randomness.
     """

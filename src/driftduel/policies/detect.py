@@ -13,11 +13,16 @@ from driftduel.policies.around import Around, pass_on
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import ARM_OR_NONE, CONSTANT, COUNT, FLAG, ROUND, Each
 from driftduel.policies.info import Contest, nearest_first
+from driftduel.policies.keys import Horizon
 from driftduel.policies.mdb import alarm, nearness, slide
 from driftduel.policies.modes import COIN
 from driftduel.specs import Choice, Range, need_room
 
 __all__ = ["Detect"]
+
+Delta = Annotated[float, Range(0, 1, open=True), "the smallest change"]
+PMin = Annotated[float, Range(0.5, 1, open=True), "the winner's smallest chance"]
+Setting = Annotated[str, Choice(("1", "2")), "which constants"]
 
 # Places in `State.ints`.
 _START = 0  # the round that is round 1 since the last alarm
@@ -123,8 +128,6 @@ class Detect(Around):
 
     Parameters
     ----------
-    arms, rng, base
-        The number of arms K, the randomness, and the policy inside.
     horizon
         The number of rounds T.
     delta, p_min
@@ -150,10 +153,10 @@ class Detect(Around):
         arms: int,
         rng: np.random.Generator,
         base: KernelPolicy,
-        horizon: Annotated[int, Range(2), "rounds T"],
-        delta: Annotated[float, Range(0, 1, open=True), "the smallest change"] = 0.3,
-        p_min: Annotated[float, Range(0.5, 1, open=True), "the winner's smallest chance"] = 0.6,
-        setting: Annotated[str, Choice(("1", "2")), "which constants"] = "2",
+        horizon: Horizon,
+        delta: Delta = 0.3,
+        p_min: PMin = 0.6,
+        setting: Setting = "2",
     ) -> None:
         super().__init__(arms, rng, base)
         m = (2 * p_min - 1) ** 2

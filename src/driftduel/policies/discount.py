@@ -13,6 +13,8 @@ from driftduel.specs import Range
 
 __all__ = ["Discounted"]
 
+Discount = Annotated[float, Range(0, 1, open=True), "factor per answer"]
+
 
 class State(NamedTuple):
     """The policy inside, and the discount."""
@@ -72,8 +74,6 @@ class Discounted(Around):
 
     Parameters
     ----------
-    arms, rng, base
-        The number of arms K, the randomness, and the policy inside.
     discount
         The factor by which all counts shrink at each answer.
     """
@@ -87,11 +87,7 @@ class Discounted(Around):
     wrap = staticmethod(_wrap)
 
     def __init__(
-        self,
-        arms: int,
-        rng: np.random.Generator,
-        base: KernelPolicy,
-        discount: Annotated[float, Range(0, 1, open=True), "factor per answer"] = 0.999,
+        self, arms: int, rng: np.random.Generator, base: KernelPolicy, discount: Discount = 0.999
     ) -> None:
         super().__init__(arms, rng, base)
         self.state = State(base.state, np.array([discount, max(1.0, 1.0 / (1.0 - discount))]))

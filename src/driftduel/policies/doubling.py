@@ -13,6 +13,8 @@ from driftduel.specs import Range
 
 __all__ = ["Doubling"]
 
+Epoch = Annotated[int, Range(2), "rounds of the first epoch"]
+
 # Places in `State.ints`.
 _START = 0  # the first round of the epoch
 _LENGTH = 1  # its length, which is what the policy inside is told
@@ -61,8 +63,6 @@ class Doubling(Around):
 
     Parameters
     ----------
-    arms, rng, base
-        The number of arms K, the randomness, and the policy inside.
     epoch
         The length of the first epoch.
     """
@@ -75,11 +75,7 @@ class Doubling(Around):
     wrap = staticmethod(_wrap)
 
     def __init__(
-        self,
-        arms: int,
-        rng: np.random.Generator,
-        base: KernelPolicy,
-        epoch: Annotated[int, Range(2), "rounds of the first epoch"] = 1024,
+        self, arms: int, rng: np.random.Generator, base: KernelPolicy, epoch: Epoch = 1024
     ) -> None:
         super().__init__(arms, rng, base)
         self.easy_rounds = 2 * base.easy_rounds  # type: ignore[misc]

@@ -16,6 +16,9 @@ from driftduel.specs import Range
 
 __all__ = ["GlrRestart"]
 
+Explore = Annotated[float, Range(0, 1), "share of rounds that explore"]
+Delta = Annotated[float, Range(0, 1, open=True), "false alarms per pair"]
+
 _SPLITS = 64
 
 
@@ -190,8 +193,8 @@ class GlrRestart(Around):
         arms: int,
         rng: np.random.Generator,
         base: KernelPolicy,
-        explore: Annotated[float, Range(0, 1), "share of rounds that explore"] = 0.02,
-        delta: Annotated[float, Range(0, 1, open=True), "false alarms per pair"] = 0.001,
+        explore: Explore = 0.02,
+        delta: Delta = 0.001,
     ) -> None:
         super().__init__(arms, rng, base)
         pairs = arms * (arms - 1) // 2

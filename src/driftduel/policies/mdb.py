@@ -14,10 +14,14 @@ from driftduel.policies.around import Around, pass_on, presence_inside
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import ARM, CONSTANT, COUNT, FLAG, ROUND, Each, Within
 from driftduel.policies.info import Contest, of_pairs
+from driftduel.policies.keys import Horizon
 from driftduel.policies.modes import COIN
 from driftduel.specs import Range, need_room
 
 __all__ = ["Monitored", "alarm", "nearness", "slide"]
+
+Switches = Annotated[int, Range(0), "how often the preferences change"]
+Delta = Annotated[float, Range(0, 1, open=True), "the smallest change"]
 
 # Places in `State.ints`.
 _START = 0  # the round that is round 1 since the last alarm
@@ -161,8 +165,6 @@ class Monitored(Around):
 
     Parameters
     ----------
-    arms, rng, base
-        The number of arms K, the randomness, and the policy inside.
     horizon
         The number of rounds T.
     switches
@@ -187,9 +189,9 @@ class Monitored(Around):
         arms: int,
         rng: np.random.Generator,
         base: KernelPolicy,
-        horizon: Annotated[int, Range(2), "rounds T"],
-        switches: Annotated[int, Range(0), "how often the preferences change"],
-        delta: Annotated[float, Range(0, 1, open=True), "the smallest change"] = 0.3,
+        horizon: Horizon,
+        switches: Switches,
+        delta: Delta = 0.3,
     ) -> None:
         super().__init__(arms, rng, base)
         segments = switches + 1

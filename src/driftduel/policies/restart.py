@@ -14,6 +14,9 @@ from driftduel.specs import Range
 
 __all__ = ["Oracle", "Periodic"]
 
+Period = Annotated[int, Range(1), "rounds between restarts"]
+At = Annotated[str, "rounds of the switches, joined by +"]
+
 _NEVER = 1 << 62
 
 
@@ -91,8 +94,6 @@ class Periodic(_Restarted):
 
     Parameters
     ----------
-    arms, rng, base
-        The number of arms K, the randomness, and the policy inside.
     period
         Rounds between two restarts.
     """
@@ -103,11 +104,7 @@ class Periodic(_Restarted):
     source = "folklore; Besbes et al., 2014, for ordinary bandits"
 
     def __init__(
-        self,
-        arms: int,
-        rng: np.random.Generator,
-        base: KernelPolicy,
-        period: Annotated[int, Range(1), "rounds between restarts"] = 10_000,
+        self, arms: int, rng: np.random.Generator, base: KernelPolicy, period: Period = 10_000
     ) -> None:
         super().__init__(arms, rng, base)
         self._set(period, [])
@@ -122,8 +119,6 @@ class Oracle(_Restarted):
 
     Parameters
     ----------
-    arms, rng, base
-        The number of arms K, the randomness, and the policy inside.
     at
         The rounds in which the winner changes, joined by ``+``; ``play`` fills them in.
     """
@@ -133,13 +128,7 @@ class Oracle(_Restarted):
     guarantee = "that of the policy inside, phase by phase"
     source = "a benchmark, not an algorithm"
 
-    def __init__(
-        self,
-        arms: int,
-        rng: np.random.Generator,
-        base: KernelPolicy,
-        at: Annotated[str, "rounds of the switches, joined by +"],
-    ) -> None:
+    def __init__(self, arms: int, rng: np.random.Generator, base: KernelPolicy, at: At) -> None:
         super().__init__(arms, rng, base)
         try:
             rounds = [int(part) for part in at.split("+") if part]

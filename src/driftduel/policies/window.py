@@ -14,6 +14,8 @@ from driftduel.specs import Range, need_room
 
 __all__ = ["SlidingWindow"]
 
+Window = Annotated[int, Range(1), "answers that count"]
+
 
 class State(NamedTuple):
     """The policy inside, and the last duels."""
@@ -95,8 +97,6 @@ class SlidingWindow(Around):
 
     Parameters
     ----------
-    arms, rng, base
-        The number of arms K, the randomness, and the policy inside.
     window
         How many answers count.
     """
@@ -110,11 +110,7 @@ class SlidingWindow(Around):
     wrap = staticmethod(_wrap)
 
     def __init__(
-        self,
-        arms: int,
-        rng: np.random.Generator,
-        base: KernelPolicy,
-        window: Annotated[int, Range(1), "answers that count"] = 5000,
+        self, arms: int, rng: np.random.Generator, base: KernelPolicy, window: Window = 5000
     ) -> None:
         need_room(f"sw-{base.name}: window={window}: as many answers", window)
         super().__init__(arms, rng, base)
