@@ -62,10 +62,10 @@ def child(workers: int, runs: int) -> None:
 def pile(count: int) -> float:
     """Return the seconds it takes to hand out a cell of so many, one by one."""
     from driftduel.lab import make_plan
-    from driftduel.lab.running import Speeds, _Pile
+    from driftduel.lab.running import Pile, Speeds
 
     cell = next(make_plan(["two-arm:rounds=20"], ["uniform"]).cells())
-    cells = _Pile([cell._replace(key=str(number)) for number in range(count)], Speeds())
+    cells = Pile([cell._replace(key=str(number)) for number in range(count)], Speeds())
     begun = time.perf_counter()
     while cells.take(0.0):
         pass

@@ -13,7 +13,7 @@ pytest.importorskip("scipy")
 from driftduel.lab import Store, claims, make_plan, sweep
 from driftduel.lab.cells import run_cell
 from driftduel.lab.claims import Claims
-from driftduel.lab.running import Speeds, _Pile
+from driftduel.lab.running import Pile, Speeds
 from tests.lab.helpers import POLICIES, WORLD, Listener, assert_same_games, start
 from tests.waiting import LONG, eventually
 
@@ -28,7 +28,7 @@ def store(tmp_path):
 
 
 def pile(store, held):
-    return _Pile(CELLS, Speeds(), Store(store.folder), held)
+    return Pile(CELLS, Speeds(), Store(store.folder), held)
 
 
 def files(store):
@@ -75,11 +75,11 @@ OWNER = """
 import sys, time
 from driftduel.lab import Store
 from driftduel.lab.claims import Claims
-from driftduel.lab.running import Speeds, _Pile
+from driftduel.lab.running import Speeds, Pile
 
 store = Store(sys.argv[1])
 held = Claims(store.folder)
-pile = _Pile(store.plan.cells(), Speeds(), store, held)
+pile = Pile(store.plan.cells(), Speeds(), store, held)
 for _ in range(7):
     pile.take(0.0)
 print("ready", flush=True)

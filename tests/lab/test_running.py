@@ -20,7 +20,7 @@ from driftduel.games import play
 from driftduel.lab import Store, compare, make_plan, results, running, sweep
 from driftduel.lab.cells import run_cell
 from driftduel.lab.engines import Threads
-from driftduel.lab.running import Speeds, _Pile, run_cells
+from driftduel.lab.running import Pile, Speeds, run_cells
 from driftduel.worlds._walk import Walk
 from tests.lab.helpers import POLICIES, WORLD, Listener, assert_same_games, own_policy, start
 from tests.waiting import LONG
@@ -441,7 +441,7 @@ def test_the_pile_hands_out_about_as_much_as_was_asked_for():
     cells = make_plan(["two-arm:rounds=20"], ["uniform", "dts"], 6).select()
     speeds = Speeds()
     done = set()
-    pile = _Pile(cells, speeds, SimpleNamespace(done=lambda: done))
+    pile = Pile(cells, speeds, SimpleNamespace(done=lambda: done))
     assert pile.take(10.0) == cells[:1]  # nothing is known yet, so one at a time
     for seconds in (9.0, 1.0, 1.0):  # the first was compiled
         speeds.learn(cells[0], seconds, 1.0)

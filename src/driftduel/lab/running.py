@@ -92,7 +92,7 @@ class Speeds:
         return total / cells if cells else None
 
 
-class _Pile:
+class Pile:
     """The cells still to be played, by us or by others.
 
     Parameters
@@ -221,7 +221,7 @@ def run_cells(
         return {}
     speeds = Speeds()
     claims = None if store.scratch else Claims(store.folder)
-    pile = _Pile(todo, speeds, store, claims, engine.workers)
+    pile = Pile(todo, speeds, store, claims, engine.workers)
     rows: list[dict[str, Any]] = []
     failed: dict[str, str] = {}
     written = looked = time.monotonic()

@@ -36,7 +36,17 @@ from driftduel._random import uniform
 from driftduel.policies import fields
 from driftduel.policies.base import GROW, RESTARTED
 
-__all__ = ["State", "ask", "next_replay", "set_horizon", "tell", "threshold"]
+__all__ = [
+    "State",
+    "ask",
+    "enter",
+    "next_replay",
+    "refresh_active",
+    "set_horizon",
+    "tell",
+    "threshold",
+    "turn",
+]
 
 DEEPEST = 66
 """Replays that can still resume have ever smaller powers of two as lengths; 64 suffice."""
@@ -261,7 +271,7 @@ def _begin_episode(state: Any, rng: Any, t: int) -> None:
 
 
 @kernel
-def _turn(state: Any, rng: Any, t: int) -> None:
+def turn(state: Any, rng: Any, t: int) -> None:
     """Start and end what starts and ends in round t."""
     ints, replays = state.ints, state.replays
     if ints[DOUBLING] == 1 and t > ints[LAST_ROUND]:
@@ -285,14 +295,14 @@ def _turn(state: Any, rng: Any, t: int) -> None:
         ints[DEPTH] = 1
         replays[0, 0] = ints[EPISODE]
         replays[0, 1] = ints[LAST_ROUND] + 1
-    _refresh_active(state)
+    refresh_active(state)
     ints[NEXT] = min(ints[SPAWN], replays[ints[DEPTH] - 1, 1] + 1)
     if ints[DOUBLING] == 1:
         ints[NEXT] = min(ints[NEXT], ints[LAST_ROUND] + 1)
 
 
 @kernel
-def _refresh_active(state: Any) -> None:
+def refresh_active(state: Any) -> None:
     """Find the active set anew, and the duels that the numbers already drawn pick from it."""
     start = state.replays[state.ints[DEPTH] - 1, 0]
     count = 0
@@ -330,7 +340,7 @@ def ask(state: Any, rng: Any, t: int, notes: Any) -> tuple[int, int]:
     """Draw two arms of the active set A; note |A|^2, the weight of a win."""
     ints = state.ints
     if t >= ints[NEXT]:
-        _turn(state, rng, t)
+        turn(state, rng, t)
     if ints[DRAWN] == len(state.draws):
         _draw(state, rng)
     k = ints[DRAWN]
@@ -347,7 +357,7 @@ def tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> i
         return _tell_otherwise(state, t, first, second, won, weight)
     if t < state.ints[LEARN_FROM]:
         return 0  # asked for in an episode that is over
-    return _enter(state, t, first, second, int(won == 1), 2 * weight)
+    return enter(state, t, first, second, int(won == 1), 2 * weight)
 
 
 @kernel
@@ -367,14 +377,14 @@ def _tell_otherwise(state: Any, t: int, first: int, second: int, won: int, weigh
         place = state.pairs[p, WAITING]
         state.waiting[(p * LIST + place) * ENTRY + TIME] = ints[CLOCK] - weight
     short = ints[SHORT] == 1 and _short_windows(state, t, loser, twice * credit)
-    flags = _enter(state, t, winner, loser, credit, twice)
+    flags = enter(state, t, winner, loser, credit, twice)
     if short and flags & RESTARTED == 0:
         flags |= _after_firing(state, t)
     return flags
 
 
 @hot
-def _enter(state: Any, t: int, winner: int, loser: int, credit: int, weight: int) -> int:
+def enter(state: Any, t: int, winner: int, loser: int, credit: int, weight: int) -> int:
     """Enter a win of some weight (credit 1), or a round that passed without one (credit 0).
 
     Arithmetic instead of branches: no processor can guess who won.
@@ -430,7 +440,7 @@ def _examine(state: Any, t: int, p: int, loser: int, credit: int) -> int:
 @kernel
 def _after_firing(state: Any, t: int) -> int:
     """See whom the windows that fired eliminate."""
-    _refresh_active(state)
+    refresh_active(state)
     if not _no_good_arm(state):
         return 0
     state.ints[LEARN_FROM] = NEVER

@@ -13,7 +13,7 @@ from driftduel.policies.keys import Rate
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Choice, Range
 
-__all__ = ["Anaconda", "check_engine", "stage_of"]
+__all__ = ["Anaconda", "check_engine", "fresh_state", "stage_of"]
 
 _FIRST_EPOCH = 1024
 _FIRST_ROOM = 256
@@ -114,7 +114,7 @@ class Anaconda(KernelPolicy):
         replay_rate: Rate = 1.0,
     ) -> None:
         super().__init__(arms, rng)
-        self.state = _fresh_state(arms)
+        self.state = fresh_state(arms)
         ints, floats = self.state.ints, self.state.floats
         ints[engine.DOUBLING] = horizon is None
         ints[engine.RULE] = engine.FREEDMAN if rule == "freedman" else engine.PAPER
@@ -210,7 +210,8 @@ def check_engine(policy: KernelPolicy, state: engine.State) -> None:
         )
 
 
-def _fresh_state(arms: int) -> engine.State:
+def fresh_state(arms: int) -> engine.State:
+    """Return the engine's record before the first round."""
     pairs = np.zeros((arms * arms, engine.PAIR), np.int64)
     pairs[:, engine.ROOM] = _FIRST_ROOM
     pairs[:, engine.BASE] = np.arange(arms * arms) * _FIRST_ROOM

@@ -14,7 +14,7 @@ from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.policies import _anaconda_kernels as engine
 from driftduel.policies import fields
-from driftduel.policies.anaconda import Anaconda, _fresh_state, check_engine, stage_of
+from driftduel.policies.anaconda import Anaconda, check_engine, fresh_state, stage_of
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import Rule
 from driftduel.policies.info import Contest, Stage
@@ -42,7 +42,7 @@ _NEVER, _NEXT, _LEARN_FROM = engine.NEVER, engine.NEXT, engine.LEARN_FROM
 _ACTIVE, _EPISODE = engine.ACTIVE, engine.EPISODE
 _WON, _LOWEST, _WAITING, _LIMIT = engine.WON, engine.LOWEST, engine.WAITING, engine.LIMIT
 _LOW, _SIZE, _PRUNED = engine.LOW, engine.SIZE, engine.PRUNED
-_turn, _enter, _refresh_active = engine._turn, engine._enter, engine._refresh_active
+_turn, _enter, _refresh_active = engine.turn, engine.enter, engine.refresh_active
 
 
 @kernel
@@ -197,7 +197,7 @@ class Metaswift(KernelPolicy):
         replay_rate: Rate = 1.0,
     ) -> None:
         super().__init__(arms, rng)
-        self.state = _fresh_state(arms)._replace(ints=np.zeros(INTS, np.int64))
+        self.state = fresh_state(arms)._replace(ints=np.zeros(INTS, np.int64))
         ints, floats = self.state.ints, self.state.floats
         ints[engine.RULE] = engine.PAPER
         ints[engine.DRAWN] = len(self.state.draws)  # the engine is to draw no duels
