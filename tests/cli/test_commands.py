@@ -93,7 +93,7 @@ def test_measure_saves_the_world(capsys, tmp_path):
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_measure_draws(capsys, tmp_path, ending):
     pytest.importorskip("matplotlib")
-    for spec in ("seasonal:arms=4,rounds=300", "cycle:rounds=5"):
+    for spec in ("seasonal:arms=4,rounds=300", "cycle:rounds=5", "sleeping:rounds=900,ties=0.2"):
         target = tmp_path / f"w.{ending}"
         code, _, err = run(capsys, "measure", "--world", spec, "--plot", str(target))
         assert (code, err) == (0, "")

@@ -8,7 +8,8 @@ import pytest
 
 from driftduel.cli import main
 from driftduel.errors import DriftduelError
-from driftduel.games import COLUMNS, trace, write_trace
+from driftduel.games import COLUMNS, play, trace, write_trace
+from driftduel.worlds import WithAbsences, WithTies, make_world
 from tests.policies.audit import audit
 
 GAME = ("anaconda:constant=0.15", "geometric-btl:arms=3,rounds=1500,phases=3,change=winner")
@@ -100,3 +101,27 @@ def test_a_missing_polars_is_said_before_the_game(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(DriftduelError, match=r"driftduel\[lab\]"):
         write_trace(trace(*GAME[:1], "two-arm:rounds=5"), tmp_path / "t.parquet")
+
+
+def test_ties_and_absences_are_written_down(tmp_path):
+    events = [(1, 2, False), (301, 2, True), (301, 0, False)]
+    world = WithTies(WithAbsences(make_world("utilities:arms=3,rounds=600", seed=1), events), 0.3)
+    played = trace("dts", world, seed=2)
+    game = play("dts", world, seed=2)
+    for name, array in game.policy.get_state().items():
+        np.testing.assert_array_equal(array, played.policy.get_state()[name])
+    assert set(played.first_won.tolist()) == {-1, 0, 1}
+    assert played.columns == (*COLUMNS, "present")
+    write_trace(played, tmp_path / "t.csv")
+    with open(tmp_path / "t.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["present"] for row in rows[:300]} == {"0 1"}
+    assert {row["present"] for row in rows[300:]} == {"1 2"}
+    for row, won in zip(rows, played.first_won, strict=True):
+        assert {row["first"], row["second"]} <= set(row["present"].split())
+        assert row["first_won"] == ("" if won < 0 else str(won))
+    polars = pytest.importorskip("polars")
+    write_trace(played, tmp_path / "t.parquet")
+    frame = polars.read_parquet(tmp_path / "t.parquet")
+    assert frame["present"].to_list() == [*[[0, 1]] * 300, *[[1, 2]] * 300]
+    assert frame["first_won"].null_count() == (played.first_won < 0).sum() > 20

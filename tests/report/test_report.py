@@ -21,6 +21,7 @@ from driftduel.lab import compare, results
 from driftduel.lab.statistics import t_interval
 from driftduel.report import picture, write_report
 from driftduel.report.charts import numbers
+from driftduel.worlds import make_world
 from tests.report.conftest import POLICIES, WORLD
 from tests.report.made import made_store
 
@@ -418,6 +419,24 @@ def test_a_missing_library_is_said(played, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "plotly.offline", None)
     with pytest.raises(MissingExtraError, match="plotly"):
         write_report(played, tmp_path / "r", figures=False)
+
+
+def test_a_world_with_ties_and_absences_is_described(tmp_path):
+    worlds = [
+        "sleeping:arms=4,rounds=1000,events=12,seed=3,ties=0.2",
+        "arrivals:arms=6,rounds=1000,pool=3,seed=1",
+    ]
+    found = compare(["uniform", "dts"], worlds, runs=2, out=tmp_path / "store")
+    assert found.summary.height == 4
+    assert not found.summary["regret_mean"].is_nan().any()
+    write_report(tmp_path / "store")
+    text = text_of(read(tmp_path / "store"))
+    there = [make_world(worlds[0]).present(t) for t in range(1, 1001)]
+    fewest, most = (f(map(len, there)) for f in (min, max))
+    assert f"Arms come and go: {fewest} to {most} of 4 are there at a time" in text
+    assert "Of the duels of two arms, 20% tie" in text
+    assert "Arms come and go: 3 of 6 are there at a time, and the best arm is the best of" in text
+    assert "Choosing at random" not in text
 
 
 def test_short_names():

@@ -161,6 +161,10 @@ class WorldFindings:
     """The seed of its games."""
     winners: tuple[tuple[int, int | None], ...] | None
     """(first round, best arm) in the example run; None where the world cannot be had again."""
+    present: tuple[int, int] | None
+    """The fewest and the most arms there at a time in that run; None where all are, or unknown."""
+    ties: float
+    """The share of ties in its first round; 0 where it is unknown."""
     restarts: Mapping[int, tuple[int, ...]]
     """Rounds of restarts, for policies that have any: of all runs, or of the example."""
     restarts_of_example: bool
@@ -362,7 +366,7 @@ def _world_findings(
         changes=changes,
         example=example,
         game_seed=seeds[example],
-        winners=_winners(world.spec, seeds[example], world.rounds, switches[example]),
+        **_truth(world.spec, seeds[example], world.rounds, switches[example]),
         restarts=restarts[0],
         restarts_of_example=restarts[1],
         slice_ends=slice_ends(world.rounds),
@@ -476,20 +480,26 @@ def _thinned(rounds: Sequence[int]) -> tuple[int, ...]:
     return tuple(rounds[i] for i in keep)
 
 
-def _winners(
-    spec: str, luck: int, rounds: int, switches: Sequence[int]
-) -> tuple[tuple[int, int | None], ...] | None:
-    """Build the world of a run again to learn which arm is best when; check that it is the one."""
+def _truth(spec: str, luck: int, rounds: int, switches: Sequence[int]) -> dict[str, Any]:
+    """Build the world of a run again to learn what it is like; check that it is the one."""
     from driftduel.lab.identity import world_of
 
+    truth: dict[str, Any] = {"winners": None, "present": None, "ties": 0.0}
     try:
         world = world_of(spec, luck)
         if rounds > _MOST_ROUNDS_WALKED and world.drifts:
-            return None
+            return truth
         winners = tuple(world.condorcet_winners())
+        if [first for first, _ in winners[1:]] != list(switches):
+            return truth
+        first = world.chunk(1, 2)
+        if first.present.size:
+            counts = [c.present[np.unique(c.rows)].sum(axis=1) for c in world.chunks()]
+            there = np.concatenate(counts)
+            truth["present"] = int(there.min()), int(there.max())
     except (DriftduelError, OSError):  # a file that is gone, a world of the user's own
-        return None
-    return winners if [first for first, _ in winners[1:]] == list(switches) else None
+        return truth
+    return {**truth, "winners": winners, "ties": float(first.ties.max(initial=0.0))}
 
 
 def _shares(frame: "pl.DataFrame", rounds: int, example: Game | None) -> Shares | None:

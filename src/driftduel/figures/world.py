@@ -47,7 +47,13 @@ def plot_world(world: World, found: Measures, path: str | Path, title: str = "")
         )
         score = "gap to the winner" if has_winner else "Borda score missing"
         canvas.colorbar(image, ax=map_panel, label=score, pad=0.01)
-        map_panel.set(ylabel="arm", title="How far each arm is behind the best (bright: the best)")
+        hint = "bright: the best"
+        if found.absences:
+            map_panel.patch.set(facecolor="0.97", edgecolor="0.6", hatch="////", linewidth=0)
+            hint += "; hatched: not there"
+        if found.ties:
+            hint += f"; {found.ties:.0%} of duels tie"
+        map_panel.set(ylabel="arm", title=f"How far each arm is behind the best ({hint})")
         map_panel.set_yticks(range(0, world.arms, max(1, world.arms // 10)))
         map_panel.invert_yaxis()
         draw_winners(winner_panel, found)

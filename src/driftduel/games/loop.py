@@ -89,9 +89,6 @@ def compiled_loop(kernels: Kernels, ties: bool = False, absences: bool = False) 
             if not (0 <= a < arms and 0 <= b < arms):  # a kernel of somebody's own may be wrong
                 flags, strange = ASTRAY, (int(a), int(b))
                 break
-            if absences and not (here[a] and here[b]):
-                flags, strange = ASTRAY, (int(a), int(b))
-                break
             p = (
                 link_value(chunk.link, utility[a] - utility[b])
                 if by_utility
@@ -106,6 +103,9 @@ def compiled_loop(kernels: Kernels, ties: bool = False, absences: bool = False) 
             else:
                 flags = tell(state, t, a, b, won, notes)
             x, y = loss[a], loss[b]
+            if absences and np.isnan(x + y):  # a loss is there already: cheaper than looking it up
+                flags, strange = ASTRAY, (int(a), int(b))
+                break
             # Arithmetic, not branches: who is in a duel cannot be predicted, by design.
             dynamic += 0.5 * (x + y)
             weak += min(x, y)

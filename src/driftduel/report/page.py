@@ -311,7 +311,7 @@ class _Page:
     def world(self, world: WorldFindings, found: "Results") -> str:
         several = len(self.findings.plan.worlds) > 1
         run = game_name(world.example, len(self.findings.plan.seeds))
-        changes = sentences.about_changes(world.changes, world.winners, world.fixed, run)
+        changes = _nature(world, run)
         parts = []
         if several:
             told = sentences.told_remark(world.standings)
@@ -457,8 +457,14 @@ def _verdict(findings: Findings) -> str:
     return (
         h.paragraph(sentences.verdict(world.standings, world.spec))
         + h.paragraph(sentences.told_remark(world.standings))
-        + h.paragraph(sentences.about_changes(world.changes, world.winners, world.fixed, run))
+        + h.paragraph(_nature(world, run))
     )
+
+
+def _nature(world: WorldFindings, run: str) -> str:
+    """Say where a world changes, who is there and how often nobody wins."""
+    changes = sentences.about_changes(world.changes, world.winners, world.fixed, run)
+    return f"{changes} {sentences.about_presence(world)}".rstrip()
 
 
 def _setting(findings: Findings, folder: str) -> str:

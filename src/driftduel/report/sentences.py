@@ -26,6 +26,7 @@ __all__ = [
     "about_curves",
     "about_heat",
     "about_missing",
+    "about_presence",
     "about_restarts",
     "about_shares",
     "about_totals",
@@ -330,6 +331,22 @@ def about_changes(
     return text + "."
 
 
+def about_presence(world: WorldFindings) -> str:
+    """Say how many arms there are at a time, if they come and go, and how many duels tie."""
+    said = []
+    if world.present is not None:
+        low, high = world.present
+        many = f"{low}" if low == high else f"{low} to {high}"
+        verb = "is" if many == "1" else "are"
+        said.append(
+            f"Arms come and go: {many} of {world.arms} {verb} there at a time, and the best arm is "
+            f"the best of those."
+        )
+    if world.ties > 0:
+        said.append(f"Of the duels of two arms, {world.ties:.0%} tie; a tie is half a win.")
+    return " ".join(said)
+
+
 def about_curves(
     at: Sequence[int] | np.ndarray[tuple[int], np.dtype[np.int64]],
     curves: Mapping[int, Curve],
@@ -517,9 +534,9 @@ def about_shares(
     after, before = _around_changes(of_best, slice_ends, [first for first, _ in world.winners[1:]])
     if after and before:
         text += f"; {np.mean(before):.0%} just before a change, {np.mean(after):.0%} just after one"
-    uniform = 1 / world.arms
-    text += f". Choosing at random would be {uniform:.0%}."
-    return text
+    if world.present is None:
+        text += f". Choosing at random would be {1 / world.arms:.0%}"
+    return f"{text}."
 
 
 def best_share(
