@@ -1,11 +1,35 @@
 """Options come and go, and votes of the past are heard, as by the slow, obvious twins."""
 
+from typing import Annotated, Any, NamedTuple
+
 import numpy as np
 import pytest
 
 from driftduel.errors import DriftduelError
-from driftduel.policies import load_policy, make_policy, save_policy
-from driftduel.policies.fields import ANY, CONSTANT, ORDER, PRESENT, Each, Growing, Named, records
+from driftduel.policies import (
+    Discounted,
+    GlrRestart,
+    KernelPolicy,
+    Monitored,
+    Periodic,
+    SlidingWindow,
+    hot,
+    load_policy,
+    make_policy,
+    save_policy,
+)
+from driftduel.policies._counts import counting
+from driftduel.policies.fields import (
+    ANY,
+    CONSTANT,
+    COUNT,
+    ORDER,
+    PRESENT,
+    Each,
+    Growing,
+    Named,
+    records,
+)
 from tests.policies import twins
 from tests.policies.test_around import (
     INNER,
@@ -282,3 +306,78 @@ def test_a_rule_knows_how_its_field_gets_wider():
     wide = both.widened(records(2, kept=1, made=2), records(3, kept=3, made=4))
     assert wide["kept"].tolist() == [1, 1, 3]
     assert wide["made"].tolist() == [4, 4, 4]
+
+
+# ---- what is passed on ----
+
+
+class Listener(NamedTuple):
+    wins: Annotated[Any, COUNT]
+    present: Annotated[Any, PRESENT]
+    heard_of: Annotated[Any, COUNT]
+    """(2,) the round of the last change, and duels that nobody won."""
+
+
+def _first_two(state, rng, t, notes):
+    return 0, 1
+
+
+def _listen(state, t, first, second, won, notes):
+    if won < 0:
+        state.heard_of[1] += 1
+    else:
+        state.wins[first, second] += 1.0
+    return 0
+
+
+def _note(state, rng, t, arm, here):
+    state.present[arm] = here
+    state.heard_of[0] = t
+
+
+def _forget(state):
+    state.wins[:] = 0.0
+
+
+class Listening(KernelPolicy):
+    """Wants to know in which of its rounds something changed, and what nobody answered."""
+
+    name = "listening"
+    kernels = counting(hot(_first_two), hot(_listen), hot(_forget), presence=True)._replace(
+        change=hot(_note), unanswered=True
+    )
+
+    def __init__(self, arms, rng):
+        super().__init__(arms, rng)
+        arrays = (np.zeros((arms, arms)), np.ones(arms, np.int64), np.zeros(2, np.int64))
+        self.state = Listener(*arrays)
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "keys", "local", "answers"),
+    [
+        (SlidingWindow, {"window": 7}, 7, 7),
+        (Discounted, {"discount": 0.75}, 4, 4 * (1 - 0.75**20)),
+        (Periodic, {"period": 8}, 6, 4),
+        (GlrRestart, {"explore": 0.0}, 30, 20),
+        (Monitored, {"horizon": 10**6, "switches": 0}, 30, None),
+    ],
+)
+def test_the_policy_inside_hears_of_its_own_rounds_and_of_no_answer(wrapper, keys, local, answers):
+    rng = np.random.default_rng(0)
+    policy = wrapper(3, rng, Listening(3, rng), **keys)
+    assert policy.unanswered
+    silent = 0
+    for t in range(1, 30):
+        duel = policy.ask()
+        policy.tell_first_won(duel, -1 if t % 3 == 0 else 1)
+        silent += t % 3 == 0 and (not duel.notes or duel.notes[0] < 0)
+    policy.retire(2)
+    when, unanswered = policy.state.base.heard_of.tolist()
+    assert when == local
+    assert unanswered == silent > 0
+    if answers is None:
+        assert policy.state.seen.sum() + policy.state.base.wins.sum() >= 20
+        assert (policy.state.sums[:, 0] == policy.state.seen).all()  # won, each of them
+    else:
+        assert policy.state.base.wins.sum() == pytest.approx(answers)

@@ -187,11 +187,7 @@ class Anew(Policy):
                 f"the saved began of {self.name!r} has {began}; rounds begin at 1."
             )
         here = tuple(np.flatnonzero(state["present"]).tolist())
-        drawn = self.rng.bit_generator.state
         inside = self._build(here)
-        self.rng.bit_generator.state = (
-            drawn  # building may have drawn, and what was drawn is loaded
-        )
         within = {
             name.removeprefix(_INSIDE): kept
             for name, kept in state.items()

@@ -44,8 +44,10 @@ class Policy(ABC):
       it with that arm, and the policy flips a coin of its own. In ``mode="panel"`` two different
       arms are shown in every round, unless only one is present; `in_panel` says what that means for
       its guarantee. `configure` changes the mode, too.
-    - `best` names the arm to ship now, or None if it takes nobody for the winner. Asking changes
-      nothing.
+    - **Options come and go**: `retire` takes an arm away and `admit` brings it back, or a new one;
+      an arm that is not `present` is never asked for. Who cannot do this says so.
+    - `best` names the arm to ship now, one that is present, or None if it takes nobody for the
+      winner. Asking changes nothing.
     - `save` writes all of it, unanswered duels included, as an NPZ file without pickles; `load`
       continues to the bit.
     - `info` tells what a person wants to know: who leads and since when, who challenges and how

@@ -160,7 +160,8 @@ class Dts(KernelPolicy):
     arms cost four times the time: a round with 2,000 arms takes about 30,000 times as long as one
     with 10, some 0.1 s.
 
-    **Late answers** are counted when they come.
+    **Late answers** are counted when they come, and votes of the past when they are heard. An arm
+    that is away keeps its counts; candidates, sample and opponent are those who are there.
 
     Parameters
     ----------

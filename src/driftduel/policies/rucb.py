@@ -114,7 +114,10 @@ class Rucb(KernelPolicy):
     gap^2 on stationary worlds with a Condorcet winner. Follows the paper, the hypothesised best
     arm B included; confidence is high, from the paper and two public programs.
 
-    **Late answers** are counted when they come.
+    **Late answers** are counted when they come, and votes of the past when they are heard. An arm
+    that is away keeps its counts; possible winners and their opponents are looked for among those
+    who are there, and need to beat nobody else: the way of SlDB-UCB (Saha and Gaillard, *Dueling
+    Bandits with Adversarial Sleeping*, NeurIPS 2021; from memory).
 
     Parameters
     ----------
