@@ -61,7 +61,7 @@ def measure() -> dict[str, Any]:
             for policy in POLICIES:
                 lost = regrets(policy, kind, gamma, RUNS)
                 error = float(lost.std(ddof=1)) / math.sqrt(RUNS)
-                row[policy] = [round(float(lost.mean()), 4), round(error, 4)]
+                row[policy] = [round(float(lost.mean()), 6), round(error, 6)]
                 print(kind, gamma, policy, row[policy], flush=True)
             rows.append(row)
     return {"rounds": ROUNDS, "runs": RUNS, "rows": rows}
@@ -75,16 +75,13 @@ def table(record: dict[str, Any]) -> str:
     ]
     for row in record["rows"]:
         cells = ["STI" if row["kind"] == "sst" else "SST", f"{row['gamma']}"]
-        cells.append(_short(row["bound"]))
+        cells.append(f"{row['bound']:.3f}")
         for policy in POLICIES:
-            mean, error = row[policy]
-            cells.append(f"{_short(mean)} ± {_short(1.96 * error)}")
+            mean, half = row[policy][0], 1.96 * row[policy][1]
+            digits = min(4, max(0, 1 - math.floor(math.log10(max(half, 1e-4)))))
+            cells.append(f"{mean:.{digits}f} ± {half:.{digits}f}")
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
-
-
-def _short(number: float) -> str:
-    return f"{number:.{max(0, 2 - int(math.log10(max(number, 1))))}f}"
 
 
 def on_page(page: str, rows: str) -> str:

@@ -104,3 +104,22 @@ def test_uniform_matrices_have_a_winner_only_now_and_then():
     """Eight arms: the first beats all with probability 2^-7, so somebody does in 6 % of phases."""
     found = [naive.condorcet_winner(P) for P in every(f"uniform-random:arms=8,{SIZES}")]
     assert 0 < sum(winner is not None for winner in found) < 15
+
+
+@pytest.mark.parametrize(
+    ("spec", "lost"),
+    [
+        ("rps-top", 0.21),
+        ("skew-top", 0.23),
+        ("cycle:arms=5,p=0.7", 0.0),
+        ("clash", (3 * 0.45 - 2 * 0.05) / 6),
+        ("mixed", (0.3737 + 0.21) / 2),
+        ("geometric-btl", 0.3737),
+    ],
+)
+def test_what_the_best_arm_of_a_phase_wins_against_uniform_play(spec, lost):
+    """The gains of the worlds that policies without a winner are compared on, by hand."""
+    world = make_world(spec + ("," if ":" in spec else ":") + "rounds=300000,phases=6", seed=1)
+    assert (world.rounds, len(world.starts)) == (300_000, 6)
+    gains = [max(sum(row) / len(P) - 0.5 for row in P) for P in world.matrices]
+    assert np.mean(gains) == pytest.approx(lost, abs=5e-5)
