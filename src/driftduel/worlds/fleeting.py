@@ -31,7 +31,7 @@ class Fleeting(World):
     --------
     >>> world = Fleeting(Preferences([[0.5, 0.9], [0.1, 0.5]]), rounds=6, seed=1)
     >>> [float(world.preferences(t).matrix[0, 1]) for t in range(1, 7)]
-    [0.1, 0.9, 0.9, 0.9, 0.1, 0.1]
+    [0.9, 0.9, 0.1, 0.9, 0.1, 0.1]
     """
 
     def __init__(self, heads: Preferences, rounds: int, seed: int = 0) -> None:
