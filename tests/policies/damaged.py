@@ -37,7 +37,11 @@ def saved(spec, arms, rounds, folder):
     policy = make_policy(spec, arms, 3, **knowledge(spec, world))
     luck = np.random.default_rng(rounds)
     open_duels = []
-    for _ in range(rounds):
+    for t in range(rounds):
+        if t == 30 and policy.can_change:
+            policy.retire(arms - 1)
+        if t == 90 and policy.can_change:
+            policy.admit()
         open_duels.append(policy.ask())
         while len(open_duels) > 4:
             duel = open_duels.pop(int(luck.integers(len(open_duels))))
@@ -132,8 +136,7 @@ def play_on(policy, rng):
     waiting = list(policy.ledger.open.values())
     for _ in range(ROUNDS):
         duel = policy.ask()
-        assert 0 <= duel.first < policy.arms
-        assert 0 <= duel.second < policy.arms
+        assert {duel.first, duel.second} <= {*policy.present}
         waiting.append(duel)
         while len(waiting) > 3:
             duel = waiting.pop(int(rng.integers(len(waiting))))

@@ -49,7 +49,7 @@ def survived(tmp_path, states, first=0, specs=()):
 
 @WITH_COMPILER
 def test_damaged_states_are_refused_or_harmless(tmp_path):
-    refused, played = survived(tmp_path, 1000, specs=OF_EACH_KIND)
+    refused, played = survived(tmp_path, 1000, specs={*OF_EACH_KIND, "anew-exp3s"})
     assert refused > 300
     assert played > 100  # a flag or a count that could be right is right
 
