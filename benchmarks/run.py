@@ -1,7 +1,8 @@
 """Measure speed as ratios within one run; machines are shared and noisy, so times are no tests.
 
 `make bench` prints a table and writes bench.json: a list of records with name, arms, rounds,
-ns_per_round, ratio_to_bare and peak_mb. The bare loop draws two arms and an outcome with numpy's
+ns_per_round, ratio_to_bare and peak_mb; for policies also fold_ratio, what a vote of a log costs
+that is folded, in rounds of a game. The bare loop draws two arms and an outcome with numpy's
 generator in compiled code and adds the regret, and does nothing else.
 """
 
@@ -19,13 +20,14 @@ import numpy as np
 from driftduel._random import bits
 from driftduel.cli.text import table
 from driftduel.errors import WeakSpotWarning
-from driftduel.games import play
-from driftduel.policies import POLICIES, kernel, make_policy, uniform
+from driftduel.games import play, streams, trace
+from driftduel.games.knowledge import knowledge
+from driftduel.policies import KINDS, POLICIES, Log, fold, kernel, make_policy, uniform
 from driftduel.worlds import make_world
 
 REPEATS = 5
 SPEC = "anaconda:constant=0.5"
-HEAD = ("name", "arms", "rounds", "ns/round", "x bare", "peak MB", "rounds/s", "others")
+HEAD = ("name", "arms", "rounds", "ns/round", "x bare", "peak MB", "rounds/s", "fold", "others")
 # Rounds per CPU-second of what else there is, on this class of machine at K = 10, T = 20,000.
 OTHERS = {
     "rmed1": ("C++", 277_000),
@@ -86,6 +88,21 @@ def time_ask_tell(spec: str, arms: int, rounds: int) -> float:
     for outcome in won:
         policy.tell_first_won(policy.ask(), outcome)
     return (time.perf_counter() - begun) / rounds * 1e9
+
+
+def time_fold(name: str) -> float:
+    """Return nanoseconds a vote, asked for and told, of folding the log of such a game."""
+    world = make_world("geometric-btl:arms=10,rounds=20000,phases=4", seed=1)
+    game = trace(name, world, seed=1)
+    votes = np.arange(1, len(game) + 1)
+    kinds = np.tile([KINDS.index("asked"), KINDS.index("decided")], len(game))
+    columns = (np.repeat(each, 2) for each in (votes, game.first, game.second, game.first_won))
+    log = Log.from_columns(kinds, *columns)
+    fresh = make_policy(name, world.arms, streams(1)[2], **knowledge(name, world))
+    fold(fresh, Log(log[event] for event in range(2)))
+    begun = time.process_time()
+    fold(fresh, log)
+    return (time.process_time() - begun) / len(game) * 1e9
 
 
 def rivals() -> list[str]:
@@ -178,6 +195,7 @@ def main() -> None:
     for name in rivals():
         rival = record(name, 10, 20_000, lambda n=name: time_rival(n), spec=None)
         rival["rounds_per_second"] = round(1e9 / rival["ns_per_round"])
+        rival["fold_ratio"] = round(time_fold(name) / rival["ns_per_round"], 2)
         if name in OTHERS:
             rival["times_other"] = round(rival["rounds_per_second"] / OTHERS[name][1], 1)
             rival["other"] = OTHERS[name][0]
@@ -193,11 +211,12 @@ def main() -> None:
             f"{r['ratio_to_bare']:.2f}",
             "" if r["peak_mb"] is None else f"{r['peak_mb']:.1f}",
             f"{1e9 / r['ns_per_round']:,.0f}",
+            f"{r['fold_ratio']:.1f}" if "fold_ratio" in r else "",
             f"{r['times_other']:,.0f} x {r['other']}" if "times_other" in r else "",
         )
         for r in records
     ]
-    print(table(rows, HEAD, right="123456"))
+    print(table(rows, HEAD, right="1234567"))
     by_size = {
         (r["arms"], r["rounds"]): r["ns_per_round"] for r in records if r["name"] == "anaconda"
     }

@@ -28,6 +28,7 @@ SHOWN = {
         r"after 1,000 votes we would ship prompt 1",
         r"prompts \(0, 1, 2, 3, 5, 6\); after 600 more we would ship prompt 6",
     ],
+    "votes_in_a_database": [r"died \d\d times; 2000 duels, 5 open; ship 3"],
     "live_votes": [
         r"asked 4000, lost \d+, still open 25",
         r"before the change.*\[\S+ \S+ 0\.[89]\d* ",

@@ -201,6 +201,9 @@ def test_a_duel_that_the_policy_would_not_have_asked_for_is_reported(spec):
     events = lived(spec)
     for place, event in enumerate(events):
         if event.kind == "asked":
+            later = event._replace(round=event.round + 1)  # the right arms
+            error = refusals(spec, [*events[:place], later, *events[place + 1 :]])
+            assert (error.place, error.round) == (place, event.round + 1)
             other = event._replace(other=(event.other + 1) % 4)
             error = refusals(spec, [*events[:place], other, *events[place + 1 :]])
             assert (error.place, error.round) == (place, event.round)
