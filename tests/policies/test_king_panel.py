@@ -19,8 +19,8 @@ STAKES = [0.8 / 2**k for k in range(6)]
 class Match:
     """The duels of a challenger, from one that it won on."""
 
-    def __init__(self, now):
-        self.since, self.steps = now, []
+    def __init__(self):
+        self.steps = []
 
     @property
     def lead(self):
@@ -36,7 +36,8 @@ class Twin:
 
     def __init__(self, order):
         self.order, self.K = order, len(order)
-        self.king, self.rose, self.last = order[0], 0, 0
+        self.king, self.last = order[0], 0
+        self.since = dict.fromkeys(range(self.K), 0)
         self.here = set(range(self.K))
         self.matches = self.alarms = self.now = 0
         self.came = dict.fromkeys(range(self.K), 0)
@@ -76,7 +77,7 @@ class Twin:
         if first == second or self.king not in (first, second):
             return 0
         j = second if first == self.king else first
-        if j not in self.here or t < self.rose or t < self.came[j]:
+        if j not in self.here or t < self.since[self.king] or t < self.came[j]:
             return 0
         self.out[j] = max(0, self.out[j] - 1)
         if won < 0:
@@ -92,7 +93,7 @@ class Twin:
         if j not in self.open:
             if not j_won:
                 return 0
-            self.open[j] = Match(self.now)
+            self.open[j], self.since[j] = Match(), self.now
             self.matches += 1
             self.held += 1
             if j in self.tries:
@@ -109,7 +110,7 @@ class Twin:
         if match.evidence < min(needed, beyond_doubt):
             return 0
         fallen, out = self.king, self.out[j]
-        self.king, self.rose = j, match.since
+        self.king = j
         self.reign()
         self.out[fallen] = out
         self.alarms += needed >= beyond_doubt
@@ -130,7 +131,6 @@ class Twin:
         if arm == self.king:
             heirs = [i for i in self.order if i in self.here]
             self.king = max(heirs, key=lambda i: self.record.get(i, 0.5))
-            self.rose = t
             self.reign()
 
 
@@ -220,6 +220,20 @@ def test_a_match_that_only_ties_ends(news):
         policy.tell(duel, None) if news == "tie" else policy.forget(duel)
     assert asked[1:65] == [favourite] * 64
     assert len(set(asked[65:])) == 2
+
+
+def test_a_pair_that_nobody_answers_does_not_stop_the_panel():
+    """The first challenger wins once; then its duels with the king are lost, and nobody says so."""
+    policy = make_policy("king", 4, 0, mode="panel")
+    duel = policy.ask()
+    king, broken = duel.first, duel.second
+    policy.tell(duel, broken)
+    better = next(arm for arm in range(4) if arm not in (king, broken))
+    for _ in range(400):
+        duel = policy.ask()
+        if {duel.first, duel.second} != {king, broken}:
+            policy.tell(duel, better if better in duel[:2] else duel.first)
+    assert policy.best() == better
 
 
 def test_answers_about_a_king_that_fell_or_an_arm_that_left_are_dropped():

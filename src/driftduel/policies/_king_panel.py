@@ -8,11 +8,12 @@ came to compare see two different arms anyway: here the king meets everyone, all
   the other busy for long. The fall of a king, fresh kings and newcomers are as in serve mode.
 - **Whom by.** The challenger with the largest (lead + 1)^2 / (1 + duels out); of equals the next in
   turn. With every answer at hand that is one match after another. The more duels are out, the more
-  the others share in them, as nobody knows yet who will win.
+  the others share in them: not that leaders would be wrong more often without (they were not), but
+  a pair that nobody ever answers must not stop the panel.
 - **Late answers** are bet on when they come, in whatever match is open then, if they are about this
-  king and were asked for since the match in which it rose began (or since it inherited). So those
-  of that match which were still out count, with the roles exchanged, in the old king's matches
-  against the new one.
+  king and were asked for since its last match as a challenger began, in which it rose. So those of
+  that match which were still out count, with the roles exchanged, in the old king's matches against
+  the new one.
 
 **Guaranteed**: in the first n matches, at most 2.6 log(1 + n / 100) false alarms are expected. It
 is the argument of serve mode. A match begins with a duel that the challenger won, so with the
@@ -115,12 +116,8 @@ def _learn(state: Any, t: int, j: int, won: int) -> int:
 @kernel
 def _change(state: Any, rng: Any, t: int, arm: int, here: int) -> None:
     """Let an arm come or leave; what is out of its duels will be dropped."""
-    numbers, arms = state.numbers[0], state.arms
-    king = numbers.king
     change(state, rng, t, arm, here)
-    arms[arm].out = 0
-    if numbers.king != king:
-        arms[numbers.king].since = t
+    state.arms[arm].out = 0
 
 
 def panel_kernels(hear: Any) -> Kernels:
