@@ -27,15 +27,11 @@ class State(NamedTuple):
 
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
-    return _draw(state, rng), _draw(state, rng)
-
-
-@hot
-def _draw(state: Any, rng: Any) -> int:
     count = state.count[0]
-    place = int(uniform(rng) * count)
-    # While everybody is there nothing needs to be looked up.
-    return place if count == len(state.arms) else state.arms[place]
+    first, second = int(uniform(rng) * count), int(uniform(rng) * count)
+    if count == len(state.arms):  # while everybody is there nothing needs to be looked up
+        return first, second
+    return state.arms[first], state.arms[second]
 
 
 @hot
