@@ -61,7 +61,7 @@ def measure() -> dict[str, Any]:
             for policy in POLICIES:
                 lost = regrets(policy, kind, gamma, RUNS)
                 error = float(lost.std(ddof=1)) / math.sqrt(RUNS)
-                row[policy] = [round(float(lost.mean()), 6), round(error, 6)]
+                row[policy] = [round(float(lost.mean()), 4), round(error, 4)]
                 print(kind, gamma, policy, row[policy], flush=True)
             rows.append(row)
     return {"rounds": ROUNDS, "runs": RUNS, "rows": rows}
@@ -77,8 +77,8 @@ def table(record: dict[str, Any]) -> str:
         cells = ["STI" if row["kind"] == "sst" else "SST", f"{row['gamma']}"]
         cells.append(f"{row['bound']:.3f}")
         for policy in POLICIES:
-            mean, half = row[policy][0], 1.96 * row[policy][1]
-            digits = min(4, max(0, 1 - math.floor(math.log10(max(half, 1e-4)))))
+            mean, half = row[policy][0], max(1e-4, 1.96 * row[policy][1])
+            digits = min(4, max(0, 1 - math.floor(math.log10(half))))
             cells.append(f"{mean:.{digits}f} ± {half:.{digits}f}")
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
