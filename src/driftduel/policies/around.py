@@ -24,6 +24,7 @@ __all__ = [
     "Around",
     "Composition",
     "in_panel_by",
+    "no_notes_inside",
     "pass_on",
     "pick_inside",
     "presence_inside",
@@ -257,6 +258,16 @@ class Composition:
         made = self.wrapper(arms, rng, base, **values)
         made.remake = remake
         return made
+
+
+@hot
+def no_notes_inside(notes: Any) -> None:
+    """Write the notes of a duel that the policy inside did not ask for: none, not those of before.
+
+    What nobody writes is what another duel left there, which a loaded policy would not know.
+    """
+    for i in range(1, len(notes)):
+        notes[i] = 0.0
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel.errors import WeakSpotWarning
-from driftduel.policies.around import Around, pass_on
+from driftduel.policies.around import Around, no_notes_inside, pass_on
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import ARM_OR_NONE, CONSTANT, COUNT, FLAG, ROUND, Each
 from driftduel.policies.info import Contest, nearest_first
@@ -64,6 +64,7 @@ def _wrap(inner: Kernels) -> Kernels:
         other = (local - ints[_EXPLORE] - 1) % (arms - 1)
         challenger = other + int(other >= ints[_INCUMBENT])
         notes[0] = ints[_INCUMBENT]
+        no_notes_inside(notes)
         return ints[_INCUMBENT], challenger
 
     def tell(state, t, first, second, won, notes):  # type: ignore[no-untyped-def]

@@ -10,7 +10,7 @@ import numpy as np
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.errors import WeakSpotWarning
-from driftduel.policies.around import Around, pass_on, presence_inside
+from driftduel.policies.around import Around, no_notes_inside, pass_on, presence_inside
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import ARM, CONSTANT, COUNT, FLAG, ROUND, Each, Within
 from driftduel.policies.info import Contest, of_pairs
@@ -95,6 +95,7 @@ def _wrap(inner: Kernels) -> Kernels:
         place = (local - 1) % ints[_CYCLE]
         if place < pairs and here(state, order[place, 0]) and here(state, order[place, 1]):
             notes[0] = place
+            no_notes_inside(notes)
             return order[place, 0], order[place, 1]
         notes[0] = -1.0
         return inner_ask(state.base, rng, local, notes[1:])
