@@ -6,17 +6,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftduel.errors import DriftduelError
-from driftduel.preferences import uniform_random
+from driftduel.preferences import Preferences, uniform_random
 from driftduel.regret import (
     KINDS,
+    chunk_losses,
     duel_regret,
     exploitability,
     last_rounds,
     log_rounds,
+    no_winner,
+    phase_curves,
+    phase_starts,
     regret,
     regret_curve,
 )
-from driftduel.worlds import Piecewise, make_world
+from driftduel.worlds import Piecewise, WithAbsences, make_world
+from tests.games.test_presence import random_events
+from tests.preferences import naive
 
 WORLDS_TO_TRY = [
     "random-condorcet:arms=4,rounds=40,phases=5",
@@ -38,6 +44,9 @@ def literal(world, t, a, b, kind, arm):
     if kind == "copeland":
         scores = [sum(p.matrix[i, j] > 0.5 for j in range(K)) / (K - 1) for i in range(K)]
         return max(scores) - (scores[a] + scores[b]) / 2
+    if kind == "von-neumann":
+        gaps = naive.von_neumann(p.matrix) @ (p.matrix - 0.5)
+        return (gaps[a] + gaps[b]) / 2
     w = p.condorcet_winner()
     x, y = p.gap(w, a), p.gap(w, b)
     return {
@@ -69,7 +78,7 @@ def test_a_sequence_of_duels(spec, kind):
 def test_borda_and_copeland_need_no_condorcet_winner(seed):
     p = uniform_random(4, np.random.default_rng(seed))
     world = Piecewise([p], [1], 1)
-    for kind in ("borda", "copeland"):
+    for kind in ("borda", "copeland", "von-neumann"):
         losses = [duel_regret(p, a, a, kind) for a in range(4)]
         assert min(losses) == pytest.approx(0)
         assert losses == pytest.approx([literal(world, 1, a, a, kind, None) for a in range(4)])
@@ -129,7 +138,7 @@ def test_log_rounds_ascend_from_one_to_the_last(rounds, points):
 
 
 def literal_exploitability(world, a, b, starts):
-    """Try every arm for every stretch."""
+    """Try every arm that is there for every stretch."""
     found = []
     for first, end in zip(starts, [*starts[1:], len(a) + 1], strict=True):
         wins = [
@@ -139,6 +148,7 @@ def literal_exploitability(world, a, b, starts):
                 for p in [world.preferences(t).matrix]
             )
             for arm in range(world.arms)
+            if all(arm in world.present(t) for t in range(first, end))
         ]
         found.append(max(wins))
     return found
@@ -195,3 +205,152 @@ def test_exploitability_refuses_what_it_cannot_know(at, starts, said):
     with pytest.raises(DriftduelError) as error:
         exploitability(world, at, plays, starts)
     assert said in str(error.value)
+
+
+def chunk_of(matrices, present=None):
+    world = Piecewise(matrices, np.arange(len(matrices)) + 1, len(matrices), present=present)
+    (chunk,) = world.chunks()
+    return chunk
+
+
+@given(st.integers(2, 6), st.integers(0, 10**6), st.booleans())
+@settings(max_examples=60)
+def test_von_neumann_losses_are_those_of_the_linear_programme(arms, seed, some_are_away):
+    linprog = pytest.importorskip("scipy.optimize").linprog
+    rng = np.random.default_rng(seed)
+    stack = np.array([uniform_random(arms, rng).matrix for _ in range(5)])
+    present = rng.random((5, arms)) < 0.7
+    present[np.arange(5), rng.integers(arms, size=5)] = True
+    chunk = chunk_of(stack, present if some_are_away else None)
+    losses = chunk_losses(chunk, "von-neumann")
+    for P, row, there in zip(stack, losses, present, strict=True):
+        here = np.flatnonzero(there) if some_are_away else np.arange(arms)
+        gaps = P[np.ix_(here, here)] - 0.5
+        ones = np.ones((1, len(here)))
+        found = linprog(np.zeros(len(here)), -gaps.T, np.zeros(len(here)), ones, [1.0])
+        np.testing.assert_allclose(row[here], np.maximum(found.x @ gaps, 0), atol=1e-8)
+        assert np.isnan(np.delete(row, here)).all()
+        assert row[here].min() == 0  # exactly: who is in the mixture loses nothing
+
+
+@given(st.lists(naive.matrices(4, 4), min_size=1, max_size=5))
+@settings(max_examples=60)
+def test_against_a_condorcet_winner_von_neumann_is_the_papers_loss_to_the_bit(stack):
+    chunk = chunk_of(stack)
+    with_winner = chunk.row_winners() >= 0
+    losses = chunk_losses(chunk, "von-neumann")
+    assert (losses >= 0).all()
+    assert losses.min(axis=1).max() == 0
+    if with_winner.any():
+        paper = chunk_losses(chunk_of(np.array(stack)[with_winner]))
+        np.testing.assert_array_equal(losses[with_winner], paper)
+
+
+def test_utilities_lose_to_the_best_of_them_even_if_two_are_best():
+    world = make_world("seasonal:arms=4,rounds=200")
+    for chunk in world.chunks():
+        np.testing.assert_array_equal(chunk_losses(chunk, "von-neumann"), chunk_losses(chunk))
+        tied = chunk._replace(utilities=np.array([[1.0, 3.0, 3.0, 2.0]]), rows=chunk.rows * 0)
+        (row,) = chunk_losses(tied, "von-neumann")
+        assert row[1] == row[2] == 0
+        assert min(row[0], row[3]) > 0
+        away = tied._replace(present=np.array([[True, False, False, True]]))
+        (row,) = chunk_losses(away, "von-neumann")
+        assert np.isnan(row[1:3]).all()
+        assert row[3] == 0 < row[0]
+
+
+def random_phases(rng, arms, ordered):
+    """Draw a world whose phases, some alike, have an order by strength, or none."""
+    stack = []
+    for _ in range(int(rng.integers(1, 5))):
+        P = uniform_random(arms, rng).matrix
+        if ordered:
+            strength = rng.uniform(-2, 2, arms)
+            P = 1 / (1 + np.exp(strength[None, :] - strength[:, None]))
+        stack += [P] * int(rng.integers(1, 3))
+    starts = np.concatenate(([1], 1 + np.cumsum(rng.integers(arms, 20, len(stack) - 1))))
+    rounds = int(starts[-1] + rng.integers(20, 40))
+    world = Piecewise(stack, starts, rounds)
+    if rng.random() < 0.5:
+        return world
+    return WithAbsences(world, random_events(world, int(rng.integers(99))))
+
+
+def literal_phases(world):
+    """Say where the preferences between those there, or who is there, change."""
+    found = [1]
+    for t in range(2, world.rounds + 1):
+        here, P, Q = world.present(t), world.preferences(t).matrix, world.preferences(t - 1).matrix
+        same = here == world.present(t - 1)
+        if not same or (P != Q)[np.ix_(here, here)].any():
+            found.append(t)
+    return found
+
+
+@given(st.integers(0, 10**6), st.booleans())
+@settings(max_examples=60)
+def test_exploitability_over_phases_is_its_definition(seed, ordered):
+    rng = np.random.default_rng(seed)
+    world = random_phases(rng, 4, ordered)
+    starts = phase_starts_of(world)
+    assert starts.tolist() == literal_phases(world)
+    played = int(rng.integers(1, world.rounds + 1))
+    here = [world.present(t) for t in range(1, played + 1)]
+    a, b = np.transpose([rng.choice(arms, 2) for arms in here])
+    more = rng.integers(1, played + 1, size=5)
+    at = np.unique(np.concatenate((starts[1:][starts[1:] <= played] - 1, more, [played])))
+    curves = phase_curves(world, starts, at, counted(4, a, b, at))
+    for i, t in enumerate(at):
+        begun = [first for first in starts.tolist() if first <= t]
+        expected = literal_exploitability(world, a[:t], b[:t], begun)
+        assert curves["exploitability"][i] == pytest.approx(sum(expected), abs=1e-9)
+        for kind in ("borda", "copeland"):
+            summed = regret(world, a[:t], b[:t], kind).sum()
+            assert curves[kind][i] == pytest.approx(summed, abs=1e-9)
+    neumann = regret(world, a, b, "von-neumann").sum()
+    assert curves["exploitability"][-1] >= neumann - 1e-9
+    if ordered:  # the winner beats everyone by the most, so all three are one
+        assert curves["exploitability"][-1] == pytest.approx(regret(world, a, b).sum(), abs=1e-9)
+        assert neumann == regret(world, a, b).sum()
+
+
+def phase_starts_of(world):
+    """Find the phases of a world that may be too short for most purposes."""
+    try:
+        return phase_starts(world)
+    except DriftduelError:
+        return np.array(literal_phases(world))
+
+
+def test_who_beats_an_arm_by_more_than_the_winner_exploits_it_more():
+    """Then exploitability exceeds the paper's regret although there is a winner."""
+    P = Preferences([[0.5, 0.6, 0.6], [0.4, 0.5, 0.9], [0.4, 0.1, 0.5]])
+    world = Piecewise([P], [1], 10)
+    only_the_last = np.array([[0, 0, 20]])
+    curves = phase_curves(world, phase_starts(world), np.array([10]), only_the_last)
+    assert curves["exploitability"].tolist() == pytest.approx([4.0])
+    assert regret(world, [2] * 10, [2] * 10).sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    "spec", ["seasonal:rounds=500", "alternating:rounds=500", "fleeting:rounds=2000"]
+)
+def test_what_never_stands_still_has_no_phases(spec):
+    with pytest.raises(DriftduelError, match="--benchmark von-neumann has a meaning there"):
+        phase_starts(make_world(spec))
+
+
+def test_a_phase_goes_on_from_one_chunk_to_the_next():
+    world = make_world("rps-top:rounds=900,phases=3")
+    world.chunk_rounds = 100
+    assert len(list(world.chunks())) == 9
+    assert phase_starts(world).tolist() == [1, 301, 601]
+
+
+def test_the_error_names_the_benchmark_that_the_world_has():
+    said = str(no_winner("the world", make_world("cycle:rounds=50"), 7))
+    assert "no Condorcet winner in round 7" in said
+    assert '--benchmark exploitability (in Python and in a sweep: benchmark="expl' in said
+    drifting = make_world("saha-gupta-continuous:rounds=100")
+    assert "--benchmark von-neumann (" in str(no_winner("the world", drifting, 1))

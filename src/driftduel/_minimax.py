@@ -14,10 +14,12 @@ import numpy as np
 
 from driftduel._compile import kernel
 
-__all__ = ["solve", "workspace"]
+__all__ = ["lose", "solve", "workspace"]
 
 _TINY = 1e-13
 """What counts as zero in a tableau whose entries are near 1."""
+_NOTHING = 1e-9
+"""What counts as no loss: preferences are valid to so much, and solved more exactly."""
 
 
 def workspace(arms: int) -> Any:
@@ -73,6 +75,46 @@ def solve(gaps: Any, arms: int, table: Any, names: Any, mixture: Any) -> int:
     for i in range(arms):
         mixture[i] /= total
     return pivots
+
+
+@kernel
+def lose(
+    matrices: Any, present: Any, rows: Any, gaps: Any, here: Any, mixture: Any, table: Any,
+    names: Any, out: Any,
+) -> None:  # fmt: skip
+    """Write down what each arm loses to the von Neumann winner of some rows of matrices.
+
+    Parameters
+    ----------
+    matrices
+        (R, K, K) preferences.
+    present
+        (R, K) who is in the game, row by row; (0, 0) if everybody is.
+    rows
+        Which rows to solve.
+    gaps, here, mixture, table, names
+        Room to work in: (K, K); (K,) whole numbers; (K,); and see `workspace`.
+    out
+        (R, K) where the losses go; at least 0, for nobody beats that winner. What somebody loses
+        who is not in the game means nothing.
+    """
+    arms = matrices.shape[1]
+    for row in rows:
+        P = matrices[row]
+        many = 0
+        for a in range(arms):
+            if present.size == 0 or present[row, a]:
+                here[many] = a
+                many += 1
+        for i in range(many):
+            for j in range(many):  # antisymmetric to the last bit, so that the value is 0
+                gaps[i, j] = 0.5 * (P[here[i], here[j]] - P[here[j], here[i]])
+        solve(gaps, many, table, names, mixture)
+        for a in range(arms):
+            lost = 0.0
+            for i in range(many):
+                lost += mixture[i] * (P[here[i], a] - 0.5)
+            out[row, a] = lost if lost > _NOTHING else 0.0
 
 
 @kernel

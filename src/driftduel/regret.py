@@ -1,9 +1,15 @@
 """What a learner loses: every notion of regret, for one duel or for many.
 
 All of them are made of two choices. A *benchmark* says what playing an arm costs in a round: its
-gap to the Condorcet winner, to a fixed arm, or its missing Borda or Copeland score. A *blend*
-says how the costs of the two arms of a duel add up. The exception is `exploitability`, which is
-against an opponent who knows what was played, and needs no winner of any kind.
+gap to the Condorcet winner, to the von Neumann winner (the mixture that nobody beats), to a fixed
+arm, or its missing Borda or Copeland score. A *blend* says how the costs of the two arms of a duel
+add up. The exception is `exploitability`, which is against an opponent who knows what was played,
+and needs no winner of any kind.
+
+Of the same duels, phase by phase, exploitability is at least the regret against the von Neumann
+winner, who is one opponent among all. That in turn is the paper's regret wherever there is a
+Condorcet winner. All three agree where nobody beats any arm more often than the winner does, as
+under strong stochastic transitivity.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,11 +27,15 @@ __all__ = [
     "BENCHMARKS",
     "KINDS",
     "Kind",
+    "check_benchmark",
     "chunk_losses",
     "duel_regret",
     "exploitability",
     "last_rounds",
     "log_rounds",
+    "no_winner",
+    "phase_curves",
+    "phase_starts",
     "regret",
     "regret_curve",
 ]
@@ -60,19 +70,50 @@ KINDS: dict[str, Kind] = {
     "strong": Kind("condorcet", np.maximum, "gap of the worse arm to the winner"),
     "binary-weak": Kind("condorcet", _both_lose, "1 unless the winner is in the duel"),
     "binary-strong": Kind("condorcet", _any_loss, "1 unless both arms are the winner"),
+    "von-neumann": Kind(
+        "von-neumann", _average, "mean gap of both arms to the mixture nobody beats"
+    ),
     "borda": Kind("borda", _average, "mean Borda score that both arms lack to the best"),
     "copeland": Kind("copeland", _average, "mean share of arms beaten less than by the best"),
 }
 
 
-BENCHMARKS = ("condorcet", "borda", "copeland")
-"""What a game's regret may be against; the first needs a Condorcet winner in every round."""
+BENCHMARKS = {
+    "condorcet": "against the Condorcet winner of each round",
+    "von-neumann": "against the von Neumann winner of each round, the mixture that nobody beats",
+    "exploitability": "exploitability, what one arm a phase would have won against the plays",
+    "borda": "against the best Borda score of each round",
+    "copeland": "against the best Copeland score of each round",
+}
+"""What a game's regret may be; the first needs a Condorcet winner in every round."""
+
+_MOST_COUNTS = 1 << 24
+"""How many counts of plays, of every arm at the end of every phase, may be kept."""
 
 
 def _kind(name: str) -> Kind:
     if name not in KINDS:
         raise DriftduelError(f"there is no regret named {name!r}; {near(name, KINDS)}.")
     return KINDS[name]
+
+
+def check_benchmark(name: str) -> None:
+    """Refuse a benchmark that does not exist."""
+    if name not in BENCHMARKS:
+        raise DriftduelError(f"there is no benchmark {name!r}; {near(name, BENCHMARKS)}.")
+
+
+def no_winner(what: str, world: World, t: int) -> DriftduelError:
+    """Say that a round has no Condorcet winner, and which benchmark the world has."""
+    try:
+        phase_starts(world)
+        instead = "exploitability"
+    except DriftduelError:
+        instead = "von-neumann"
+    return DriftduelError(
+        f"{what} has no Condorcet winner in round {t}, so there is no regret against one; add "
+        f'--benchmark {instead} (in Python and in a sweep: benchmark="{instead}").'
+    )
 
 
 def chunk_losses(
@@ -91,7 +132,7 @@ def chunk_losses(
     chunk
         Rounds of a world.
     benchmark
-        ``condorcet``, ``arm``, ``borda`` or ``copeland``.
+        ``condorcet``, ``von-neumann``, ``arm``, ``borda`` or ``copeland``.
     arm
         The fixed arm, for the benchmark ``arm``.
     winners
@@ -104,9 +145,11 @@ def chunk_losses(
         if without.size:
             raise DriftduelError(
                 f"round {chunk.starts[without[0]]} has no Condorcet winner, so there is no regret "
-                f"against one; Borda or Copeland regret has a meaning there."
+                f"against one; von-neumann, borda and copeland have a meaning there."
             )
         return _of_the_present(chunk, chunk.row_preferences(winners) - 0.5)
+    if benchmark == "von-neumann":
+        return _of_the_present(chunk, chunk.row_losses(winners))
     matrices = chunk.row_matrices()
     if benchmark == "arm":
         arms = matrices.shape[1]
@@ -294,6 +337,106 @@ def exploitability(
         )
     result: Floats = np.where(there, won, -np.inf).max(axis=1)
     return result
+
+
+def phase_starts(world: World) -> NDArray[np.int64]:
+    """Return the first round of every phase, a stretch in which nothing changes.
+
+    A phase ends where the preferences between arms that are there change, or who is there. A world
+    whose phases do not last K rounds on average, as one that drifts, has none worth the name: an
+    opponent who changes its arm so often answers single duels. It is refused.
+
+    Examples
+    --------
+    >>> from driftduel.worlds import make_world
+    >>> phase_starts(make_world("rps-top:rounds=1000,phases=4")).tolist()
+    [1, 251, 501, 751]
+    """
+    most = max(1, min(world.rounds, _MOST_COUNTS) // world.arms)
+    starts = [np.ones(1, np.int64)]
+    phases, last = 1, None
+    for chunk in world.chunks():
+        matrices, rows = chunk.row_matrices(), chunk.rows
+        here = chunk.present if chunk.present.size else np.ones(matrices.shape[:2], np.bool_)
+        changed = np.flatnonzero(rows[1:] != rows[:-1]) + 1  # who points elsewhere, at least
+        now, before = rows[changed], rows[changed - 1]
+        moved = _differ(matrices[now], here[now], matrices[before], here[before])
+        begun = chunk.starts[changed[moved]]
+        if last is not None and _differ(matrices[rows[:1]], here[rows[:1]], *last)[0]:
+            begun = np.append(chunk.starts[:1], begun)
+        starts.append(begun)
+        phases += len(begun)
+        if phases > most:
+            raise DriftduelError(
+                f"exploitability needs phases in which the preferences stand still, and here they "
+                f"change {phases - 1:,} times up to round {chunk.end - 1:,} of {world.rounds:,}; "
+                f"--benchmark von-neumann has a meaning there."
+            )
+        last = matrices[rows[-1:]], here[rows[-1:]]
+    return np.concatenate(starts)
+
+
+def _differ(
+    P: Floats, here: NDArray[np.bool_], Q: Floats, there: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Compare two stacks of matrices, and of arms present, pair by pair."""
+    both = here[:, :, None] & here[:, None, :]
+    result: NDArray[np.bool_] = (here != there).any(1) | ((P != Q) & both).any((1, 2))
+    return result
+
+
+def phase_curves(
+    world: World, starts: NDArray[np.int64], at: NDArray[np.int64], plays: NDArray[np.int64]
+) -> dict[str, Floats]:
+    """Return exploitability, Borda and Copeland regret up to certain rounds, from plays alone.
+
+    Exploitability up to round t is that of the phases that are over, and of the current one as if
+    it ended with t. It may fall within a phase, when the learner plays what it neglected, and is
+    never negative.
+
+    Parameters
+    ----------
+    world
+        Where the duels took place.
+    starts
+        The first rounds of its phases; see `phase_starts`.
+    at, plays
+        How often each arm was in a duel up to certain rounds, as in `driftduel.games.Play`. The
+        ends of all phases but the last one played must be among them.
+
+    Examples
+    --------
+    >>> from driftduel.worlds import make_world
+    >>> world = make_world("two-arm:rounds=1000")
+    >>> at, only_the_first = np.array([500, 700, 1000]), np.array([[1000, 0], [1400, 0], [2000, 0]])
+    >>> phase_curves(world, phase_starts(world), at, only_the_first)["exploitability"].tolist()
+    [0.0, 100.0, 250.0]
+    """
+    starts = starts[starts <= at[-1]]
+    _check_counted(starts[1:] - 1, at)
+    ends = np.searchsorted(at, starts[1:] - 1)
+    phase = np.searchsorted(starts, at, side="right") - 1
+    before = np.concatenate((np.zeros((1, world.arms), np.int64), plays[ends]))
+    played = (plays - before[phase]).astype(np.float64)
+    curves = {name: np.zeros(len(at)) for name in ("exploitability", "borda", "copeland")}
+    step = max(1, (1 << 21) // world.arms**2)  # matrices in memory at once
+    for chunk in world.chunks():
+        low, high = np.searchsorted(at, (chunk.starts[0], chunk.end))
+        if low == len(at):
+            break
+        gaps = chunk.row_matrices() - 0.5
+        scores = {name: np.nan_to_num(chunk_losses(chunk, name)) for name in ("borda", "copeland")}
+        for begin in range(low, high, step):
+            these = slice(begin, min(begin + step, high))
+            rows = chunk.rows[np.searchsorted(chunk.starts, at[these], side="right") - 1]
+            won = (gaps[rows] @ played[these, :, None])[:, :, 0]
+            if chunk.present.size:
+                won = np.where(chunk.present[rows], won, -np.inf)
+            curves["exploitability"][these] = won.max(axis=1) / 2
+            for name, losses in scores.items():
+                curves[name][these] = (losses[rows] * played[these]).sum(axis=1) / 2
+    over = {name: np.append(0.0, np.cumsum(curve[ends])) for name, curve in curves.items()}
+    return {name: curve + over[name][phase] for name, curve in curves.items()}
 
 
 def _check_counted(rounds: NDArray[np.int64], at: NDArray[np.int64]) -> None:

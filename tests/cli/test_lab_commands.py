@@ -228,7 +228,7 @@ def test_mistakes_in_a_plan_are_said_with_file_line_and_key(capsys, plan, change
         (("compare", "--world", WORLD, "--policy", "dts", "--policy", "dts"), "is given twice"),
         (("compare", "--world", "file:path=/no/such", *PAIR), "/no/such"),
         (("compare", "--world", WORLD, *PAIR, "--import", "nowhere"), "cannot import 'nowhere'"),
-        (("compare", "--world", "cycle:rounds=100", *PAIR), "no Condorcet winner in round 1"),
+        (("compare", "--world", "cycle:rounds=100", *PAIR), "; add --benchmark exploitability ("),
         (("compare", "--world", WORLD, *PAIR, "--runs", "10000000000000"), "between 1 and"),
         (("compare", "--world", WORLD, *PAIR, "--points", "99999999999"), "between 10 and"),
         (("suite", "--runs", "0", "--out", "/tmp/nowhere"), "runs=0 must be"),

@@ -13,7 +13,7 @@ from driftduel.errors import DriftduelError
 from driftduel.games import play, streams, trace
 from driftduel.games.game import _Pace
 from driftduel.policies import KernelPolicy, Kernels, Policy, make_policy
-from driftduel.regret import log_rounds, regret
+from driftduel.regret import exploitability, log_rounds, phase_starts, regret
 from driftduel.worlds import Piecewise, make_world
 
 SCALE = 1 if jit_enabled() else 10
@@ -213,10 +213,54 @@ def test_rounds_that_are_not_there_or_do_not_ascend(points):
 
 
 def test_worlds_without_a_winner_need_another_benchmark():
-    with pytest.raises(DriftduelError, match="round 1 has no Condorcet winner"):
+    with pytest.raises(DriftduelError) as error:
         play("anaconda", "cycle:rounds=100")
-    game = play("anaconda", "uniform-random:arms=4,rounds=100", benchmark="borda")
-    assert game.finished
+    assert "no Condorcet winner in round 1, so" in str(error.value)
+    assert "add --benchmark exploitability" in str(error.value)
+    for benchmark in ("von-neumann", "exploitability", "borda", "copeland"):
+        assert play("anaconda", "uniform-random:rounds=100", benchmark=benchmark).finished
+    with pytest.raises(DriftduelError, match="did you mean exploitability"):
+        play("anaconda", "cycle:rounds=100", benchmark="exploitabilty")
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("spec", ["rps-top:rounds=3000,phases=3", "mixed:rounds=2000,phases=2"])
+def test_a_game_for_exploitability(compiled, spec):
+    world = make_world(spec, seed=5)
+
+    def policy():
+        return "king" if compiled else Stubborn(world.arms, np.random.default_rng(0), (0, 3))
+
+    at = np.array([3, 50, 999, 1500, 2000])
+    game = play(policy(), world, 1, points=at, benchmark="exploitability")
+    every = play(policy(), world, 1, points=np.arange(1, world.rounds + 1), benchmark="von-neumann")
+    np.testing.assert_array_equal(game.at, np.unique([*at, world.rounds]))
+    np.testing.assert_array_equal(game.plays, every.plays[game.at - 1])
+    starts = phase_starts(world)
+    assert game.switches == every.switches == starts[1:].tolist()
+    for kind in ("weak", "binary-weak", "binary-strong"):
+        np.testing.assert_array_equal(game.regret[kind], every.regret[kind][game.at - 1])
+    np.testing.assert_array_equal(game.beside["von-neumann"], every.regret["dynamic"][game.at - 1])
+    for i, t in enumerate(game.at):
+        begun = starts[starts <= t]
+        whole = exploitability(world, every.at[:t], every.plays[:t], begun).sum()
+        assert game.regret["dynamic"][i] == pytest.approx(whole, abs=1e-9)
+    for benchmark in ("borda", "copeland"):
+        other = play(policy(), world, 1, points=at, benchmark=benchmark)
+        np.testing.assert_allclose(game.beside[benchmark], other.regret["dynamic"], atol=1e-8)
+        assert not other.beside
+
+
+@pytest.mark.parametrize(
+    "world", ["geometric-btl:arms=4,rounds=3000,phases=4", "random-walk:rounds=2000"]
+)
+def test_a_game_against_von_neumann_is_the_papers_where_there_is_a_winner(world):
+    paper, neumann = (
+        play("king", world, 2, benchmark=benchmark) for benchmark in ("condorcet", "von-neumann")
+    )
+    assert paper.switches == neumann.switches
+    for kind, curve in paper.regret.items():
+        np.testing.assert_array_equal(curve, neumann.regret[kind])
 
 
 @pytest.mark.parametrize(

@@ -281,8 +281,10 @@ def test_whole_numbers_of_numpy_are_whole_numbers():
 def test_a_world_without_a_winner_needs_another_benchmark():
     said = refused(["cycle:rounds=50"], ["uniform"], 1)
     assert "'cycle:rounds=50' has no Condorcet winner in round 1" in said
-    assert "borda or copeland" in said
-    for benchmark in ("borda", "copeland"):
+    assert "add --benchmark exploitability (in Python" in said
+    said = refused(["seasonal:rounds=50"], ["uniform"], 1, benchmark="exploitability")
+    assert "--benchmark von-neumann has a meaning there" in said
+    for benchmark in ("borda", "copeland", "von-neumann", "exploitability"):
         plan = make_plan(["cycle:rounds=50"], ["uniform"], 1, benchmark=benchmark)
         assert sweep(plan, workers=1).missing == 0
 

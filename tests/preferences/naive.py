@@ -52,6 +52,21 @@ def copeland_scores(P):
     return [sum(1 for b in arms if b != a and beats(P, a, b)) for a in arms]
 
 
+def von_neumann(P):
+    """Try all supports, the smallest first, with shares that make everyone in it even."""
+    for size in range(1, len(P) + 1):
+        for inside in combinations(range(len(P)), size):
+            gaps = P[np.ix_(inside, inside)] - 0.5
+            even = np.vstack((gaps, np.ones(size)))
+            shares = np.linalg.lstsq(even, np.eye(size + 1)[-1], rcond=None)[0]
+            mixture = np.zeros(len(P))
+            mixture[list(inside)] = shares
+            fits = np.abs(gaps @ shares).max() < 1e-9 and abs(shares.sum() - 1) < 1e-9
+            if fits and shares.min() > -1e-12 and (mixture @ (P - 0.5)).min() > -1e-9:
+                return mixture
+    raise AssertionError
+
+
 def smith_set(P):
     """Try all subsets, the smallest first."""
     arms = range(len(P))

@@ -11,6 +11,7 @@ from driftduel.measures import measure
 from driftduel.regret import KINDS, chunk_losses, exploitability, last_rounds, regret
 from driftduel.worlds import WORLDS, WithAbsences, WithTies, make_world
 from tests.games.test_presence import presence, random_events
+from tests.preferences import naive
 
 INSIDE = [
     "random-condorcet:arms=4,rounds=60,phases=5",
@@ -35,6 +36,8 @@ def loss(matrix, here, arm, benchmark, fixed):
     """Write down what an arm costs among those that are there."""
     if benchmark == "arm":
         return matrix[fixed, arm] - 0.5
+    if benchmark == "von-neumann":
+        return naive.von_neumann(matrix[np.ix_(here, here)]) @ (matrix[list(here), arm] - 0.5)
     if benchmark == "condorcet":
         return matrix[winner_among(matrix, here), arm] - 0.5
     scores = {}

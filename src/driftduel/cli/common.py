@@ -7,6 +7,7 @@ __all__ = [
     "FAILED",
     "INTERRUPTED",
     "UNREAD",
+    "add_benchmark",
     "add_game",
     "add_imports",
     "load_imports",
@@ -28,6 +29,17 @@ def add_imports(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="MODULE",
         help="a module or .py file that registers policies or worlds of your own",
+    )
+
+
+def add_benchmark(parser: argparse.ArgumentParser) -> None:
+    """Declare what regret is against."""
+    parser.add_argument(
+        "--benchmark",
+        choices=("condorcet", "von-neumann", "exploitability", "borda", "copeland"),
+        default="condorcet",
+        help="regret against the Condorcet winner (default); where some rounds have none, against "
+        "the von Neumann winner, exploitability, Borda or Copeland scores",
     )
 
 

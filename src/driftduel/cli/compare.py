@@ -2,7 +2,7 @@
 
 import argparse
 
-from driftduel.cli.common import add_imports
+from driftduel.cli.common import add_benchmark, add_imports
 from driftduel.cli.lab import add_engine, play_and_say, print_table
 
 __all__ = ["configure", "run"]
@@ -28,12 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="fixes everything (0)")
     parser.add_argument("--out", metavar="DIR", help="keep the results here, and go on from them")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument(
-        "--benchmark",
-        choices=("condorcet", "borda", "copeland"),
-        default="condorcet",
-        help="regret against the Condorcet winner (default), Borda or Copeland scores",
-    )
+    add_benchmark(parser)
     parser.add_argument(
         "--points", type=int, default=200, metavar="N", help="points of each game's curves (200)"
     )

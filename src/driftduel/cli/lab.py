@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 __all__ = ["add_engine", "play_and_say", "print_table"]
 
 
+# What a switch is with the benchmarks that have their own.
+_MOVES = {
+    "von-neumann": "who loses nothing switches",
+    "exploitability": "the preferences switch",
+}
+
+
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """Declare where cells are played."""
     parser.add_argument(
@@ -103,13 +110,17 @@ def print_table(found: "Results", *, as_json: bool = False) -> None:
 
 def _print_world(found: "Results", world: Any) -> None:
     from driftduel.cli.text import table
+    from driftduel.regret import BENCHMARKS
 
+    benchmark = found.plan.benchmark
     rows = list(found.summary.filter(world=world.spec).iter_rows(named=True))
     switches = next((row["switches_mean"] for row in rows if row["runs"]), None)
     about = f"K = {world.arms}, T = {world.rounds:,}"
     if switches is not None:
-        about += f", the winner switches {_short(switches)} times"
+        about += f", {_MOVES.get(benchmark, 'the winner switches')} {_short(switches)} times"
         about += "" if world.fixed else " in the mean of the runs"
+    if benchmark in _MOVES:
+        about += f"\nregret: {BENCHMARKS[benchmark]}"
     print(f"{world.spec}\n{about}\n")
     rows.sort(key=lambda row: (row["regret_mean"] is None, row["regret_mean"]))
     best = rows[0] if rows[0]["runs"] else None

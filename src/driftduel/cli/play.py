@@ -4,7 +4,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from driftduel.cli.common import INTERRUPTED, add_game, load_imports
+from driftduel.cli.common import INTERRUPTED, add_benchmark, add_game, load_imports
 
 if TYPE_CHECKING:
     from driftduel.games import Play
@@ -21,12 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--points", type=int, default=200, metavar="N", help="points of the curve (200)"
     )
-    parser.add_argument(
-        "--benchmark",
-        choices=("condorcet", "borda", "copeland"),
-        default="condorcet",
-        help="regret against the Condorcet winner (default), Borda or Copeland scores",
-    )
+    add_benchmark(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -69,7 +64,9 @@ def _as_json(arguments: argparse.Namespace, game: "Play") -> dict[str, Any]:
         "restarts": game.restarts,
         "rounds_per_second": game.rounds_per_second,
         "at": game.at.tolist(),
+        "benchmark": arguments.benchmark,
         "regret": {kind: curve.tolist() for kind, curve in game.regret.items()},
+        **({"beside": {k: c.tolist() for k, c in game.beside.items()}} if game.beside else {}),
     }
 
 
@@ -78,17 +75,18 @@ def _print(arguments: argparse.Namespace, game: "Play") -> None:
 
     told = ", ".join(game.policy.told) or "nothing"
     print(f"{arguments.policy}  on  {arguments.world}  (told: {told})\n")
+    shown = game.regret
+    if game.beside:
+        shown = {"exploitability": game.regret["dynamic"], **game.beside}
     step = max(1, len(game.at) // _SHOWN)
     chosen = sorted({*range(len(game.at) - 1, -1, -step)})
-    rows = [
-        (f"{game.at[i]:,}", *(f"{curve[i]:,.1f}" for curve in game.regret.values())) for i in chosen
-    ]
-    print(table(rows, ("round", *game.regret), right="01234"))
+    rows = [(f"{game.at[i]:,}", *(f"{curve[i]:,.1f}" for curve in shown.values())) for i in chosen]
+    print(table(rows, ("round", *shown), right="01234"))
     if not game.finished:
         print(f"\nstopped after {game.rounds:,} of {game.world.rounds:,} rounds")
     leader = game.policy.best()
     print(f"\nto ship:  {'nobody in particular' if leader is None else f'arm {leader}'}")
-    shown = ", ".join(f"{t:,}" for t in game.restarts[:_SHOWN])
+    after = ", ".join(f"{t:,}" for t in game.restarts[:_SHOWN])
     more = ", ..." if len(game.restarts) > _SHOWN else ""
-    print(f"restarts: {len(game.restarts)}" + (f" (after rounds {shown}{more})" if shown else ""))
+    print(f"restarts: {len(game.restarts)}" + (f" (after rounds {after}{more})" if after else ""))
     print(f"speed:    {game.rounds_per_second:,.0f} rounds a second")

@@ -2,7 +2,7 @@
 
 import argparse
 
-from driftduel.cli.common import add_imports, load_imports
+from driftduel.cli.common import add_benchmark, add_imports, load_imports
 from driftduel.cli.stopping import keeping
 
 __all__ = ["configure", "run"]
@@ -26,6 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=int, metavar="N", help="how many at a time (processors)")
     parser.add_argument("--worlds", type=int, metavar="N", help="only so many worlds of each kind")
     parser.add_argument("--runs", type=int, metavar="N", help="games of each (40)")
+    add_benchmark(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object")
     form.add_argument("--markdown", action="store_true", help="print tables for a page")
@@ -54,7 +55,12 @@ def run(arguments: argparse.Namespace) -> None:
     try:
         with keeping(arguments.out):
             played = run_suite(
-                half, policies, arguments.out, workers=arguments.workers, watch=display
+                half,
+                policies,
+                arguments.out,
+                benchmark=arguments.benchmark,
+                workers=arguments.workers,
+                watch=display,
             )
     finally:
         display.close()

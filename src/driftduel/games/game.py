@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,14 @@ from driftduel.games.knowledge import knowledge
 from driftduel.games.rounds import answer, attend, check_changes, skips_ties
 from driftduel.policies import GROW, KernelPolicy, Policy, make_policy
 from driftduel.policies.base import no_such_arms
-from driftduel.regret import chunk_losses, log_rounds
+from driftduel.regret import (
+    check_benchmark,
+    chunk_losses,
+    log_rounds,
+    no_winner,
+    phase_curves,
+    phase_starts,
+)
 from driftduel.specs import Spec
 from driftduel.worlds import Chunk, World, make_world
 
@@ -42,17 +49,24 @@ class Play:
     at: NDArray[np.int64]
     """Rounds up to the last one played, log-spaced unless `play` was told otherwise."""
     regret: dict[str, NDArray[np.float64]]
-    """Regret summed up to each of them, by kind: dynamic, weak, binary-weak, binary-strong."""
+    """Regret summed up to each of them, by kind: dynamic, weak, binary-weak, binary-strong. With
+    the benchmark ``exploitability`` the first is that, and the others are against the von Neumann
+    winner."""
     plays: NDArray[np.int64]
     """(len(at), K) how often each arm was in a duel up to then; twice for one with itself."""
     restarts: list[int]
     """Rounds after which the policy started anew."""
     switches: list[int]
-    """Rounds whose Condorcet winner is not that of the round before."""
+    """Rounds whose Condorcet winner is not that of the round before. With the benchmark
+    ``von-neumann``: in which other arms than before lose nothing, which is the same wherever there
+    is a winner; with ``exploitability``: in which a phase begins."""
     rounds: int
     """Rounds played: all of the world's, or fewer when the game was stopped."""
     seconds: float
     """Wall-clock time, compilation aside."""
+    beside: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    """The same duels' regret against von-neumann, borda and copeland, in a game with the benchmark
+    ``exploitability``, which has counted what that takes."""
 
     @property
     def finished(self) -> bool:
@@ -61,7 +75,7 @@ class Play:
 
     @property
     def total(self) -> float:
-        """The dynamic regret of all rounds played."""
+        """The dynamic regret (or the exploitability) of all rounds played."""
         return float(self.regret["dynamic"][-1]) if self.rounds else 0.0
 
     @property
@@ -107,8 +121,9 @@ def play(
         About how many rounds of the regret curve to keep, evenly on a log scale; or the rounds
         themselves, ascending.
     benchmark
-        Regret against the ``condorcet`` winner, or ``borda`` or ``copeland`` scores for worlds
-        without one.
+        Regret against the ``condorcet`` winner; for worlds without one in every round, against the
+        ``von-neumann`` winner, the ``exploitability`` of what is played, or ``borda`` or
+        ``copeland`` scores.
     mode
         ``serve`` or ``panel``, for the policy; None: as it is, which for a spec is ``serve``.
     progress
@@ -128,6 +143,7 @@ def play(
         points = int(points)
     if isinstance(points, int) and points < 2:
         raise DriftduelError(f"points={points} must be a whole number at least 2.")
+    check_benchmark(benchmark)
     for_world, for_outcomes, for_policy = streams(seed)
     if not isinstance(world, World):
         world = make_world(world, int(for_world.generate_state(1)[0]))
@@ -139,19 +155,28 @@ def play(
             f"{len(policy.present)} of them present, and has asked {policy.ledger.asked} times."
         )
     policy.configure(mode=mode)
-    table = _Table(_marks(points, world.rounds), world.arms)
+    asked = marks = _marks(points, world.rounds)
+    phases = None
+    if benchmark == "exploitability":
+        phases, benchmark = phase_starts(world), "von-neumann"
+        marks = np.union1d(asked, phases[1:] - 1)
+    table = _Table(marks, world.arms)
     outcomes = np.random.default_rng(for_outcomes)
     stretch = _compiled if isinstance(policy, KernelPolicy) else _interpreted
     pace = _Pace()
     switches: list[int] = []
-    winner = None
+    best = None
     with _interruptible() as interrupted:
         for chunk in world.chunks(limit=_ROUNDS_A_CALL):
             luck = outcomes.random(chunk.end - int(chunk.starts[0]))
             check_changes(policy, chunk)
             winners = chunk.row_winners()
+            if benchmark == "condorcet" and (winners < 0).any():
+                without = np.flatnonzero(winners[chunk.rows] < 0)
+                raise no_winner("the world", world, int(chunk.starts[without[0]]))
             losses = chunk_losses(chunk, benchmark, winners=winners)
-            winner = _note_switches(chunk, winners, winner, switches)
+            by_row = losses == 0 if benchmark == "von-neumann" else winners[:, None]
+            best = _note_switches(chunk, by_row, best, switches)
             while (first := policy.ledger.asked + 1) < chunk.end:
                 end = min(first + pace.rounds, chunk.end)
                 pace.note(end - first, stretch(policy, chunk, luck, losses, table, end))
@@ -169,17 +194,28 @@ def play(
         at, curves, plays = at[:-1], curves[:-1], plays[:-1]
     from driftduel.games.loop import REGRETS
 
+    regret = {kind: curves[:, column] for column, kind in enumerate(REGRETS)}
+    beside = {}
+    if phases is not None:
+        beside = {"von-neumann": regret["dynamic"], **phase_curves(world, phases, at, plays)}
+        regret["dynamic"] = beside.pop("exploitability")
+        switches = phases[1:].tolist()
+        wanted = np.isin(at, asked)
+        wanted[-1] = True
+        at, plays = at[wanted], plays[wanted]
+        regret, beside = ({k: c[wanted] for k, c in each.items()} for each in (regret, beside))
     return Play(
         policy=policy,
         world=world,
         seed=seed,
         at=at,
-        regret={kind: curves[:, column] for column, kind in enumerate(REGRETS)},
+        regret=regret,
         plays=plays,
         restarts=list(policy.restarts),
         switches=[t for t in switches if t <= reached],
         rounds=reached,
         seconds=pace.seconds,
+        beside=beside,
     )
 
 
@@ -202,13 +238,14 @@ def _marks(points: int | ArrayLike, rounds: int) -> NDArray[np.int64]:
 
 
 def _note_switches(
-    chunk: Chunk, winners: NDArray[np.int64], winner: int | None, switches: list[int]
-) -> int:
-    """Append the rounds of a chunk in which the winner changes; return its last one."""
-    winners = winners[chunk.rows]
-    before = np.concatenate(([winners[0] if winner is None else winner], winners[:-1]))
-    switches.extend(chunk.starts[winners != before].tolist())
-    return int(winners[-1])
+    chunk: Chunk, best: NDArray[Any], before: NDArray[Any] | None, switches: list[int]
+) -> NDArray[Any]:
+    """Append the rounds of a chunk in which a row's best, (R, ...), change; return its last."""
+    now = best[chunk.rows]
+    earlier = np.concatenate((now[:1] if before is None else before[None], now[:-1]))
+    switches.extend(chunk.starts[(now != earlier).any(axis=1)].tolist())
+    last: NDArray[Any] = now[-1].copy()
+    return last
 
 
 class _Pace:

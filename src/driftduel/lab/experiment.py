@@ -101,7 +101,8 @@ def compare(
     out
         A folder to keep results in; whatever it has already is not played again.
     benchmark
-        Regret against the ``condorcet`` winner, or ``borda`` or ``copeland`` scores.
+        Regret against the ``condorcet`` winner; for worlds without one in every round, against the
+        ``von-neumann`` winner, ``exploitability``, or ``borda`` or ``copeland`` scores.
     points
         About how many rounds of each game's curves to keep.
     imports

@@ -20,8 +20,8 @@ from driftduel.errors import DriftduelError
 from driftduel.games.knowledge import knowledge
 from driftduel.lab.identity import home, is_fixed, planned_world, policy_identity, world_identity
 from driftduel.policies import POLICIES, KernelPolicy, make_policy
-from driftduel.regret import BENCHMARKS
-from driftduel.specs import Spec, near
+from driftduel.regret import BENCHMARKS, check_benchmark, no_winner, phase_starts
+from driftduel.specs import Spec
 from driftduel.worlds import WORLDS, World
 
 __all__ = [
@@ -242,7 +242,7 @@ def make_plan(
     seeds
         What the runs' luck comes from.
     benchmark
-        What regret is against: ``condorcet``, ``borda`` or ``copeland``.
+        What regret is against, one of `driftduel.regret.BENCHMARKS`.
     points
         About how many rounds of each game's curves to keep.
     imports
@@ -266,9 +266,7 @@ def make_plan(
             whole.append(_whole("seed", seed, 0))
     seeds = whole
     with blame("benchmark", None):
-        if benchmark not in BENCHMARKS:
-            hint = near(benchmark, BENCHMARKS)
-            raise DriftduelError(f"there is no benchmark {benchmark!r}; {hint}.")
+        check_benchmark(benchmark)
     for name in imports:
         with blame("imports", name):
             load([name])
@@ -283,6 +281,8 @@ def make_plan(
                 drawn.append(planned_world(spec, luck, identity))
             if benchmark == "condorcet":
                 _need_winners(spec, drawn[-1])
+            if benchmark == "exploitability":
+                phase_starts(drawn[-1])
             arms, rounds = drawn[-1].arms, drawn[-1].rounds
             of = home(WORLDS[Spec.parse(spec).name].factory)
             of = "driftduel" if of.startswith("driftduel.") else of
@@ -377,10 +377,7 @@ def _need_unicode(spec: str) -> None:
 def _need_winners(spec: str, world: World) -> None:
     without = next((t for t, winner in world.condorcet_winners() if winner is None), None)
     if without is not None:
-        raise DriftduelError(
-            f"world {spec!r} has no Condorcet winner in round {without}, so there is no regret "
-            f"against one; benchmark borda or copeland has a meaning there."
-        )
+        raise no_winner(f"world {spec!r}", world, without)
 
 
 def _planned_policy(spec: str, worlds: Sequence[World]) -> PlannedPolicy:

@@ -29,6 +29,7 @@ def run_suite(
     policies: Sequence[str],
     out: str | Path,
     *,
+    benchmark: str = "condorcet",
     workers: int | None = None,
     watch: Watch | None = None,
 ) -> Played:
@@ -47,6 +48,8 @@ def run_suite(
         Specs of the policies under test.
     out
         A folder.
+    benchmark
+        What regret is against, as for `driftduel.lab.compare`.
     workers
         Threads; as many as there are processors unless given.
     watch
@@ -56,8 +59,8 @@ def run_suite(
         raise DriftduelError(f"{str(out)!r} holds results of a sweep; choose another folder.")
     parts = cast(half, policies)
     calm = dict.fromkeys((*policies, parts.baseline))
-    changing = _prepare(half, half.changing, parts.everybody, Path(out) / "changing")
-    quiet = _prepare(half, half.quiet, list(calm), Path(out) / "quiet")
+    changing = _prepare(half, half.changing, parts.everybody, benchmark, Path(out) / "changing")
+    quiet = _prepare(half, half.quiet, list(calm), benchmark, Path(out) / "quiet")
     trial = [cell for cell in changing.plan.cells() if cell.run < half.trial_runs]
     play_cells(changing, trial, workers=workers, watch=watch)
     games = changing.store.rows(("world", "policy", "seed", "run", "regret"))
@@ -75,8 +78,10 @@ def run_suite(
     return Played(parts, Results(changing.store), Results(quiet.store))
 
 
-def _prepare(half: Half, worlds: Sequence[str], policies: Sequence[str], out: Path) -> Results:
-    plan = make_plan(worlds, policies, half.runs, (half.seed,), points=20)
+def _prepare(
+    half: Half, worlds: Sequence[str], policies: Sequence[str], benchmark: str, out: Path
+) -> Results:
+    plan = make_plan(worlds, policies, half.runs, (half.seed,), benchmark=benchmark, points=20)
     return prepare(plan, out, replan=True)
 
 

@@ -78,6 +78,35 @@ class Chunk(NamedTuple):
         ties = (utilities == utilities.max(axis=1, keepdims=True)).sum(axis=1)
         return np.where(ties == 1, best, -1).astype(np.int64)
 
+    def row_losses(self, winners: Ints | None = None) -> Floats:
+        """Return the (R, K) losses of all arms to the von Neumann winner among the arms there.
+
+        That is the mixture of arms that no arm beats; where a Condorcet winner is there it is
+        that arm, and the losses are the gaps to it, to the bit. Where several mixtures are beaten
+        by nobody, which takes two arms that are even, it is the one that `driftduel` finds.
+
+        Parameters
+        ----------
+        winners
+            The Condorcet winner of every row, if they are known already.
+        """
+        if self.link != NO_LINK:  # utilities have a best arm, or several that lose nothing
+            there = self.present if self.present.size else np.True_
+            return self.row_preferences(np.where(there, self.utilities, -np.inf).argmax(1)) - 0.5
+        if winners is None:
+            winners = self.row_winners()
+        losses: Floats = self.row_preferences(winners) - 0.5
+        without = np.flatnonzero(winners < 0)
+        if without.size:
+            from driftduel._minimax import lose, workspace
+
+            arms = losses.shape[1]
+            lose(
+                self.matrices, self.present, without, np.empty((arms, arms)),
+                np.empty(arms, np.int64), np.empty(arms), *workspace(arms), losses,
+            )  # fmt: skip
+        return losses
+
 
 class World(ABC):
     """A preference matrix for every round 1, 2, ..., `rounds`.
