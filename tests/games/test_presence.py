@@ -18,17 +18,16 @@ INSIDE = [
 ]
 
 
-def random_events(world, seed, events=20):
-    """Draw rounds in which some arm comes or leaves, and keep one arm at least."""
+def random_events(world, seed, rounds=15):
+    """Draw rounds in which some arms come or leave, several at once; one at least is there."""
     rng = np.random.default_rng(seed)
     here = set(range(world.arms))
     drawn = []
-    for t in np.sort(rng.choice(world.rounds, events, replace=False)) + 1:
-        arm = int(rng.integers(world.arms))
-        if here == {arm}:
-            continue
-        here ^= {arm}
-        drawn.append((int(t), arm, arm in here))
+    for t in np.sort(rng.choice(world.rounds, rounds, replace=False)) + 1:
+        arms = {*rng.integers(world.arms, size=3).tolist()}
+        if here ^ arms:
+            here ^= arms
+            drawn += [(int(t), arm, arm in here) for arm in arms]
     return drawn
 
 
