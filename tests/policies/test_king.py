@@ -368,6 +368,30 @@ def test_an_arm_that_always_ties_keeps_nobody_from_being_asked(how):
     assert policy.best() == 0
 
 
+def test_a_match_ends_after_64_duels_in_a_row_that_nobody_won():
+    policy = make_policy("king", 2, 0)
+    rival, t = policy.state.arms[1 - policy.best()], 0
+
+    def play(outcomes):
+        nonlocal t
+        for won in outcomes:
+            first = second = None
+            while first == second:
+                t += 1
+                first, second, _ = policy.choose(t)
+            policy.learn(t, first, second, won, ())
+
+    for _ in range(2):  # the second match begins to count anew
+        begun = policy.state.numbers[0].matches
+        play([0] + 63 * [-1] + [0] + 63 * [-1])
+        assert (rival.on, policy.state.numbers[0].matches) == (1, begun + 1)
+        play([-1])
+        assert rival.on == 0
+    play([1])
+    assert rival.on == 0
+    assert policy.state.numbers[0].matches == begun + 2
+
+
 # ---- options come and go, past votes ----
 
 
@@ -431,6 +455,7 @@ def test_a_newcomer_fells_an_established_king_easily_and_without_an_alarm():
         policy.tell(duel, gone)
     assert policy.best() == gone
     assert policy.restarts == []
+    assert policy.state.arms["tries"].min() >= 60  # nobody is new to a new king
 
 
 def test_with_one_arm_it_is_shown_alone():

@@ -111,13 +111,35 @@ class King(KernelPolicy):
     supermartingale from 1, whenever the match stops and however preferences change; by Ville's
     inequality it reaches 50 + B / 2 >= 50 + b / 2 in match number b with probability at most
     2 / (100 + b), given all before it. Summing up gives the bound; with probability 1 - p there are
-    at most 1 / p times as many. It takes answers that come before the next duel, or late by a delay
-    that has nothing to do with who won. It does not cover fresh kings, whose falls are no alarms,
-    nor a wrong arm that was established and falls to a better one. **Only measured**: the regret.
-    Gaps of less than about 0.006 are beyond the smallest bet.
+    at most 1 / p times as many. It does not cover fresh kings, whose falls are no alarms, nor a
+    wrong arm that was established and falls to a better one. It holds
 
-    **Late answers** count if a match of the two is still open, or open again; else they are
-    dropped. It draws nothing after the first order of challengers.
+    - for answers that come late: in the order of asking whatever delays them, in that of arrival if
+      the delay has nothing to do with who won;
+    - for answers that are lost, if that has nothing to do with who won, and for ties: what nobody
+      won leaves all bets as they are;
+    - for options that come and go: what fells a king in favour of a newcomer or an heir is no
+      alarm, and a match with who has left is void.
+
+    **Only measured**: the regret. Gaps of less than about 0.006 are beyond the smallest bet.
+
+    **Late answers.** A match has at most 2 lead + 1 duels out; if all wait, others may begin, and
+    else the king is shown alone. It is over when the challenger is behind and nothing is out, so no
+    vote of it is lost. If the king falls, what is out of that match begins the fallen king's own
+    against the new one. Other answers about a king or a match that is gone are dropped, also if
+    the same two have another by then. A duel that is neither answered nor forgotten in 10,000
+    rounds is taken for lost.
+
+    **Ties** (and forgotten duels) leave a match as it is; after 64 in a row it ends.
+
+    **Options come and go.** The match of a challenger that leaves is void. If the king leaves, the
+    arm with the best record against it is crowned, fresh. Who comes, or comes back, has a match
+    at once and others whenever it is seven times as old (1 / (2 age) a round), and may fell the
+    king at 4, 8, 16, ... in its first, second, third, as nothing is known of the two. K is the
+    number of arms present.
+
+    **Past votes** are heard before the first duel: it begins with who leads in them, by majorities,
+    then by the share of its votes. It draws nothing after the first order of challengers.
 
     Parameters
     ----------
