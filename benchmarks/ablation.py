@@ -1,8 +1,8 @@
 """Take every ingredient of the policy `king` away in turn, and play the development half again.
 
-A variant is king's two files in one, with one idea replaced in their text, so it cannot drift away
-from the policy: a piece that no longer occurs exactly once ends the script, and a test says so
-before.
+A variant is king's three files in one, with one idea replaced in their text, so it cannot drift
+away from the policy: a piece that no longer occurs exactly once ends the script, and a test says
+so before.
 
 - score: mean regret divided by that of the best sliding window in hindsight, geometric mean over
   the worlds whose winner changes.
@@ -62,53 +62,57 @@ class Variant:
 
 
 def king_text() -> str:
-    """Return king's two files as one: its matches, and when they are played."""
-    king = (POLICY / "king.py").read_text("utf-8")
-    matches = (POLICY / "_king_matches.py").read_text("utf-8")
-    alone, found = re.subn(
-        r"from driftduel\.policies\._king_matches import \(.*?\)\n", "", king, flags=re.DOTALL
-    )
-    if found != 1:
-        raise SystemExit(f"king.py imports its matches {found} times, not once.")
-    return matches + alone
+    """Return king's three files as one: its matches, their timing, and the policy."""
+    names = ("_king_matches", "_king_timing", "king")
+    whole = "".join((POLICY / f"{name}.py").read_text("utf-8") for name in names)
+    inside = r"from driftduel\.policies\.(_king_matches|_king_timing) import (\([^)]*\)|[^(\n]*)\n"
+    alone, found = re.subn(inside, "", whole)
+    if found != 3:
+        raise SystemExit(f"king's files import each other {found} times, not three.")
+    return alone
 
 
 _SPACED = """\
-    numbers.due += min(rate, 1.0)
-    if numbers.due < 1.0:
-        return king, king
+        numbers.due += min(matches, 1.0)
+        return -1 if numbers.due < 1.0 else due(state, t)
 """
 _COIN = """\
-    if uniform(rng) >= rate:
-        return king, king
-    numbers.due = 1.0
+        if uniform(rng) >= matches:
+            return -1
+        numbers.due = 1.0
+        return due(state, t)
 """
-_MATH = "import math\n"
-_BY_TIME = "_RATE * math.sqrt(here * (1.0 + numbers.alarms) / t)"
+_CALLABLE = "from collections.abc import Callable\n"
+_BY_TIME = "rate * math.sqrt(here * (1.0 + numbers.alarms) / t)"
 _NEEDED = "needed = 4.0 * 2.0 ** min(60.0, numbers.held / (numbers.here - 1.0))"
 _FORGET = """\
         rival.record = 0.5
         rival.seen = 0.0
         rival.tries = _KNOWN
 """
-_NO_EXTRA = ("_FRESH_RATE = 0.5", "_FRESH_RATE = 0.0")
+_NO_EXTRA = ("fresh_rate=0.5", "fresh_rate=0.0")
 _NO_EASE = (_NEEDED, "needed = 50.0 + 0.5 * numbers.matches")
 
 VARIANTS = (
     Variant(
         "coin",
         "a coin decides every round whether a match begins; not evenly spaced",
-        ((_SPACED, _COIN), (_MATH, _MATH + "from driftduel._random import uniform\n")),
+        (
+            (_SPACED, _COIN),
+            ("def challenger(state, t):", "def challenger(state, t, rng):"),
+            ("_challenger(state, t)", "_challenger(state, t, rng)"),
+            (_CALLABLE, _CALLABLE + "from driftduel._random import uniform\n"),
+        ),
     ),
     Variant(
         "no-alarms-in-rate",
         "sqrt(K / t) / 2 matches a round: the rate does not rise with alarms",
-        ((_BY_TIME, "_RATE * math.sqrt(here / t)"),),
+        ((_BY_TIME, "rate * math.sqrt(here / t)"),),
     ),
     Variant(
         "rate-by-age",
         "sqrt(K / age) / 2 matches a round, by the age of this king's reign instead",
-        ((_BY_TIME, "_RATE * math.sqrt(here / age)"),),
+        ((_BY_TIME, "rate * math.sqrt(here / age)"),),
     ),
     Variant(
         "fixed-rate",
