@@ -29,7 +29,18 @@ def test_nobody_beats_the_mixture(arms, seed, steps):
     mixture = solved(gaps)
     assert (mixture >= 0).all()
     assert abs(mixture.sum() - 1) < 1e-12
-    assert (gaps @ mixture).max() < 1e-12
+    assert (gaps @ mixture).max() < 1e-9
+
+
+def test_gaps_that_are_nearly_equal():
+    """A pivot may then be nearly 0: about one order of the arms in a thousand fails."""
+    rng = np.random.default_rng(0)
+    for _ in range(4000):
+        arms = rng.integers(2, 9)
+        few = rng.choice([-0.5, -0.1, 0, 0.1, 0.5], (arms, arms))
+        noise = rng.normal(0, 10.0 ** -rng.integers(6, 16), (arms, arms))
+        gaps = antisymmetric(np.clip(few + noise, -0.5, 0.5))
+        assert (gaps @ solved(gaps)).max() < 1e-9
 
 
 @given(st.integers(2, 8), st.integers(0, 2**32))
@@ -38,7 +49,7 @@ def test_gaps_of_very_different_sizes(arms, seed):
     gaps = antisymmetric(
         rng.choice([-1, 1], (arms, arms)) * 10.0 ** rng.uniform(-12, 0, (arms, arms))
     )
-    assert (gaps @ solved(gaps)).max() < 1e-12
+    assert (gaps @ solved(gaps)).max() < 1e-9
 
 
 def test_a_winner_is_played_alone():

@@ -16,8 +16,10 @@ from driftduel._compile import kernel
 
 __all__ = ["lose", "solve", "workspace"]
 
-_TINY = 1e-13
+_TINY = 1e-12
 """What counts as zero in a tableau whose entries are near 1."""
+_ENOUGH = 1e-10
+"""What an arm may win against the mixture; preferences are valid to 1e-9."""
 _NOTHING = 1e-9
 """What counts as no loss: preferences are valid to so much, and solved more exactly."""
 
@@ -43,6 +45,21 @@ def solve(gaps: Any, arms: int, table: Any, names: Any, mixture: Any) -> int:
     mixture
         Where the probabilities of the first `arms` arms go.
     """
+    pivots = 0
+    for turn in range(arms):
+        pivots += _attempt(gaps, arms, table, names, mixture, turn)
+        if _exploited(gaps, arms, mixture) <= _ENOUGH:
+            break
+    return pivots
+
+
+@kernel
+def _attempt(gaps: Any, arms: int, table: Any, names: Any, mixture: Any, turn: int) -> int:
+    """Solve the game with the arms in cyclic order from `turn` on; return the pivots it took.
+
+    Where gaps are nearly equal a pivot may be nearly 0, and dividing by it undoes what was
+    computed. It hardly ever happens, and another order has other pivots.
+    """
     largest = 0.0
     for i in range(arms):
         for j in range(arms):
@@ -50,7 +67,8 @@ def solve(gaps: Any, arms: int, table: Any, names: Any, mixture: Any) -> int:
     scale = 1.0 / largest if largest > 0.0 else 1.0
     for i in range(arms):
         for j in range(arms):
-            table[i, j] = 1.0 + 0.5 * scale * gaps[i, j]
+            gap = gaps[(i + turn) % arms, (j + turn) % arms]
+            table[i, j] = 1.0 + 0.5 * scale * gap
         table[i, arms] = 1.0
         table[arms, i] = -1.0
         names[0, i] = arms + i  # who is in the solution, row by row: slack variables at first
@@ -70,11 +88,24 @@ def solve(gaps: Any, arms: int, table: Any, names: Any, mixture: Any) -> int:
         mixture[i] = 0.0
     for i in range(arms):
         if names[0, i] < arms:
-            mixture[names[0, i]] = max(0.0, table[i, arms])
-            total += mixture[names[0, i]]
+            arm = (names[0, i] + turn) % arms
+            mixture[arm] = max(0.0, table[i, arms])
+            total += mixture[arm]
     for i in range(arms):
         mixture[i] /= total
     return pivots
+
+
+@kernel
+def _exploited(gaps: Any, arms: int, mixture: Any) -> float:
+    """Return the most that an arm wins against the mixture."""
+    most = 0.0
+    for i in range(arms):
+        gain = 0.0
+        for j in range(arms):
+            gain += gaps[i, j] * mixture[j]
+        most = max(most, gain)
+    return most
 
 
 @kernel
