@@ -10,6 +10,9 @@ everything was forgotten. `draw()` gives a uniform number. Those that say so hav
 import math
 from collections import defaultdict
 
+import numpy as np
+
+from driftduel._minimax import solve, workspace
 from driftduel._random import beta, beta_above_half, bits
 
 
@@ -515,40 +518,57 @@ class King:
         self.votes = defaultdict(float)
         self.dropped = 0
 
+    rates = 1 / 2, 1 / 2
+
+    def free(self):
+        """Who may be given a match."""
+        return [j for j in sorted(self.here) if j != self.king and j not in self.open]
+
+    def size(self):
+        """How many arms there are, for the timing of matches."""
+        return len(self.here)
+
     def ask(self, t, draw=None):
-        self.now, K = t, len(self.here)
+        j = self.challenger(t)
+        return self.king, self.king if j is None else j
+
+    def challenger(self, t):
+        self.now, K = t, self.size()
         for j, (came, due, tries) in sorted(self.newcomers.items()):
             if due <= t:
                 self.newcomers[j] = came, came + max(4, int(math.e**2 * (t - came))), tries
+                if j in self.free():
+                    return self.challenge(j, t)
                 if j not in self.open:
-                    return self.king, self.challenge(j, t)
+                    break
         if self.open:
             if self.waited >= 64 and len(self.open) < K - 1:
-                return self.king, self.challenge(self.next(), t)
+                return self.challenge(self.next(), t)
             everybody = len(self.order)
             for j in [(self.last + 1 + i) % everybody for i in range(everybody)]:
                 match = self.open.get(j)
                 if match and match.lead >= 0 and match.out < 2 * match.lead + 1:
                     match.out, match.asked, self.last = match.out + 1, t, j
-                    return self.king, j
+                    return j
             for j, match in list(self.open.items()):
                 if match.out and t - match.asked > 10_000:
                     match.out = 0
                     if match.lead < 0:
                         del self.open[j]
-        rate = math.sqrt(K * (1 + self.alarms) / t) / 2 + K / (2 * max(1, t - self.crowned))
-        self.due += min(1, rate)
+        rate, fresh_rate = self.rates
+        age = max(1, t - self.crowned)
+        self.due += min(1, rate * math.sqrt(K * (1 + self.alarms) / t) + fresh_rate * K / age)
         if self.due < 1:
-            return self.king, self.king
+            return None
         if len(self.open) == K - 1:
             self.due = 1.0
-            return self.king, self.king
+            return None
         self.due -= 1
-        return self.king, self.challenge(self.next(), t)
+        return self.challenge(self.next(), t)
 
     def next(self):
-        free = [j for j in sorted(self.here) if j != self.king and j not in self.open]
-        if self.matches % 4 == 3 and self.held >= len(self.here) - 1:
+        free = self.free()
+        if self.matches % 4 == 3 and self.held >= self.size() - 1:
             return max(free, key=lambda j: self.record.get(j, 0.5))
         while True:
             j = self.order[self.place]
@@ -574,12 +594,22 @@ class King:
         if first != self.king or match is None or t < match.since:
             self.dropped += 1
             return 0
+        fallen, said = self.king, self.settle(j, match, won)
+        if said is None:
+            return 0
+        self.crown(j, self.now)
+        if match.out:
+            self.challenge(fallen, match.since, match.out, self.now)
+        return int(said == "alarm")
+
+    def settle(self, j, match, won):
+        """Return whether the king falls, or falls with an alarm, after a duel of a match."""
         match.out, self.waited = max(0, match.out - 1), self.waited + 1
         if won == -1:
             match.tied += 1
             if match.tied == 64 or (match.lead < 0 and not match.out):
                 del self.open[j]
-            return 0
+            return None
         match.tied = 0
         n = self.seen[j] = self.seen.get(j, 0) + 1
         before = self.record.get(j, 0.5)
@@ -587,19 +617,15 @@ class King:
         match.outcomes.append(1 - 2 * won)
         if match.wealth < 0.001 or (match.lead < 0 and not match.out):
             del self.open[j]
-            return 0
-        fresh, beyond_doubt = 4 * 2 ** (self.held / (len(self.here) - 1)), 50 + self.matches / 2
+            return None
+        fresh, beyond_doubt = 4 * 2 ** (self.held / (self.size() - 1)), 50 + self.matches / 2
         if j in self.newcomers:
             fresh = min(fresh, 4 * 2 ** (self.newcomers[j][2] - 1))
         established = fresh >= beyond_doubt
         if match.wealth < (beyond_doubt if established else fresh):
-            return 0
-        fallen = self.king
-        self.crown(j, self.now)
-        if match.out:
-            self.challenge(fallen, match.since, match.out, self.now)
+            return None
         self.alarms += established
-        return int(established)
+        return "alarm" if established else "fall"
 
     def crown(self, j, t):
         self.king, self.crowned, self.held, self.waited = j, t, 0, 0
@@ -630,3 +656,154 @@ class King:
 
     def suspect(self):
         return self.king
+
+
+class Court(King):
+    """A king that may be a mixture, by its docstring; the shares of those who have one."""
+
+    def __init__(self, order):
+        super().__init__(order)
+        self.shares, self.known = {order[0]: 1.0}, {order[0]}
+        self.wins, self.met = defaultdict(float), defaultdict(float)
+        self.rested = self.answers = self.solved = 0
+        self.in_court, self.solutions = set(), 0
+
+    def free(self):
+        return [j for j in sorted(self.here) if j not in self.shares and j not in self.open]
+
+    def size(self):
+        return len(self.here) - len(self.shares) + 1
+
+    def ask(self, t, draw):
+        self.now = t
+        mixing = len(self.shares) > 1
+        if not mixing or not self.open or self.rested >= self.waited // 16:
+            j = self.challenger(t)
+            if j is not None:
+                self.rested = 0
+                return self.somebody(draw), j
+        self.rested += 1
+        if mixing:
+            self.in_court.add(t)
+        return self.somebody(draw), self.somebody(draw)
+
+    def somebody(self, draw):
+        if len(self.shares) == 1:
+            return self.king
+        u = draw()
+        for i in sorted(self.shares):
+            u -= self.shares[i]
+            if u < 0:
+                break
+        return i
+
+    def challenge(self, j, t, *late):
+        self.met = without(self.met, j)
+        return super().challenge(j, t, *late)
+
+    def tell(self, t, first, second, won):
+        if first == second:
+            return 0
+        winner, loser = (first, second) if won else (second, first)
+        match = self.open.get(second)
+        if t in self.in_court or match is None or t < match.since:
+            self.dropped += t not in self.in_court
+            if won >= 0 and first in self.known and second in self.known:
+                self.wins[winner, loser] += 1
+                self.fade(first, second, 300)
+                self.answers += 1
+                if self.answers >= 64 * (1 + 0.1 * self.solved):
+                    self.solved += 1
+                    self.solve()
+            return 0
+        if won >= 0:
+            self.met[winner, loser] += 1
+        said = self.settle(second, match, won)
+        if said is None:
+            return 0
+        self.join(second, said == "alarm")
+        return int(said == "alarm")
+
+    def join(self, j, alarm):
+        if alarm and len(self.shares) == 1:
+            for i in self.known - {self.king}:
+                self.forget(i)
+        for i in self.known:
+            if self.met[i, j] + self.met[j, i] > 0:
+                self.wins[i, j], self.wins[j, i] = self.met[i, j], self.met[j, i]
+            else:
+                self.fade(i, j, 10)
+        self.known.add(j)
+        self.crown(j, self.now)
+        self.solved = 0
+        self.solve()
+
+    def fade(self, i, j, most):
+        n = self.wins[i, j] + self.wins[j, i]
+        if n > most:
+            self.wins[i, j] *= most / n
+            self.wins[j, i] *= most / n
+
+    def forget(self, i):
+        self.known.discard(i)
+        self.wins = without(self.wins, i)
+
+    def solve(self):
+        self.solutions += 1
+        names = sorted(self.known)
+        won = np.array([[self.wins[i, j] for j in names] for i in names])
+        gaps = np.tril((won + 1) / (won + won.T + 2) - 0.5, -1)
+        gaps -= gaps.T
+        mixture = unbeaten(gaps)
+        top = mixture.argmax()
+        large = np.where(mixture >= min(0.02, mixture[top]), mixture, 0)
+        large = large / sum(large)  # one by one: who is drawn may depend on the last digit
+        if mixture[top] > 0.9 and gaps[:, top].max() <= 0.02:
+            mixture = np.eye(len(names))[top]
+        elif (gaps @ large).max() <= 0.01:
+            mixture = large
+        for i in self.shares:
+            self.record.pop(i, None)
+            self.seen.pop(i, None)
+        self.shares = {i: q for i, q in zip(names, mixture.tolist(), strict=True) if q > 0}
+        self.king = names[mixture.argmax()]
+        self.answers = 0
+        for i in self.shares:
+            self.open.pop(i, None)
+
+    def change(self, t, arm, here):
+        if not here:
+            self.forget(arm)
+        if here or arm not in self.shares:
+            super().change(t, arm, here)
+            return
+        self.here.remove(arm)
+        if not self.known:
+            there = [j for j in self.order if j in self.here]
+            heir = max(there, key=lambda j: self.record.get(j, 0.5))
+            self.known.add(heir)
+            self.crown(heir, t - 1)
+            self.solved = 0
+        self.solve()
+
+    def hear(self, winner, loser, weight):
+        self.known |= {winner, loser} & self.here
+        if {winner, loser} <= self.known:
+            self.wins[winner, loser] += weight
+            self.fade(winner, loser, 300)
+            self.solve()
+
+
+def without(counts, i):
+    """Counts of pairs, but for those with one arm."""
+    return defaultdict(float, {pair: n for pair, n in counts.items() if i not in pair})
+
+
+def unbeaten(gaps):
+    """The mixture that the house finds: of several, any that nobody beats will do."""
+    mixture = np.empty(len(gaps))
+    solve(gaps, len(gaps), *workspace(len(gaps)), mixture)
+    assert (mixture >= 0).all()
+    assert abs(mixture.sum() - 1) < 1e-12
+    assert (gaps @ mixture).max() < 1e-12
+    return mixture

@@ -21,6 +21,7 @@ from driftduel.policies.beat_the_mean import BeatTheMean
 from driftduel.policies.beat_the_winner import BeatTheWinner, BeatTheWinnerReset
 from driftduel.policies.borda_dex3s import BordaDex3S
 from driftduel.policies.ccb import Ccb
+from driftduel.policies.court import Court
 from driftduel.policies.detect import Detect
 from driftduel.policies.dex3p import Dex3P
 from driftduel.policies.dex3s import Dex3S
@@ -77,6 +78,7 @@ __all__ = [
     "BeatTheWinnerReset",
     "BordaDex3S",
     "Ccb",
+    "Court",
     "Detect",
     "Dex3P",
     "Dex3S",

@@ -1,9 +1,11 @@
 """A king and its matches: what is remembered, how a match is opened, bet on and ended.
 
 Two modes share this record and these kernels: `king` decides in which rounds a match is played, and
-its panel form (two different arms in every round) whose duel comes next.
+its panel form (two different arms in every round) whose duel comes next. `court` and `borda-king`
+have records with more fields.
 """
 
+import math
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -23,19 +25,25 @@ from driftduel.policies.fields import (
     Within,
     records,
 )
+from driftduel.policies.info import Contest, nearest_first
 
 __all__ = [
     "NEVER",
+    "NUMBERS",
     "PATIENCE",
+    "RIVALS",
+    "WEALTH",
     "State",
     "bars",
     "begin_match",
     "bet",
     "change",
     "close_match",
+    "contest",
     "crown",
     "first_state",
     "hear",
+    "heir",
     "newcomer",
     "open_match",
     "present",
@@ -55,55 +63,57 @@ _KNOWN = 60  # tries of an arm that is no newcomer: its own bar, 4 * 2^60, is be
 _OLDER = 7.389056  # e^2: 1 / (2 age) a round make one match until an arm is so many times as old
 
 
+NUMBERS = Named(
+    king=ARM,
+    open=Within(0, ARMS),
+    last=ARM,
+    crowned=ROUND,
+    alarms=COUNT,
+    next=ARM,
+    matches=COUNT,
+    waited=COUNT,
+    held=COUNT,
+    now=ROUND,
+    here=Within(1, ARMS),
+    trial=COUNT,
+    due=Within(0, 1),
+)
+"""What the numbers of a king's record, and of those with more fields, may be."""
+RIVALS = Named(
+    on=FLAG,
+    lead=Within(-MOST, MOST),
+    out=COUNT,
+    tied=COUNT,
+    since=ROUND,
+    asked=ROUND,
+    came=ROUND,
+    trial=COUNT,
+    tries=COUNT,
+    record=Within(0, 1),
+    seen=COUNT,
+)
+"""The same of each arm's."""
+WEALTH = Within(0, 1e100)
+"""The same of a bet's."""
+
+
 class State(NamedTuple):
     """The king, and its matches."""
 
-    numbers: Annotated[
-        Any,
-        Named(
-            king=ARM,
-            open=Within(0, ARMS),
-            last=ARM,
-            crowned=ROUND,
-            alarms=COUNT,
-            next=ARM,
-            matches=COUNT,
-            waited=COUNT,
-            held=COUNT,
-            now=ROUND,
-            here=Within(1, ARMS),
-            trial=COUNT,
-            due=Within(0, 1),
-        ),
-    ]
+    numbers: Annotated[Any, NUMBERS]
     """The king; open matches; the last challenger played; the round of the coronation; alarms;
     the place in the order; matches so far; duels since one was opened; matches of this king; the
     round asked for last; arms present; when the next newcomer's match is due; and the part of the
     next match that is."""
     order: Annotated[Any, ORDER]
     """(K,) the order in which challengers come."""
-    arms: Annotated[
-        Any,
-        Named(
-            on=FLAG,
-            lead=Within(-MOST, MOST),
-            out=COUNT,
-            tied=COUNT,
-            since=ROUND,
-            asked=ROUND,
-            came=ROUND,
-            trial=COUNT,
-            tries=COUNT,
-            record=Within(0, 1),
-            seen=COUNT,
-        ),
-    ]
+    arms: Annotated[Any, RIVALS]
     """(K,) of each arm: whether it has a match; its wins minus losses in it, -1 if it has none;
     duels that are out, without an answer; those in a row that nobody won; the round in which its
     last match was opened, so that duels asked for before are not of it; that of its last duel; if
     it is a newcomer, the round in which it came, that in which its own next match is due, and its
     matches since, else 60 or more; about how often it beats this king; and in how many duels."""
-    bets: Annotated[Any, Within(0, 1e100)]
+    bets: Annotated[Any, WEALTH]
     """(K, 6) the wealth of six bets on the challenger, from 1 at the start of its match."""
     present: Annotated[Any, PRESENT]
     """(K,) whether it is there."""
@@ -111,13 +121,21 @@ class State(NamedTuple):
     """(K, K) wins in votes of the past; (0, K) if there were none."""
 
 
-def first_state(order: Any) -> State:
-    """Return the record of a policy that has seen nothing, and begins with the first in order."""
+def first_state(order: Any, **more: float) -> State:
+    """Return the record of a policy that has seen nothing, and begins with the first in order.
+
+    Parameters
+    ----------
+    order
+        The order in which challengers come.
+    more
+        Numbers beyond those of a king, if there are any.
+    """
     arms = len(order)
     return State(
         numbers=records(
             1, king=int(order[0]), open=0, last=0, crowned=0, alarms=0, next=0, matches=0, waited=0,
-            held=0, now=0, here=arms, trial=NEVER, due=0.0,
+            held=0, now=0, here=arms, trial=NEVER, due=0.0, **more,
         ),
         order=order,
         arms=records(
@@ -128,6 +146,19 @@ def first_state(order: Any) -> State:
         present=np.ones(arms, np.int64),
         heard=np.zeros((0, arms)),
     )  # fmt: skip
+
+
+def contest(state: Any) -> Contest:
+    """Tell since when the king reigns, and how near its challengers are to its fall.
+
+    Evidence multiplies, so half of what it takes is the square root of the bar.
+    """
+    shares = (
+        (int(j), math.log(max(1.0, state.bets[j].mean())) / math.log(min(bars(state, j))))
+        for j in np.flatnonzero(state.arms["on"])
+    )
+    since = int(state.numbers[0].crowned) or None
+    return Contest(since=since, challengers=nearest_first(shares))
 
 
 # ---- a match ----
@@ -284,11 +315,17 @@ def change(state: Any, rng: Any, t: int, arm: int, here: int) -> None:
     if rival.on:
         close_match(state, arm)
     if arm == numbers.king:
-        heir, most = -1, -1.0
-        for i in state.order:
-            if state.present[i] and state.arms[i].record > most:
-                heir, most = i, state.arms[i].record
-        crown(state, t - 1, heir)
+        crown(state, t - 1, heir(state))
+
+
+@hot
+def heir(state: Any) -> int:
+    """Return who did best against a king that left, of those present."""
+    j, most = -1, -1.0
+    for i in state.order:
+        if state.present[i] and state.arms[i].record > most:
+            j, most = i, state.arms[i].record
+    return j
 
 
 @kernel

@@ -70,7 +70,7 @@ def challenges(free: Any, *, rate: float, fresh_rate: float) -> Callable[[Any, i
         numbers = state.numbers[0]
         if t >= numbers.trial:
             j = newcomer(state, t)
-            if j >= 0:
+            if j >= 0 and free(state, j):
                 return open_match(state, t, j)
         if numbers.waited >= PATIENCE and 0 < numbers.open < numbers.here - 1:
             return open_match(state, t, next_in_turn(state))

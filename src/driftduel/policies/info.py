@@ -24,6 +24,8 @@ class Contest(NamedTuple):
     """The round after whose answer, or in which, the leader was crowned."""
     challengers: tuple[Challenger, ...] | None = None
     """Who challenges it now, the nearest to success first."""
+    shares: tuple[float, ...] | None = None
+    """How often each arm is to be shown, if a mixture of arms leads."""
 
     def later(self, rounds: int) -> "Contest":
         """Return it as it is for somebody whose clock began so many rounds before."""
@@ -71,6 +73,8 @@ class Info:
     challengers: tuple[Challenger, ...] | None = None
     """Who challenges the leader now, the nearest to success first: each with the share, from 0 to
     1, of what it takes to take over or to raise an alarm."""
+    shares: tuple[float, ...] | None = None
+    """How often each arm is to be shown, if a mixture of arms leads; they add up to 1."""
     alarms: int | None = None
     """Restarts that the policy itself found necessary, and neither a clock nor an oracle."""
     told: Mapping[str, Any] = field(default_factory=dict)
@@ -100,13 +104,11 @@ class Info:
         leader = "nobody leads" if self.leader is None else f"arm {self.leader} leads"
         since = "" if self.since is None else f", since round {self.since:,}"
         lines = [f"{self.policy or 'policy'} after {_many(self.rounds, 'duel')}: {leader}{since}"]
+        if self.shares is not None and max(self.shares) < 1.0:
+            ranked = nearest_first(each for each in enumerate(self.shares) if each[1] > 0.0)
+            lines.append(f"shares: {_named(ranked)}")
         if self.challengers is not None:
-            named = [
-                f"arm {each.arm} ({100 * each.share:.0f} %)" for each in self.challengers[:_NAMED]
-            ]
-            if len(self.challengers) > _NAMED:
-                named.append("...")
-            lines.append(f"challengers: {', '.join(named) or 'nobody'}")
+            lines.append(f"challengers: {_named(self.challengers) or 'nobody'}")
         kind = "restarts" if self.alarms is None else "alarms"
         last = f", the last after round {self.restarts[-1]:,}" if self.restarts else ""
         count = len(self.restarts) if self.alarms is None else self.alarms
@@ -136,6 +138,11 @@ def of_pairs(
     """Return `arms` as challengers, each as near as the nearest of the pairs that it is in."""
     found = ((arm, share) for pair, share in zip(pairs, shares, strict=True) for arm in pair)
     return nearest_first((arm, share) for arm, share in found if arm in arms)
+
+
+def _named(arms: tuple[Challenger, ...]) -> str:
+    named = [f"arm {each.arm} ({100 * each.share:.0f} %)" for each in arms[:_NAMED]]
+    return ", ".join(named + ["..."] * (len(arms) > _NAMED))
 
 
 def _many(count: int, noun: str) -> str:

@@ -1,6 +1,5 @@
 """King of the hill: one arm is played, and challenged as often as it pays."""
 
-import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,8 +7,8 @@ import numpy as np
 from driftduel._compile import hot, kernel
 from driftduel.errors import DriftduelError
 from driftduel.policies._king_matches import (
-    bars,
     change,
+    contest,
     crown,
     first_state,
     hear,
@@ -21,7 +20,7 @@ from driftduel.policies._king_matches import (
 from driftduel.policies._king_panel import panel_kernels
 from driftduel.policies._king_timing import challenges
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
-from driftduel.policies.info import Contest, nearest_first
+from driftduel.policies.info import Contest
 from driftduel.policies.registry import POLICIES
 
 __all__ = ["King"]
@@ -183,17 +182,8 @@ class King(KernelPolicy):
         super().hear(first, second, winner, weight)
 
     def contest(self) -> Contest:
-        """Tell since when the king reigns, and how near its challengers are to its fall.
-
-        Evidence multiplies, so half of what it takes is the square root of the bar.
-        """
-        state = self.state
-        shares = (
-            (int(j), math.log(max(1.0, state.bets[j].mean())) / math.log(min(bars(state, j))))
-            for j in np.flatnonzero(state.arms["on"])
-        )
-        since = int(state.numbers[0].crowned) or None
-        return Contest(since=since, challengers=nearest_first(shares))
+        """Tell since when the king reigns, and how near its challengers are to its fall."""
+        return contest(self.state)
 
     def enlarged(self, state: Any, fresh: Any) -> Any:
         """Return the record of one more arm; if votes were heard, with a row for its own."""

@@ -1,0 +1,198 @@
+"""A court: a twin after its docstring, what it is told and tells, how often it is wrong."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from driftduel._compile import jit_enabled
+from driftduel.policies import RESTARTED, load_policy, make_policy, save_policy
+from driftduel.policies.base import generator_state, restore_generator
+from driftduel.policies.court import _round
+from tests.policies import twins
+from tests.policies.test_king import random_world
+
+pytestmark = pytest.mark.kernels
+compiled = pytest.mark.skipif(not jit_enabled(), reason="long runs are for compiled code")
+
+
+def circles(rng, K):
+    """Draw preferences, often such that nobody beats everybody."""
+    p, ties = random_world(rng, K)
+    if K > 2 and rng.random() < 0.7:
+        one, two, three = rng.permutation(K)[:3]
+        for i, j in ((one, two), (two, three), (three, one)):
+            p[i, j] = rng.uniform(0.6, 0.95)
+            p[j, i] = 1 - p[i, j]
+        for i in (one, two, three):
+            others = [j for j in range(K) if j not in (one, two, three)]
+            p[i, others], p[others, i] = 0.9, 0.1
+    return p, ties
+
+
+def live(seed, rounds, *, late, changes, leaps=0.0, votes=0.0):
+    """Play a random life, and compare policy and twin after every step; return what happened."""
+    rng = np.random.default_rng(seed)
+    K = int(rng.integers(2, 8))
+    policy = make_policy("court", K, seed)
+    draw = restore_generator(generator_state(policy.rng)).random
+    state, numbers = policy.state, policy.state.numbers[0]
+    twin = twins.Court(state.order.tolist())
+    lost, t, alarms, joined, pending = rng.choice([0.0, 0.1]), 0, 0, 0, []
+    for step in range(rounds):
+        t += 1 if rng.random() >= leaps else int(rng.integers(2_000, 12_000))
+        if step % 500 == 0:
+            p, ties = circles(rng, K)
+        while rng.random() < changes:
+            arm, there = int(rng.integers(K)), state.present.sum() > 1
+            if there or not state.present[arm]:
+                here = 1 - int(state.present[arm])
+                policy.kernels.change(state, policy.bits, t, arm, here)
+                twin.change(t, arm, bool(here))
+        if rng.random() < votes:
+            pair = [int(arm) for arm in rng.permutation(K)[:2]]
+            weight = float(rng.choice([0.5, 1.0, 200.0]))
+            policy.kernels.hear(state, *pair, weight)
+            twin.hear(*pair, weight)
+        first, second, notes = policy.choose(t)
+        assert (first, second) == twin.ask(t, draw), t
+        assert notes == (float(t in twin.in_court),)
+        assert state.present[first] == state.present[second] == 1
+        pending.append((t, first, second, notes))
+        while len(pending) > late or (pending and rng.random() < 0.3):
+            asked, first, second, notes = pending.pop(int(rng.integers(len(pending))))
+            won = int(rng.random() < p[first, second])
+            if rng.random() < max(lost, ties[first, second]):
+                won = -1
+            flags = policy.learn(asked, first, second, won, notes)
+            assert (flags == RESTARTED) == twin.tell(asked, first, second, won), t
+            alarms += flags == RESTARTED
+            joined += numbers.crowned == t
+        if step % 50 < 49:
+            continue
+        assert numbers.king == twin.king
+        assert {i: q for i, q in enumerate(state.shares.tolist()) if q > 0} == twin.shares
+        assert set(np.flatnonzero(state.known)) == twin.known
+        assert numbers.alarms == twin.alarms == alarms
+        assert numbers.matches == twin.matches
+        matches = {j: (state.arms[j].lead, state.arms[j].out) for j in range(K) if state.arms[j].on}
+        assert matches == {j: (match.lead, match.out) for j, match in twin.open.items()}, t
+        policy.check_state(state)
+    return alarms, joined, twin.dropped, len(twin.in_court), twin.solutions
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_it_plays_like_its_twin(seed):
+    live(seed, 4000 if jit_enabled() else 1000, late=0, changes=0.0)
+
+
+@given(
+    st.integers(0, 2**32),
+    st.integers(0, 30),
+    st.sampled_from([0, 0.01, 0.1]),
+    st.booleans(),
+    st.sampled_from([0, 0, 0.02]),
+)
+@settings(max_examples=100 if jit_enabled() else 10)
+def test_it_lives_like_its_twin(seed, late, changes, leaps, votes):
+    """Late and lost answers, ties, options that come and go, votes of the past."""
+    live(seed, 600, late=late, changes=changes, leaps=0.005 * leaps, votes=votes)
+
+
+@compiled
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(2))
+def test_it_lives_like_its_twin_in_a_thousand_lives(part):
+    seen = np.zeros(5)
+    for seed in range(500 * part, 500 * (part + 1)):
+        late, changes = [0, 2, 9, 50][seed % 4], [0.0, 0.0, 0.01, 0.1][seed // 4 % 4]
+        votes = 0.01 * (seed % 5 == 0)
+        seen += live(seed, 800, late=late, changes=changes, leaps=0.002 * (seed % 3), votes=votes)
+    assert (seen > 200).all(), seen  # what is compared did happen
+
+
+# ---- what it is told, and tells ----
+
+
+@pytest.mark.parametrize("name", ["king", "court"])
+def test_a_newcomer_that_past_votes_put_on_the_throne_does_not_challenge_itself(name):
+    policy = make_policy(name, 4, 0)
+    policy.retire(2)
+    policy.admit(2)
+    for other in (0, 1, 3):
+        policy.hear(2, other, 2, weight=20)
+    assert policy.best() == 2
+    for _ in range(100):
+        duel = policy.ask()
+        policy.tell(duel, duel.first)
+        assert not policy.state.arms[2].on
+
+
+def after_votes(*votes):
+    """Return a court that heard how often arms beat others."""
+    policy = make_policy("court", 4, 0)
+    for winner, loser, weight in votes:
+        policy.hear(winner, loser, winner, weight=weight)
+    return policy
+
+
+def test_info_has_the_shares():
+    policy = after_votes(*((i, (i + 1) % 3, 200) for i in range(3)))
+    policy.hear(0, 3, 0, weight=200)
+    info = policy.info()
+    assert info.shares == pytest.approx((1 / 3, 1 / 3, 1 / 3, 0))
+    assert policy.best() == info.leader == 0
+    assert "shares: arm 0 (33 %), arm 1 (33 %), arm 2 (33 %)\n" in str(info)
+    for other in ("king", "dts"):
+        assert make_policy(other, 4, 0).info().shares is None
+
+
+def test_info_of_a_court_of_one():
+    policy = after_votes((1, 0, 9), (1, 2, 9), (1, 3, 9))
+    assert policy.info().shares == (0.0, 1.0, 0.0, 0.0)
+    assert "shares" not in str(policy.info())
+
+
+@pytest.mark.parametrize(
+    ("circle", "kept"),
+    [
+        ((0.2, 0.2, 0.2), [0, 1, 2]),
+        ((0.2, 0.2, 0.001), [0, 2]),  # arm 1 has 0.25 %, and nobody gains without it
+        ((0.3, 0.5, 0.0163), [0, 1, 2]),  # it has 1.997 %, and arm 2 would gain 0.0102
+        ((0.5, 0.02, 0.02), [2]),  # arm 2 has 93 %, and nobody beats it by more than 0.02
+        ((0.5, 0.03, 0.02), [0, 1, 2]),  # arm 2 has 91 %, and arm 1 beats it by 0.03
+    ],
+)
+def test_small_shares_are_dropped_where_hardly_anybody_gains(circle, kept):
+    """Arm 0 beats 1, 1 beats 2 and 2 beats 0, by so much."""
+    a, b, c = circle
+    gaps = np.array([[0, a, -c], [-a, 0, b], [c, -b, 0]])
+    mixture = twins.unbeaten(gaps)
+    before = mixture.copy()
+    _round(gaps, 3, mixture)
+    assert np.flatnonzero(mixture).tolist() == kept
+    assert mixture[kept] == pytest.approx(before[kept] / before[kept].sum())
+
+
+def test_more_than_fifty_arms_may_share():
+    """All shares are below what is dropped, so none is."""
+    policy = make_policy("court", 61, 0)
+    state = policy.state
+    for i in range(61):
+        for step in range(1, 31):
+            state.wins[i, (i + step) % 61] = 99
+    state.known[:] = 1
+    policy.hear(0, 1, 0)
+    assert policy.state.shares.sum() == pytest.approx(1)
+    assert policy.state.shares.min() > 0.01
+
+
+def test_saved_in_the_middle_it_goes_on(tmp_path):
+    policy = after_votes((0, 1, 99), (1, 2, 99), (2, 0, 99))
+    for _ in range(300):
+        duel = policy.ask()
+        policy.tell_first_won(duel, int(policy.best() in duel[:2]))
+    save_policy(policy, tmp_path / "p.npz")
+    again = load_policy(tmp_path / "p.npz")
+    assert again.info() == policy.info()
+    assert [again.ask() for _ in range(50)] == [policy.ask() for _ in range(50)]
