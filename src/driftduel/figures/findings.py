@@ -48,6 +48,8 @@ _MOST_POINTS = 240
 _MOST_COMMON_SWITCHES = 24
 _MOST_ARMS = 9
 _MOST_RESTARTS = 300
+# What a switch is with the benchmarks that have their own.
+_SUBJECTS = {"von-neumann": "arms that lose nothing", "exploitability": "preferences"}
 # Beyond this, a world that drifts takes too long to be walked through.
 _MOST_ROUNDS_WALKED = 2_000_000
 _LEAST_SPREAD = 1.5
@@ -105,7 +107,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Changes:
-    """When the best arm of a world changes."""
+    """When the best arm of a world changes, or what else counts as a change."""
 
     rounds: tuple[int, ...]
     """Rounds in which it does: in some run, or, if runs have little in common, in the example."""
@@ -118,6 +120,13 @@ class Changes:
     most: int
     mean: float
     """How often it changes in a run."""
+    subject: str = "best arm"
+    """What changes; the other ones are plural."""
+
+    @property
+    def verbs(self) -> tuple[str, str]:
+        """How to say that it changes, and that it does not."""
+        return ("changes", "stays") if self.subject == "best arm" else ("change", "stay")
 
     @property
     def same(self) -> bool:
@@ -172,6 +181,8 @@ class WorldFindings:
     shares: Mapping[int, Shares]
     regrets: Mapping[int, Mapping[Game, float]]
     """The regret of every game."""
+    loss: str = "regret"
+    """What to call it on an axis."""
 
     def ranked(self) -> list[Standing]:
         """Return the standings, best first."""
@@ -350,7 +361,7 @@ def _world_findings(
     }
     played = [game for each in regrets.values() for game in each]
     example = Counter(played).most_common(1)[0][0]
-    changes = _changes(switches, example)
+    changes = _changes(switches, example, _SUBJECTS.get(plan.benchmark, "best arm"))
     at, curves = _curves(games)
     restarts = _restarts(games, example if changes.example else None)
     return WorldFindings(
@@ -366,7 +377,8 @@ def _world_findings(
         changes=changes,
         example=example,
         game_seed=seeds[example],
-        **_truth(world.spec, seeds[example], world.rounds, switches[example]),
+        **_truth(world.spec, seeds[example], world.rounds, switches[example], plan.benchmark),
+        loss="exploitability" if plan.benchmark == "exploitability" else "regret",
         restarts=restarts[0],
         restarts_of_example=restarts[1],
         slice_ends=slice_ends(world.rounds),
@@ -401,7 +413,7 @@ def _standing(place: int, row: Mapping[str, Any]) -> Standing:
     )
 
 
-def _changes(switches: Mapping[Game, tuple[int, ...]], example: Game) -> Changes:
+def _changes(switches: Mapping[Game, tuple[int, ...]], example: Game, subject: str) -> Changes:
     counts: dict[int, int] = {}
     for rounds in switches.values():
         for t in rounds:
@@ -419,6 +431,7 @@ def _changes(switches: Mapping[Game, tuple[int, ...]], example: Game) -> Changes
         fewest=min(often),
         most=max(often),
         mean=sum(often) / len(often),
+        subject=subject,
     )
 
 
@@ -480,7 +493,9 @@ def _thinned(rounds: Sequence[int]) -> tuple[int, ...]:
     return tuple(rounds[i] for i in keep)
 
 
-def _truth(spec: str, luck: int, rounds: int, switches: Sequence[int]) -> dict[str, Any]:
+def _truth(
+    spec: str, luck: int, rounds: int, switches: Sequence[int], benchmark: str
+) -> dict[str, Any]:
     """Build the world of a run again to learn what it is like; check that it is the one."""
     from driftduel.lab.identity import world_of
 
@@ -490,7 +505,12 @@ def _truth(spec: str, luck: int, rounds: int, switches: Sequence[int]) -> dict[s
         if rounds > _MOST_ROUNDS_WALKED and world.drifts:
             return truth
         winners = tuple(world.condorcet_winners())
-        if [first for first, _ in winners[1:]] != list(switches):
+        changes = [first for first, _ in winners[1:]]
+        if benchmark in _SUBJECTS and set(changes) <= set(switches):  # a winner's are among them
+            firsts = [1, *switches]
+            stretch = np.searchsorted(changes, firsts, side="right")
+            winners = tuple((t, winners[i][1]) for t, i in zip(firsts, stretch, strict=True))
+        elif changes != list(switches):
             return truth
         first = world.chunk(1, 2)
         if first.present.size:

@@ -63,7 +63,7 @@ def plot_regret(world: WorldFindings, paths: Paths, policies: Sequence[int] | No
                 world.at, curve.mean, color=style.colour, ls=style.dashes, lw=1.4,
                 marker=style.marker, ms=3.4, markevery=np.searchsorted(world.at, marks).tolist(),
             )  # fmt: skip
-        panel.set(xlim=(0, world.rounds), xlabel="round", ylabel="regret")
+        panel.set(xlim=(0, world.rounds), xlabel="round", ylabel=world.loss)
         panel.set_ylim(bottom=0)
         _round_ticks(panel)
         _legend(canvas, names, [line_style(s.policy) for s in shown])
@@ -89,7 +89,7 @@ def plot_totals(world: WorldFindings, paths: Paths, policies: Sequence[int] | No
             _plain_log(panel.xaxis)
         else:
             panel.set_xlim(left=0)
-        panel.set_xlabel("regret, with 95 % interval")
+        panel.set_xlabel(f"{world.loss}, with 95 % interval")
         panel.grid(axis="x", lw=0.4, color="#cccccc")
         _title(canvas, world.spec)
         _save(canvas, paths)

@@ -95,7 +95,7 @@ def totals_chart(world: WorldFindings) -> Chart:
             "x": numbers([s.mean]),
             "y": [label(s.name)],
             "name": label(s.name, 99),
-            "hovertemplate": f"regret {number(s.mean)}{_ends(s.low, s.high)}<br>"
+            "hovertemplate": f"{world.loss} {number(s.mean)}{_ends(s.low, s.high)}<br>"
             f"{s.runs} of {s.planned} runs",
         }
         if s.low is not None and s.high is not None:
@@ -110,7 +110,7 @@ def totals_chart(world: WorldFindings) -> Chart:
         traces.append(trace)
     means = [s.mean for s in ranked]
     wide = min(means) > 0 and max(means) > 20 * min(means)
-    axis: dict[str, Any] = {"title": {"text": "regret, with 95 % interval"}}
+    axis: dict[str, Any] = {"title": {"text": f"{world.loss}, with 95 % interval"}}
     axis |= _log() if wide else {"rangemode": "tozero"}
     return {
         "trace": common,
@@ -153,7 +153,7 @@ def regret_chart(world: WorldFindings) -> Chart:
     shapes = _phase_shapes(world.changes, world.rounds)
     layout: dict[str, Any] = {
         "xaxis": {"title": {"text": "round"}, "range": [0, world.rounds], "hoverformat": ",d"},
-        "yaxis": {"title": {"text": "regret so far (mean of runs)"}, "rangemode": "tozero"},
+        "yaxis": {"title": {"text": f"{world.loss} so far (mean of runs)"}, "rangemode": "tozero"},
         "shapes": shapes,
         "hovermode": "x unified",
         "legend": {"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0},

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from driftduel import __version__
 from driftduel.figures.findings import Findings, Standing, Trend, WorldFindings, ratio_means
 from driftduel.figures.lines import line_style
+from driftduel.regret import BENCHMARKS
 from driftduel.report import charts, sentences
 from driftduel.report import markup as h
 from driftduel.report.sentences import counted, game_name, listed, number, slope
@@ -382,11 +383,13 @@ class _Page:
         if len(world.changes.rounds) > charts.MOST_SHADED:
             hint += " There are too many changes to draw them."
         elif world.changes.rounds:
-            hint += " Dotted lines and shading: the best arm changes"
-            some = not world.changes.same and not world.changes.example
-            hint += ", thicker where it does in more runs." if some else "."
+            what = world.changes
+            hint += f" Dotted lines and shading: the {what.subject} {what.verbs[0]}"
+            some = not what.same and not what.example
+            hint += ", thicker the more runs it is so." if some else "."
+        heading = f"<{level}>{world.loss.capitalize()} over time</{level}>"
         return (
-            f"<{level}>Regret over time</{level}>{h.paragraph(f'{says} {changes}')}"
+            f"{heading}{h.paragraph(f'{says} {changes}')}"
             f'<div class="buttons" role="group" aria-label="Axes"><span>Axes</span>'
             f'<button type="button" data-scale="linear" data-of="{name}" aria-pressed="true">'
             f"linear</button>"
@@ -473,6 +476,8 @@ def _setting(findings: Findings, folder: str) -> str:
     rounds = sorted({world.rounds for world in plan.worlds})
     text = f"{sentences.settings_text(findings)}; {listed([str(k) for k in arms])} arms, "
     text += f"{listed([f'{t:,}' for t in rounds])} rounds."
+    if plan.benchmark != "condorcet":
+        text += f" Regret is {BENCHMARKS[plan.benchmark]}."
     return text if len(plan.worlds) > 1 else f"{text} Results: {folder}."
 
 
@@ -713,7 +718,8 @@ def _about_section(found: "Results", findings: Findings, figures: Sequence[str])
         "are those of a paired t test, not adjusted for the number of comparisons",
         "slopes": "least squares through the logs of means; intervals by leaving out one run at a "
         "time (jackknife) with Student's t",
-        "needless restarts": "those with no change of the best arm since the restart before",
+        "needless restarts": "those with no change of the "
+        f"{world.changes.subject} since the restart before",
         "policies": listed([policy.spec for policy in plan.policies], 60),
         "worlds": listed([each.spec for each in plan.worlds], 60),
     }

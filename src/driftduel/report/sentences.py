@@ -294,9 +294,10 @@ def about_changes(
     example: str,
 ) -> str:
     """Say where the world changes, and from which best arm to which."""
+    what, (change, stay) = changes.subject, changes.verbs
     runs = "In every run the" if changes.runs > 1 else "The"
     if changes.most == 0:
-        return f"{runs} best arm stays the same throughout."
+        return f"{runs} {what} {stay} the same throughout."
     often = (
         f"{changes.most:,}"
         if changes.fewest == changes.most
@@ -306,13 +307,13 @@ def about_changes(
     if changes.example:
         rounds = listed([f"{t:,}" for t in changes.rounds])
         return (
-            f"The best arm changes {often} {times} in a run, each time in other rounds; the "
+            f"The {what} {change} {often} {times} in a run, each time in other rounds; the "
             f"changes drawn are those of {example}: in round {rounds}."
         )
     if changes.same:
         rounds = listed([f"{t:,}" for t in changes.rounds], most=12)
         where = "round" if len(changes.rounds) == 1 else "rounds"
-        text = f"{runs} best arm changes {often} {times}, in {where} {rounds}"
+        text = f"{runs} {what} {change} {often} {times}, in {where} {rounds}"
     else:
         rounds = listed(
             [
@@ -322,7 +323,9 @@ def about_changes(
             most=12,
         )
         rounds = rounds.replace(f"all of {changes.runs} runs", "all runs")
-        text = f"The best arm changes {often} {times} in a run: in round {rounds}"
+        text = f"The {what} {change} {often} {times} in a run: in round {rounds}"
+    if what != "best arm":
+        return f"{text}."
     if winners and (fixed or changes.runs == 1) and len(winners) <= _SHOWN:
         arms = [f"arm {winner}" if winner is not None else "none" for _, winner in winners]
         text += f", from {' to '.join(arms)}"
@@ -481,12 +484,12 @@ def _holds_half(trend: Trend, place: int) -> bool:
 def about_restarts(standings: Sequence[Standing], changes: Changes) -> str:
     """Say who restarts how often, against how many true switches, and how fast."""
     with_any = [s for s in standings if s.restarts > 0]
-    true = f"The best arm changes {number(changes.mean)} times in a run"
+    what = f"The {changes.subject}"
+    true = f"{what} {changes.verbs[0]} {number(changes.mean)} times in a run"
     true += "." if changes.fewest == changes.most else " on average."
     if changes.mean in (0, 1):
-        true = (
-            "The best arm changes once in a run." if changes.mean else "The best arm never changes."
-        )
+        true = f"{what} {'' if changes.mean else 'never '}{changes.verbs[0]}"
+        true += " once in a run." if changes.mean else "."
     if not with_any:
         return f"{true} No policy here ever restarted."
     text = true
@@ -525,6 +528,13 @@ def about_shares(
         )
     of_best = best_share(shares, slice_ends, world)
     known = ~np.isnan(of_best)
+    if all(winner is None for _, winner in world.winners):
+        arm = int(shares.all_arms.mean(axis=0).argmax())
+        share = shares.all_arms.mean(axis=0)[arm]
+        return (
+            f"{code(name)}, {whose}: arm {arm} was played most, {share:.0%} of all plays. No arm "
+            f"beats all others in any round."
+        )
     if not known.any():
         return f"{code(name)}, {whose}: the best arm changes too often to be followed here."
     lengths = np.diff(np.asarray(slice_ends), prepend=0)
