@@ -81,6 +81,22 @@ def test_measure_for_people(capsys):
     code, out, _ = run(capsys, "measure", "--world", "cycle:rounds=100")
     assert code == 0
     assert "Round 1 has no Condorcet winner" in out
+    code, out, _ = run(capsys, "measure", "--world", "mixed:arms=4,rounds=1000,phases=3")
+    assert code == 0
+    said = [" ".join(line.split()) for line in out.splitlines()]
+    for line in (
+        "with a Condorcet winner 667 66.7%",
+        "without one 333 33.3%",
+        "Condorcet winner switches S^CW -",
+        "from one winner to another 1 round 667",
+        "against the von Neumann winner 1 round 693",
+        "over rounds with a winner 0.5889",
+        "arms in the Smith set, mean 1.666 at most 3",
+        "Smith set switches 2 rounds 334, 667",
+        "334 - 666 arms 1, 2, 3",
+    ):
+        assert line in said
+    assert "Round 334 has no Condorcet winner" in out
 
 
 def test_measure_saves_the_world(capsys, tmp_path):

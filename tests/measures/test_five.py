@@ -1,6 +1,7 @@
 """The five measures against their definitions, and the paper's inequalities."""
 
 import tracemalloc
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -10,9 +11,16 @@ from hypothesis import strategies as st
 from driftduel._compile import jit_enabled
 from driftduel.errors import DriftduelError
 from driftduel.measures import measure
-from driftduel.preferences import cycle, random_condorcet
+from driftduel.preferences import (
+    Preferences,
+    cycle,
+    cycle_on_top,
+    random_condorcet,
+    uniform_random,
+)
 from driftduel.worlds import Piecewise, make_world
 
+naive = import_module(".naive" if __package__ else "naive", __package__)
 pytestmark = pytest.mark.kernels
 EXAMPLES = 200 if jit_enabled() else 30
 
@@ -56,6 +64,64 @@ def test_measures_follow_their_definitions_and_the_papers_inequalities(world):
     assert covered == list(range(1, world.rounds + 1))
     for phase in found.phases:
         assert winners[phase.first - 1] == winners[phase.last - 1] == phase.winner
+    assert found.rounds_with_winner == world.rounds
+    assert found.between_winners == found.condorcet_switch_rounds
+    assert found.winners_variation == found.condorcet_variation
+    assert found.von_neumann_switch_rounds == found.significant_switch_rounds
+    assert found.smith_sets == [(first, (winner,)) for first, winner in found.condorcet_winners]
+    assert found.smith_sizes == (1.0, 1)
+
+
+@given(st.integers(0, 10**6), st.integers(3, 5), st.integers(10, 60))
+@settings(max_examples=EXAMPLES // 4)
+def test_what_is_left_of_them_without_a_winner(seed, arms, rounds):
+    rng = np.random.default_rng(seed)
+    phases = int(rng.integers(1, 6))
+    starts = np.append(1, np.sort(rng.choice(np.arange(2, rounds + 1), phases - 1, False)))
+    pool = [random_condorcet(arms, rng, p_min=0.9), *(uniform_random(arms, rng) for _ in range(3))]
+    pool.append(Preferences(np.full((arms, arms), 0.5)))
+    world = Piecewise([pool[rng.integers(len(pool))] for _ in range(phases)], starts, rounds)
+    world.chunk_rounds = int(rng.integers(1, rounds + 1))
+    found = measure(world)
+    P = [world.preferences(t) for t in range(1, rounds + 1)]
+    winners = [p.condorcet_winner() for p in P]
+    assert found.rounds_with_winner == rounds - winners.count(None)
+    last, between, variation = None, [], 0.0
+    for t, winner in enumerate(winners):
+        if winner is None:
+            continue
+        if t:
+            variation += np.abs(P[t].matrix[winner] - P[t - 1].matrix[winner]).max()
+        if last not in (None, winner):
+            between.append(t + 1)
+        last = winner
+    assert found.between_winners == between
+    assert found.winners_variation == pytest.approx(variation, abs=1e-9)
+    smith = [p.smith_set() for p in P]
+    changes = [t for t in range(rounds) if t == 0 or smith[t] != smith[t - 1]]
+    assert found.smith_sets == [(t + 1, smith[t]) for t in changes]
+    mean, most = found.smith_sizes
+    assert mean == pytest.approx(np.mean([len(arms) for arms in smith]))
+    assert most == max(len(arms) for arms in smith)
+    losses = [np.maximum(p.von_neumann_winner() @ (p.matrix - 0.5), 0) for p in P]
+    assert found.von_neumann_switch_rounds == naive.significant_switches(losses)
+    if None in winners:
+        assert found.condorcet_switches is found.significant_switch_rounds is None
+        assert "bounds" not in found.as_dict()
+
+
+def test_arms_that_take_turns_in_the_mixture_make_no_significant_switch():
+    """Who is in the von Neumann winner loses nothing, however the shares move."""
+    skewed = [cycle_on_top([0, 1, 2], odds, 0.8) for odds in ((0.9, 0.6, 0.6), (0.6, 0.9, 0.6))]
+    world = Piecewise(skewed, [1, 5001], 10_000)
+    assert measure(world).von_neumann_switch_rounds == []
+    labels = [cycle_on_top(order, (0.7, 0.7, 0.7), 0.8) for order in ([0, 1, 2, 3], [3, 1, 2, 0])]
+    world = Piecewise(labels, [1, 5001], 10_000)
+    assert measure(world).von_neumann_switch_rounds == []  # two of the three stay
+    labels = [cycle_on_top(order, (0.7,) * 3, 0.8) for order in ([*range(6)], [*range(6)][::-1])]
+    (switch,) = measure(Piecewise(labels, [1, 5001], 10_000)).von_neumann_switch_rounds
+    # Each loses 0.3 a round once it is out: (n + 1) 0.3 >= sqrt(6 n) from n = 65 on.
+    assert switch == 5001 + 65 + 1
 
 
 def test_the_remarks_example():

@@ -1,5 +1,7 @@
 """What the page says is computed, and right for data made by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -114,6 +116,16 @@ def test_where_the_world_changes():
         "The best arm changes 1 to 2 times in a run: in round 501 (6 of 8 runs) and 701 (all "
         "runs); which arm is best differs from run to run."
     )
+    moved = replace(changes([501]), subject="preferences")
+    assert said(moved, [(1, None), (501, None)], True, "run 0") == (
+        "In every run the preferences change 1 time, in round 501."
+    )
+    still = replace(changes(), subject="arms that lose nothing")
+    assert said(still, None, True, "r") == (
+        "In every run the arms that lose nothing stay the same throughout."
+    )
+    assert "The preferences change once in a run." in sentences.about_restarts([BEST], moved)
+    assert "The arms that lose nothing never change." in sentences.about_restarts([BEST], still)
     example = changes(range(10, 400, 10), example=True, fewest=30, most=50)
     text = said(example, None, False, "run 3")
     assert "30 to 50 times in a run, each time in other rounds" in text

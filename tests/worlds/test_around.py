@@ -164,6 +164,13 @@ def test_measures_are_among_those_there(spec, seed):
     assert found.total_variation == pytest.approx(variation)
     assert found.significant_switches is None
     assert found.absences
+    assert found.von_neumann_switch_rounds is None
+    smith = [
+        tuple(here[t][i] for i in naive.smith_set(matrix[np.ix_(here[t], here[t])]))
+        for t, matrix in enumerate(matrices)
+    ]
+    changes = [t for t in range(world.rounds) if t == 0 or smith[t] != smith[t - 1]]
+    assert found.smith_sets == [(t + 1, smith[t]) for t in changes]
     expected = [t + 1 for t in range(1, world.rounds) if winners[t] != winners[t - 1]]
     assert [first for first, _ in found.condorcet_winners[1:]] == expected
     told = knowledge("oracle-rucb", world)

@@ -88,6 +88,8 @@ def print_measures(title: str, found: "Measures") -> None:
         ("total variation V", f"{found.total_variation:,.4g}", ""),
         ("CW variation", _number(found.condorcet_variation), ""),
     ]
+    if found.first_round_without_winner is not None:
+        rows = _with_partial(rows, found)
     if found.ties:
         rows.insert(2, ("ties", f"{found.ties:.0%}", "of the duels of two arms"))
     print(table(rows, right="1"))
@@ -98,8 +100,8 @@ def print_measures(title: str, found: "Measures") -> None:
         )
     if found.first_round_without_winner is not None:
         print(
-            f"\nRound {found.first_round_without_winner:,} has no Condorcet winner (-), so what "
-            f"refers to one is undefined."
+            f"\nRound {found.first_round_without_winner:,} has no Condorcet winner, so what refers "
+            f"to one in every round is undefined (-);\nbelow it stands what can be said instead."
         )
     print(f"\nwinner over time   1 {_strip(found)} {found.rounds:,}")
     phases = found.phases
@@ -108,12 +110,56 @@ def print_measures(title: str, found: "Measures") -> None:
         print(f"  {phase.first:>13,} - {phase.last:<13,} {name}")
     if len(phases) > _SHOWN:
         print(f"  ... and {len(phases) - _SHOWN:,} more")
+    if found.first_round_without_winner is not None:
+        print("\nSmith set over time (the fewest arms that all beat everyone outside)")
+        lasts = [first - 1 for first, _ in found.smith_sets[1:]] + [found.rounds]
+        for (first, arms), last in list(zip(found.smith_sets, lasts, strict=True))[:_SHOWN]:
+            names = ", ".join(map(str, arms[:_SHOWN])) + (", ..." if len(arms) > _SHOWN else "")
+            print(f"  {first:>13,} - {last:<13,} {'arms' if len(arms) > 1 else 'arm'} {names}")
+        if len(found.smith_sets) > _SHOWN:
+            print(f"  ... and {len(found.smith_sets) - _SHOWN:,} more")
     if found.first_round_without_winner is None and not found.absences:
         plain, logs = found.bounds(logs=False), found.bounds(logs=True)
         print("\nthe paper's bounds with constant 1       without logs         with logs")
         for name, label in _BOUNDS.items():
             value, with_logs = getattr(plain, name), getattr(logs, name)
             print(f"  {label:<34}{value:>17,.0f}{with_logs:>18,.0f}")
+
+
+def _with_partial(
+    rows: list[tuple[str, str, str]], found: "Measures"
+) -> list[tuple[str, str, str]]:
+    """Put under each measure that needs winners what there is without one in every round."""
+    share = found.rounds_with_winner / found.rounds
+    mean, most = found.smith_sizes
+    changes = [first for first, _ in found.smith_sets[1:]]
+    neumann = found.von_neumann_switch_rounds
+    below = {
+        "rounds T": [
+            ("  with a Condorcet winner", f"{found.rounds_with_winner:,}", f"{share:.1%}"),
+            ("  without one", f"{found.rounds - found.rounds_with_winner:,}", f"{1 - share:.1%}"),
+        ],
+        "Condorcet winner switches S^CW": [
+            (
+                "  from one winner to another",
+                f"{len(found.between_winners):,}",
+                _rounds(found.between_winners),
+            ),
+        ],
+        "significant CW switches": [
+            (
+                "  against the von Neumann winner",
+                "-" if neumann is None else f"{len(neumann):,}",
+                _rounds(neumann),
+            )
+        ],
+        "CW variation": [
+            ("  over rounds with a winner", f"{found.winners_variation:,.4g}", ""),
+            ("arms in the Smith set, mean", f"{mean:,.4g}", f"at most {most}"),
+            ("Smith set switches", f"{len(changes):,}", _rounds(changes)),
+        ],
+    }
+    return [line for row in rows for line in (row, *below.get(row[0], ()))]
 
 
 def _number(value: float | None) -> str:

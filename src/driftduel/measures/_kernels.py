@@ -1,8 +1,8 @@
-"""Compare every segment of a world with the one before it. Importing this imports the compiler."""
+"""What is compiled to measure a world, segment by segment. Importing this imports the compiler."""
 
 from driftduel._compile import kernel
 
-__all__ = ["compare_segments"]
+__all__ = ["compare_segments", "find_smith_sets"]
 
 
 @kernel
@@ -59,3 +59,46 @@ def compare_segments(  # type: ignore[no-untyped-def]
             were_here[a] = present[rows[-1], a]
         for b in range(arms):
             previous[a, b] = last[a, b]
+
+
+@kernel
+def find_smith_sets(matrices, winners, present, inside):  # type: ignore[no-untyped-def]
+    """Find the smallest set of arms of each row whose members beat every arm outside.
+
+    See `driftduel.preferences.smith_set`, of which this is the compiled form for many rows.
+
+    Parameters
+    ----------
+    matrices, winners, present
+        As for `compare_segments`.
+    inside
+        (R, K) out: who is in the set, among the arms there.
+    """
+    arms = matrices.shape[1]
+    for row in range(len(matrices)):
+        P = matrices[row]
+        for a in range(arms):
+            inside[row, a] = a == winners[row]
+        if winners[row] >= 0:
+            continue
+        best, most = -1, -1
+        for a in range(arms):
+            if present.size == 0 or present[row, a]:
+                beaten = 0
+                for b in range(arms):
+                    if b != a and (present.size == 0 or present[row, b]) and P[a, b] > 0.5:
+                        beaten += 1
+                if beaten > most:
+                    best, most = a, beaten
+        inside[row, best] = True
+        grown = True
+        while grown:
+            grown = False
+            for b in range(arms):
+                if inside[row, b] or not (present.size == 0 or present[row, b]):
+                    continue
+                for a in range(arms):
+                    if inside[row, a] and not P[a, b] > 0.5:
+                        inside[row, b] = True
+                        grown = True
+                        break

@@ -1,6 +1,11 @@
-"""The paper's five measures of non-stationarity (Section 2.2), in one pass over a world."""
+"""The paper's five measures of non-stationarity (Section 2.2), in one pass over a world.
+
+And what is left of them where some rounds have no Condorcet winner: over the rounds that have one,
+and, for all rounds, against the von Neumann winner.
+"""
 
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -31,7 +36,8 @@ class Measures:
     """How much a world changes.
 
     What refers to the Condorcet winner is None when some round has none; what refers to
-    significant switches also when they were not asked for.
+    significant switches also when they were not asked for. What `between_winners` and
+    `von_neumann_switch_rounds` say is defined in any case, and the same where every round has one.
 
     Where arms come and go, the winner is that of the arms there, and the variations are of the
     preferences between arms that are there both before and after. Significant switches are not
@@ -62,6 +68,17 @@ class Measures:
     """(first round, arm) for every stretch with the same winner."""
     first_round_without_winner: int | None
     """The first round without a Condorcet winner, if there is one."""
+    rounds_with_winner: int
+    """How many rounds have a Condorcet winner."""
+    between_winners: list[int]
+    """Rounds whose winner is not that of the last round before that had one."""
+    winners_variation: float
+    """The CW variation over the rounds that have a winner."""
+    von_neumann_switch_rounds: list[int] | None
+    """Significant switches if losses are to the von Neumann winner."""
+    smith_sets: list[tuple[int, tuple[int, ...]]]
+    """(first round, arms) for every stretch with the same Smith set: the fewest arms that all beat
+    everyone outside. It is the winner alone where there is one."""
     absences: bool = False
     """Whether arms come and go."""
     ties: float = 0.0
@@ -77,11 +94,19 @@ class Measures:
             for (first, winner), last in zip(self.condorcet_winners, lasts, strict=True)
         ]
 
+    @property
+    def smith_sizes(self) -> tuple[float, int]:
+        """How many arms are in the Smith set: the mean over rounds, and the most."""
+        firsts = [first for first, _ in self.smith_sets]
+        sizes = [len(arms) for _, arms in self.smith_sets]
+        return float(np.diff(firsts, append=self.rounds + 1) @ sizes) / self.rounds, max(sizes)
+
     def as_dict(self) -> dict[str, Any]:
         """Return everything, and the bounds without logs, as JSON can hold it."""
         record = asdict(self)
         rounds = record.pop("preference_switch_rounds")
         record["preference_switch_rounds"] = None if rounds is None else rounds.tolist()
+        record["smith_size_mean"], record["smith_size_most"] = self.smith_sizes
         if self.significant_switch_rounds is not None:
             record["bounds"] = asdict(self.bounds(logs=False))
         return record
@@ -131,7 +156,7 @@ def measure(world: World, significance: str | None = "main") -> Measures:
     >>> found.preference_switches, found.condorcet_switches, found.total_variation
     (999, 0, 999.0)
     """
-    from driftduel.measures._kernels import compare_segments
+    from driftduel.measures._kernels import compare_segments, find_smith_sets
 
     scan = None
     if significance is not None:
@@ -140,6 +165,7 @@ def measure(world: World, significance: str | None = "main") -> Measures:
     absences, ties = False, 0.0
     sums = np.zeros(2)
     switches, kept = 0, []
+    smith_sets: list[tuple[int, tuple[int, ...]]] = []
     winners_over_time = world.condorcet_winners()
     without = next((first for first, winner in winners_over_time if winner is None), None)
     for chunk in world.chunks():
@@ -156,11 +182,15 @@ def measure(world: World, significance: str | None = "main") -> Measures:
         switches += int(changed.sum())
         if switches <= _MOST_ROUNDS_KEPT:
             kept.append(chunk.starts[changed])
-        if scan is not None and without is None:
-            losses = matrices[np.arange(len(matrices)), winners] - 0.5
-            scan.feed(chunk.starts, chunk.end, losses[chunk.rows])
+        if scan is not None:
+            scan.feed(chunk.starts, chunk.end, chunk.row_losses(winners)[chunk.rows])
+        inside = np.empty((len(winners), world.arms), dtype=np.bool_)
+        find_smith_sets(matrices, winners, chunk.present, inside)
+        _note_sets(smith_sets, chunk.starts, inside[chunk.rows])
 
     has_winners = without is None
+    lasts = [*(first for first, _ in winners_over_time[1:]), world.rounds + 1]
+    with_winner = [each for each in winners_over_time if each[1] is not None]
     tau = [first for first, _ in winners_over_time[1:]]
     return Measures(
         arms=world.arms,
@@ -175,6 +205,26 @@ def measure(world: World, significance: str | None = "main") -> Measures:
         condorcet_variation=float(sums[1]) if has_winners else None,
         condorcet_winners=winners_over_time,
         first_round_without_winner=without,
+        rounds_with_winner=sum(
+            last - first
+            for (first, winner), last in zip(winners_over_time, lasts, strict=True)
+            if winner is not None
+        ),
+        between_winners=[b[0] for a, b in pairwise(with_winner) if a[1] != b[1]],
+        winners_variation=float(sums[1]),
+        von_neumann_switch_rounds=list(scan.switches) if scan else None,
+        smith_sets=smith_sets,
         absences=absences,
         ties=float(ties),
     )
+
+
+def _note_sets(
+    sets: list[tuple[int, tuple[int, ...]]], starts: NDArray[np.int64], inside: NDArray[np.bool_]
+) -> None:
+    """Append the sets of a chunk's segments, those that go on from before left out."""
+    changed = np.flatnonzero((inside[1:] != inside[:-1]).any(axis=1)) + 1
+    for s in (0, *changed.tolist()):
+        arms = tuple(np.flatnonzero(inside[s]).tolist())
+        if not sets or sets[-1][1] != arms:
+            sets.append((int(starts[s]), arms))
