@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from driftduel.cli import main
+from driftduel.lab import results
+from driftduel.regret import BENCHMARKS
 from tests.waiting import LONG, eventually
 
 pytest.importorskip("polars")
@@ -75,6 +77,53 @@ def test_compare_for_people(capsys):
     assert "dts has the lowest regret" in out
     assert "Student's t at 95 %" in out
     assert "first result after" in err
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "moves", "what"),
+    [
+        ("exploitability", "the preferences switch 2 times", "exploitability, what one arm a"),
+        ("von-neumann", "who loses nothing switches 2 times", "against the von Neumann winner of"),
+    ],
+)
+def test_compare_where_nobody_beats_everybody(capsys, tmp_path, benchmark, moves, what):
+    world = ("--world", "rps-top:arms=4,rounds=900,phases=3,seed=1")
+    code, _, err = run(capsys, "compare", *world, *PAIR, "--runs", "2")
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "; add --benchmark exploitability (in Python and in a sweep: benchmark=" in err
+    out = ("--out", str(tmp_path / "found"))
+    arguments = ("compare", *world, *PAIR, "--runs", "2", "--benchmark", benchmark, *out)
+    code, shown, _ = run(capsys, *arguments)
+    assert code == 0
+    assert f"K = 4, T = 900, {moves}\nregret: {what}" in shown
+    code, shown, _ = run(capsys, *arguments, "--json")
+    found = json.loads(shown)
+    assert found["benchmark"] == benchmark
+    games = results(out[1]).games.filter(policy="dts", run=1)
+    seed = games["game_seed"][0]
+    game = ("play", "--policy", "dts", *world, "--seed", str(seed), "--benchmark", benchmark)
+    code, shown, _ = run(capsys, *game, "--json")
+    played = json.loads(shown)
+    assert played["benchmark"] == benchmark
+    assert games["regret"][0] == played["regret"]["dynamic"][-1]
+    assert ("beside" in played) == (benchmark == "exploitability")
+    code, shown, _ = run(capsys, *game)
+    head = shown.splitlines()[2].split()
+    if benchmark == "exploitability":
+        assert head == ["round", "exploitability", "von-neumann", "borda", "copeland"]
+        for name in head[2:]:
+            beside = run(capsys, *game[:-1], name, "--json")[1]
+            beside = json.loads(beside)["regret"]["dynamic"][-1]
+            assert played["beside"][name][-1] == pytest.approx(beside, abs=1e-8)
+    else:
+        assert head[1] == "dynamic"
+
+
+def test_the_benchmarks_of_the_command_line_are_those_there_are(capsys):
+    said = run(capsys, "play", "--help")[1]
+    listed = said.split("--benchmark {")[1].split("}")[0].split(",")
+    assert [name.strip() for name in listed] == list(BENCHMARKS)
 
 
 def test_compare_json_has_what_was_promised_in_the_order_asked_for(capsys):

@@ -182,7 +182,8 @@ def worlds_by_spec(rng: Rng) -> Input:
 def games_by_spec(rng: Rng) -> Input:
     argv = ["play", f"--policy={policy(rng)}", f"--world={world(rng)}", f"--seed={rng.integers(9)}"]
     argv += ["--json"] * (rng.random() < 0.6)
-    argv += ["--benchmark", "borda"] * (rng.random() < 0.4)
+    other = str(rng.choice(["borda", "von-neumann", "exploitability"]))
+    argv += ["--benchmark", other] * (rng.random() < 0.4)
     return Input("", {"m.csv": MATRIX}, argv)
 
 

@@ -439,6 +439,28 @@ def test_a_world_with_ties_and_absences_is_described(tmp_path):
     assert "Choosing at random" not in text
 
 
+@pytest.mark.parametrize("benchmark", ["exploitability", "von-neumann"])
+def test_regret_without_a_winner_is_called_by_its_name(tmp_path, benchmark):
+    worlds = ["mixed:arms=4,rounds=900,phases=3,seed=1"]
+    compare(["uniform", "king"], worlds, runs=2, benchmark=benchmark, out=tmp_path / "store")
+    write_report(tmp_path / "store")
+    page = read(tmp_path / "store")
+    text = text_of(page)
+    (world,) = read_findings(results(tmp_path / "store")).worlds
+    truth = dict(make_world(worlds[0]).condorcet_winners())
+    assert dict(world.winners) == truth
+    if benchmark == "exploitability":
+        assert "Exploitability over time" in text
+        assert "exploitability so far (mean of runs)" in page
+        assert "Regret is exploitability, what one arm a phase would have won" in text
+        assert "In every run the preferences change 2 times, in rounds 301 and 601." in text
+    else:
+        assert "Regret over time" in text
+        assert "Regret is against the von Neumann winner of each round" in text
+        assert "In every run the arms that lose nothing change 2 times, in rounds 301" in text
+    assert f"--benchmark {benchmark}" in text
+
+
 def test_short_names():
     assert short_names(["a:k=1"]) == (["a:k=1"], "")
     assert short_names(["a:k=1,m=2", "a:k=1,m=3"]) == (["m=2", "m=3"], "a:k=1")

@@ -242,3 +242,27 @@ def test_the_command(capsys, tmp_path, monkeypatch):
     assert "| world |" in capsys.readouterr().out
     assert main(arguments) == 0
     assert "king on the tiny half" in capsys.readouterr().out
+
+
+def test_the_suite_with_another_benchmark(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("driftduel.suite.read_half", lambda name: TINY)
+    arguments = ["suite", "--runs", "2", "--worlds", "1", "--json"]
+    found = {}
+    for benchmark in ("condorcet", "von-neumann", "exploitability"):
+        out = ["--out", str(tmp_path / benchmark), "--benchmark", benchmark]
+        assert main([*arguments, *out]) == 0
+        (found[benchmark],) = json.loads(capsys.readouterr().out)
+        assert found[benchmark].pop("benchmark") == benchmark
+    assert found["von-neumann"] == found["condorcet"]
+    (paper,), (exploited,) = (found[name]["changing"] for name in ("condorcet", "exploitability"))
+    # In a total order the winner beats nobody by less than others do.
+    assert exploited["regret"] == pytest.approx(paper["regret"])
+    assert main([*arguments[:-1], *out]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Regret: exploitability, what one arm a phase would have won" in said
+
+
+def test_a_world_without_a_winner_in_the_suite_says_what_to_add(tmp_path):
+    half = replace(TINY, changing=("rps-top:arms=4,rounds=500",))
+    with pytest.raises(DriftduelError, match="add --benchmark exploitability"):
+        run_suite(half, ["king"], tmp_path)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from driftduel.lab import Results
 from driftduel.lab.statistics import false_restarts, t_half_width, t_interval
+from driftduel.regret import BENCHMARKS
 from driftduel.suite.cast import Cast
 
 __all__ = ["Score", "as_markdown", "read_score", "score", "tables"]
@@ -74,6 +75,8 @@ class Score:
     worst_cost: float
     changing: tuple[Changing, ...]
     quiet: tuple[Quiet, ...]
+    benchmark: str = "condorcet"
+    """What regret is against."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
@@ -128,6 +131,7 @@ def score(half: str, policy: str, cast: Cast, changing: Results, quiet: Results)
         worst_cost=max(each.cost for each in calm),
         changing=found,
         quiet=calm,
+        benchmark=changing.plan.benchmark,
     )
 
 
@@ -245,6 +249,7 @@ def _headline(found: Score) -> str:
         f"{_interval(found.worlds_low, found.worlds_high)} over worlds), "
         f"worst world {found.worst:.2f}; "
         f"at most {found.worst_cost:+.2f} sqrt(K T) above DTS where the winner never changes."
+        + (f" Regret: {BENCHMARKS[found.benchmark]}." if found.benchmark != "condorcet" else "")
     )
 
 
