@@ -87,6 +87,12 @@ def test_damaged_states_of_all_policies_and_compositions(tmp_path, part):
         ("court", set_cell("numbers.seats", 0, 2), "hold together"),
         ("court", set_cell("numbers.here", 0, 3), "hold together"),
         ("court", set_cell("wins", (0, 1), np.nan), "wins of 'court' has nan; it must be between"),
+        (
+            "borda-king",
+            set_cell("numbers.rival", 0, 4),
+            "of 'borda-king' has 4; it must be",
+        ),
+        ("borda-king", set_key("pending", [[0, 1, 20, [3.0, 0.0]]]), "'borda-king' has 3.0"),
         ("exp3s", set_cell("weights", (0, 0), 0.9), "must be probabilities that add up to 1"),
         ("exp3s", set_key("pending", [[0, 1, 20, [0.0, 0.5]]]), "note of a duel of 'exp3s' has 0"),
         ("exp3s", set_key("pending", [[0, 1, 20, [0.5]]]), "has 2 notes, not 1"),

@@ -794,6 +794,59 @@ class Court(King):
             self.solve()
 
 
+class BordaKing(King):
+    """King by Borda scores: a step of a match is two duels with the same arm."""
+
+    rates = 0.15, 0.25
+
+    def __init__(self, order):
+        super().__init__(order)
+        self.half, self.halves, self.won = None, {}, None
+
+    def ask(self, t, draw):
+        self.now = t
+        if self.half is not None:
+            (j, z), self.half = self.half, None
+            if j in self.open and z in self.here:
+                self.halves[t] = "king", j
+                return self.king, j if z == self.king else z
+            if j in self.open:
+                self.settle(j, self.open[j], -1)
+        j = self.challenger(t)
+        if j is None:
+            return self.king, self.king
+        others = sorted(self.here - {j})
+        z = others[int(draw() * len(others))]
+        self.half, self.halves[t] = (j, z), ("challenger", j)
+        return j, z
+
+    def tell(self, t, first, second, won):
+        whose, j = self.halves.get(t, (None, None))
+        if whose == "challenger":
+            self.won = won
+        if whose != "king":
+            return 0
+        match = self.open.get(j)
+        if match is None or t < match.since:
+            self.dropped += 1
+            return 0
+        step = None if -1 in (won, self.won) else self.won - won
+        said = self.settle(j, match, {None: -1, 0: -1, 1: 0, -1: 1}[step])
+        if said is None:
+            return 0
+        self.crown(j, self.now)
+        return int(said == "alarm")
+
+    def hear(self, winner, loser, weight):
+        self.votes[winner, loser] += weight
+
+        def borda(i):
+            pairs = [(self.votes[i, j], self.votes[j, i]) for j in sorted(self.here)]
+            return sum(won / (won + lost) if won + lost else 0.5 for won, lost in pairs)
+
+        self.king = max((j for j in self.order if j in self.here), key=borda)
+
+
 def without(counts, i):
     """Counts of pairs, but for those with one arm."""
     return defaultdict(float, {pair: n for pair, n in counts.items() if i not in pair})

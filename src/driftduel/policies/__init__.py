@@ -20,6 +20,7 @@ from driftduel.policies.base import (
 from driftduel.policies.beat_the_mean import BeatTheMean
 from driftduel.policies.beat_the_winner import BeatTheWinner, BeatTheWinnerReset
 from driftduel.policies.borda_dex3s import BordaDex3S
+from driftduel.policies.borda_king import BordaKing
 from driftduel.policies.ccb import Ccb
 from driftduel.policies.court import Court
 from driftduel.policies.detect import Detect
@@ -77,6 +78,7 @@ __all__ = [
     "BeatTheWinner",
     "BeatTheWinnerReset",
     "BordaDex3S",
+    "BordaKing",
     "Ccb",
     "Court",
     "Detect",

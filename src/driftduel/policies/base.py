@@ -89,7 +89,7 @@ class Policy(ABC):
     easy_rounds: ClassVar[int] = 20_000
     """Rounds after half of which it should have found the winner of an easy world of 3 arms."""
     easy_regret: ClassVar[str] = "dynamic"
-    """The kind of regret that it is made for."""
+    """The kind of regret that it is made for, or the benchmark that it is against."""
     guarantee: ClassVar[str] = "none known"
     """What is proved of it, in a few words."""
     in_panel: ClassVar[str] = COIN
