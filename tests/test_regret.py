@@ -246,6 +246,16 @@ def test_against_a_condorcet_winner_von_neumann_is_the_papers_loss_to_the_bit(st
         np.testing.assert_array_equal(losses[with_winner], paper)
 
 
+def test_a_winner_by_a_hair_is_a_winner_beside_rows_without_one():
+    hair = np.full((3, 3), 0.5)
+    hair[0, 1:], hair[1:, 0] = 0.5 + 2e-10, 0.5 - 2e-10
+    chunk = chunk_of([hair, make_world("cycle:arms=3,seed=1").preferences(1)])
+    losses = chunk_losses(chunk, "von-neumann")
+    np.testing.assert_array_equal(losses[0], hair[0] - 0.5)
+    assert losses[0, 1] > 0
+    np.testing.assert_array_equal(losses[1], 0)
+
+
 def test_utilities_lose_to_the_best_of_them_even_if_two_are_best():
     world = make_world("seasonal:arms=4,rounds=200")
     for chunk in world.chunks():

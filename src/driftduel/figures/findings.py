@@ -243,6 +243,10 @@ class Trend:
     lines: Mapping[int, TrendLine]
     left_out: int
     """Worlds that have no place on a log axis, because nothing switches there."""
+    subject: str = "best arm"
+    """What switches."""
+    loss: str = "regret"
+    """What to call regret on an axis."""
 
 
 @dataclass(frozen=True)
@@ -615,6 +619,8 @@ def _trend(key: str, worlds: Sequence[WorldFindings]) -> Trend | None:
         worlds=tuple(world.index for world in chosen),
         lines=lines,
         left_out=len(worlds) - len(chosen),
+        subject=chosen[0].changes.subject,
+        loss=chosen[0].loss,
     )
 
 

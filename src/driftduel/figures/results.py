@@ -160,7 +160,7 @@ def plot_trend(
                     trend.x, np.exp(line.level + line.slope * np.log(trend.x)),
                     color=style.colour, ls=style.dashes, lw=1.3,
                 )  # fmt: skip
-        panel.set(xscale="log", yscale="log", ylabel="regret")
+        panel.set(xscale="log", yscale="log", ylabel=trend.loss)
         _plain_log(panel.yaxis)
         panel.set_xlabel("rounds T" if trend.axis == "rounds" else "switches S")
         panel.set_xticks(trend.x, [_short(x) for x in trend.x], minor=False)

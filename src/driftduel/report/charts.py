@@ -448,7 +448,9 @@ def trend_chart(trend: Trend, findings: Findings) -> Chart:
                 }
             )
         traces.append(points)
-    what = "rounds T" if trend.axis == "rounds" else "changes of the best arm S (mean of runs)"
+    what = (
+        "rounds T" if trend.axis == "rounds" else f"changes of the {trend.subject} S (mean of runs)"
+    )
     ticks = [plain(x) for x in trend.x]
     edge = math.log10(trend.x[-1] / trend.x[0]) / 15
     ends = [math.log10(trend.x[0]) - edge, math.log10(trend.x[-1]) + edge]
@@ -464,7 +466,7 @@ def trend_chart(trend: Trend, findings: Findings) -> Chart:
                 "ticktext": ticks,
                 "range": ends,
             },
-            "yaxis": {"title": {"text": "regret"}, **_log()},
+            "yaxis": {"title": {"text": trend.loss}, **_log()},
             "hovermode": "closest",
             "legend": {"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0},
             "height": 460,

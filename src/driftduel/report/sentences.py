@@ -438,7 +438,7 @@ def about_heat(worlds: Sequence[WorldFindings]) -> str:
 def about_trend(trend: Trend, names: Mapping[int, str]) -> str:
     """Say how regret grows, for whom slowest and for whom fastest."""
     sign = "T" if trend.axis == "rounds" else "S"
-    what = "rounds T" if trend.axis == "rounds" else "changes of the best arm S"
+    what = "rounds T" if trend.axis == "rounds" else f"changes of the {trend.subject} S"
     fitted = sorted(
         ((line.slope, place) for place, line in trend.lines.items() if line.slope is not None)
     )
