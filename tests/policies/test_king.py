@@ -92,11 +92,11 @@ def test_it_lives_like_its_twin_in_thousands_of_lives(part):
     if not jit_enabled():
         pytest.skip("long runs are for compiled code")
     alarms = reigns = dropped = 0
-    for seed in range(1000 * part, 1000 * (part + 1)):
+    for seed in range(700 * part, 700 * (part + 1)):
         late, changes = [0, 2, 9, 50][seed % 4], [0.0, 0.0, 0.01, 0.1][seed // 4 % 4]
-        seen = live(seed, 400, late=late, changes=changes, leaps=0.002 * (seed % 3 == 0))
+        seen = live(seed, 300, late=late, changes=changes, leaps=0.002 * (seed % 3 == 0))
         alarms, reigns, dropped = alarms + seen[0], reigns + seen[1], dropped + seen[2]
-    assert min(alarms, reigns, dropped) > 50  # what is compared did happen
+    assert min(alarms, reigns, dropped) > 30  # what is compared did happen
 
 
 def test_a_match_without_end_is_given_up_when_next_to_nothing_is_left_of_the_bets():
@@ -199,19 +199,22 @@ LIVES = {
 }  # fmt: skip
 
 
+RARE = ("in turns", "spiteful", "everything")  # in which kings are seldom established and tried
+
+
 @compiled
 @pytest.mark.long
 @pytest.mark.parametrize("life", LIVES)
 def test_false_alarms_stay_below_the_stated_bound(life):
-    played = np.array([false_alarms(seed, **LIVES[life]) for seed in range(10)])
+    played = np.array([false_alarms(seed, **LIVES[life]) for seed in range(6)])
     alarms, bound, _ = played.sum(0)
-    assert bound > 10
+    assert bound > 5
     assert alarms < bound
 
 
 @compiled
 @pytest.mark.long
-@pytest.mark.parametrize("life", [each for each in LIVES if each not in ("in turns", "spiteful")])
+@pytest.mark.parametrize("life", [each for each in LIVES if each not in RARE])
 def test_the_bound_fails_where_challengers_are_better(life):
     """What the test above sees is not that there are never any alarms."""
     played = np.array([false_alarms(seed, **LIVES[life], bias=0.2) for seed in range(2)])
