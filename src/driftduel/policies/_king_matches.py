@@ -76,6 +76,7 @@ NUMBERS = Named(
     now=ROUND,
     here=Within(1, ARMS),
     trial=COUNT,
+    wake=COUNT,
     due=Within(0, 1),
 )
 """What the numbers of a king's record, and of those with more fields, may be."""
@@ -103,8 +104,9 @@ class State(NamedTuple):
     numbers: Annotated[Any, NUMBERS]
     """The king; open matches; the last challenger played; the round of the coronation; alarms;
     the place in the order; matches so far; duels since one was opened; matches of this king; the
-    round asked for last; arms present; when the next newcomer's match is due; and the part of the
-    next match that is."""
+    round asked for last; arms present; when the next newcomer's match is due; until when nothing is
+    to be done, which is then or, while matches are open, always over; and the part of the next
+    match that is due."""
     order: Annotated[Any, ORDER]
     """(K,) the order in which challengers come."""
     arms: Annotated[Any, RIVALS]
@@ -135,7 +137,8 @@ def first_state(order: Any, **more: float) -> State:
     return State(
         numbers=records(
             1, king=int(order[0]), open=0, last=0, crowned=0, alarms=0, next=0, matches=0, waited=0,
-            held=0, now=0, here=arms, trial=NEVER, due=0.0, **more,
+            held=0, now=0, here=arms, trial=NEVER, wake=NEVER,
+            due=0.0, **more,
         ),
         order=order,
         arms=records(
@@ -188,6 +191,7 @@ def begin_match(state: Any, t: int, j: int) -> None:
     for k in range(_BETS):
         state.bets[j, k] = 1.0
     numbers.open += 1
+    numbers.wake = 0
     numbers.matches += 1
     numbers.held += 1
 
@@ -195,9 +199,12 @@ def begin_match(state: Any, t: int, j: int) -> None:
 @hot
 def close_match(state: Any, j: int) -> None:
     """End the match of `j`."""
+    numbers = state.numbers[0]
     state.arms[j].on = 0
     state.arms[j].lead = -1
-    state.numbers[0].open -= 1
+    numbers.open -= 1
+    if numbers.open == 0:
+        numbers.wake = numbers.trial
 
 
 @hot
@@ -290,6 +297,7 @@ def crown(state: Any, t: int, j: int) -> None:
     numbers.waited = 0
     numbers.held = 0
     numbers.trial = NEVER
+    numbers.wake = NEVER
 
 
 # ---- arms that come and go ----
@@ -308,6 +316,7 @@ def change(state: Any, rng: Any, t: int, arm: int, here: int) -> None:
         rival.came = t
         rival.trial = t
         numbers.trial = min(numbers.trial, t)
+        numbers.wake = min(numbers.wake, t)
         return
     numbers.here -= 1
     rival.tries = _KNOWN
@@ -339,7 +348,10 @@ def newcomer(state: Any, t: int) -> int:
             if not rival.on:
                 found = i
         soonest = min(soonest, rival.trial)
-    state.numbers[0].trial = soonest
+    numbers = state.numbers[0]
+    numbers.trial = soonest
+    if numbers.open == 0:
+        numbers.wake = soonest
     return found
 
 

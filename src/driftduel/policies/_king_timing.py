@@ -31,7 +31,7 @@ def challenges(free: Any, *, rate: float, fresh_rate: float) -> Callable[[Any, i
 
     def challenger(state, t):  # type: ignore[no-untyped-def]
         numbers = state.numbers[0]
-        if numbers.open > 0 or t >= numbers.trial:
+        if t >= numbers.wake:  # one comparison in rounds in which nothing is to be done
             j = go_on(state, t)
             if j >= 0:
                 return j

@@ -425,4 +425,5 @@ class Court(KernelPolicy):
         self.require(not (known & ~here).any() and numbers.seats == seated.sum())
         self.require(numbers.here == here.sum() + 1 - numbers.seats)
         self.require(not on[seated].any() and not on[~here].any() and numbers.open == on.sum())
+        self.require(numbers.wake == (0 if numbers.open else numbers.trial))
         self.require((arms["lead"][~on] == -1).all())

@@ -197,4 +197,5 @@ class King(KernelPolicy):
         on = arms["on"] == 1
         self.require(here[numbers.king] and numbers.here == here.sum())
         self.require(not on[numbers.king] and not on[~here].any() and numbers.open == on.sum())
+        self.require(numbers.wake == (0 if numbers.open else numbers.trial))
         self.require((arms["lead"][~on] == -1).all() and len(state.heard) in (0, self.arms))
