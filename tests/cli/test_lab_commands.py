@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from driftduel.cli import main
-from driftduel.lab import results
 from driftduel.regret import BENCHMARKS
 from tests.waiting import LONG, eventually
 
@@ -100,6 +99,8 @@ def test_compare_where_nobody_beats_everybody(capsys, tmp_path, benchmark, moves
     code, shown, _ = run(capsys, *arguments, "--json")
     found = json.loads(shown)
     assert found["benchmark"] == benchmark
+    from driftduel import results
+
     games = results(out[1]).games.filter(policy="dts", run=1)
     seed = games["game_seed"][0]
     game = ("play", "--policy", "dts", *world, "--seed", str(seed), "--benchmark", benchmark)
