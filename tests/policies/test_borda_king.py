@@ -35,6 +35,7 @@ def test_it_plays_like_its_twin(seed):
     live(seed, 4000 if jit_enabled() else 1000, late=0, changes=0.0)
 
 
+@pytest.mark.long
 @given(st.integers(0, 2**32), st.integers(0, 30), st.sampled_from([0, 0.01, 0.1]), st.booleans())
 @settings(max_examples=100 if jit_enabled() else 10)
 def test_it_lives_like_its_twin(seed, late, changes, leaps):
@@ -107,12 +108,14 @@ def test_false_alarms_stay_below_the_stated_bound(p, ties):
 
 
 @compiled
+@pytest.mark.long
 def test_the_bound_fails_where_the_borda_winner_changes():
     alarms, promised = alarms_and_bound("total-order:arms=5,rounds=400000,phases=40,p=0.9", 3)
     assert alarms > 2 * promised
 
 
 @compiled
+@pytest.mark.long
 def test_it_stays_with_the_borda_winner_where_another_beats_everybody_narrowly():
     """In `clash` the Borda winner is nobody's Condorcet winner; king does not care for it."""
     world = "clash:arms=6,rounds=200000,phases=2"

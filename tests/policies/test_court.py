@@ -108,6 +108,7 @@ def test_it_plays_like_its_twin(seed):
     live(seed, 4000 if jit_enabled() else 1000, late=0, changes=0.0)
 
 
+@pytest.mark.long
 @given(
     st.integers(0, 2**32),
     st.integers(0, 30),
