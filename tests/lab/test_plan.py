@@ -210,8 +210,8 @@ def test_a_plan_survives_json(tmp_path):
     path = tmp_path / "w.npz"
     save_world(make_world(WORLD), path)
     plan = make_plan(
-        [f"file:path={path}", "cycle:rounds=60,seed=0"], ["uniform", "oracle-wss", "dex3s"], 3, (0, 9),
-        benchmark="borda", points=50, imports=["json"],
+        [f"file:path={path}", "cycle:rounds=60,seed=0"], ["uniform", "oracle-wss", "dex3s"], 3,
+        (0, 9), benchmark="borda", points=50, imports=["json"],
     )  # fmt: skip
     again = Plan.from_dict(json.loads(json.dumps(plan.as_dict())))
     assert again == plan
