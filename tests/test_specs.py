@@ -121,9 +121,9 @@ def scale(
         ("factor", "inf", "scale: factor=inf must be a number at least 0, and finite."),
         ("factor", "1e400", "factor=1e400 must be a number at least 0, and finite."),
         ("factor", "-inf", "factor=-inf must be a number at least 0."),
-        ("factor", "1e101", "in size between 1e-100 and 1e+100"),
-        ("factor", "1e-101", "in size between 1e-100 and 1e+100"),
-        ("factor", "5e-324", "in size between 1e-100 and 1e+100"),
+        ("factor", "1e101", "in size between 1e-100 and 1e100"),
+        ("factor", "1e-101", "in size between 1e-100 and 1e100"),
+        ("factor", "5e-324", "in size between 1e-100 and 1e100"),
         ("below", "1e-200", "in size between"),
         ("count", "1000000000000000001", "in size at most 1,000,000,000,000,000,000."),
         ("count", "1e300", "in size at most"),
@@ -147,6 +147,20 @@ def test_numbers_at_the_ends_of_what_can_be_computed_with():
     assert math.copysign(1, THINGS.build("scale:factor=-0.0")[0]) == 1
 
 
+@pytest.mark.parametrize(
+    ("allowed", "written"),
+    [
+        (Range(0, 2**128 - 1), "between 0 and 2^128 - 1"),
+        (Range(1, 10**15), "between 1 and 1e15"),
+        (Range(1, 10**6), "between 1 and 1e6"),
+        (Range(0, 255), "between 0 and 255"),
+        (Range(1e-5, 0.5, open_high=True), "at least 1e-05 and below 0.5"),
+    ],
+)
+def test_ranges_are_written_as_one_would_type_them(allowed, written):
+    assert str(allowed) == written
+
+
 def test_what_takes_too_much_room_is_refused_before_it_is_made():
     need_room("a box", MOST_NUMBERS)
     said = r"a box would take 100,000,001 numbers \(0.8 GB\); at most 100,000,000 \(0.8 GB\)"
@@ -155,10 +169,25 @@ def test_what_takes_too_much_room_is_refused_before_it_is_made():
 
 
 def test_a_machine_without_enough_memory():
-    @THINGS.register("hoard")
-    def hoard() -> dict:
-        raise MemoryError("Unable to allocate 9 TiB")
+    said = "'hoard' needs more memory than there is: Unable to"
+    with THINGS.temporarily():
 
-    with pytest.raises(DriftduelError, match="'hoard' needs more memory than there is: Unable to"):
-        THINGS.build("hoard")
-    del THINGS._entries["hoard"]
+        @THINGS.register("hoard")
+        def hoard() -> dict:
+            raise MemoryError("Unable to allocate 9 TiB")
+
+        with pytest.raises(DriftduelError, match=said):
+            THINGS.build("hoard")
+
+
+def test_what_is_registered_for_a_while_is_forgotten_even_after_an_error():
+    def register_twice() -> None:
+        with THINGS.temporarily() as things:
+            things.register("guest")(box)
+            assert "guest" in THINGS
+            things.register("guest")(box)
+
+    before = [entry.name for entry in THINGS]
+    with pytest.raises(DriftduelError, match="already"):
+        register_twice()
+    assert [entry.name for entry in THINGS] == before

@@ -10,14 +10,17 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
+from driftduel._showing import as_html, as_text
 from driftduel.errors import DriftduelError
+from driftduel.wording import counted, decimals
 
 __all__ = [
     "MOST_NUMBERS", "Choice", "Entry", "Parameter", "Range", "Registry", "Spec", "near",
-    "need_room", "parameters_of",
+    "need_room", "parameters_of", "path_as_spec",
 ]  # fmt: skip
 
 Built = TypeVar("Built")
@@ -31,6 +34,12 @@ _REQUIRED = inspect.Parameter.empty
 # A comma separates keys only where a key follows it, so that file names may contain commas.
 _KEYS = re.compile(r",(?=\s*[\w-]+\s*=)")
 _NAME = re.compile(r"[A-Za-z][\w-]*")
+# What names a file where a spec should be: mine.csv, ./mine, C:\\mine.npz.
+_PATH = re.compile(r".*[\\/].*|.*\w\.[A-Za-z]\w*")
+_DRIVE = re.compile(r"\s*[A-Za-z]:[\\/]")
+_LONGEST_LIST = 20
+_LONGEST_PATH = 200
+_MUCH_FURTHER = 0.15  # of two guesses, the worse one is not worth saying
 
 
 @dataclass(frozen=True)
@@ -58,13 +67,14 @@ class Range:
         return self.low <= value <= self.high
 
     def __str__(self) -> str:
+        low, high = _bound(self.low), _bound(self.high)
         if math.isinf(self.high):
-            return f"{'above' if self.open else 'at least'} {self.low:g}"
+            return f"{'above' if self.open else 'at least'} {low}"
         if self.open_low:
-            return f"above {self.low:g} and at most {self.high:g}"
+            return f"above {low} and at most {high}"
         if self.open_high:
-            return f"at least {self.low:g} and below {self.high:g}"
-        between = f"{self.low:g} and {self.high:g}"
+            return f"at least {low} and below {high}"
+        between = f"{low} and {high}"
         return f"strictly between {between}" if self.open else f"between {between}"
 
 
@@ -100,11 +110,8 @@ class Spec:
         if isinstance(text, Spec):
             return text
         name, _, rest = text.strip().partition(":")
-        if not _NAME.fullmatch(name):
-            raise DriftduelError(
-                f"{text!r} is not a spec; write name:key=value,key=value, "
-                f"for example geometric-btl:arms=10,phases=4."
-            )
+        if not _NAME.fullmatch(name) or _DRIVE.match(text):
+            raise DriftduelError(f"{text!r} is not a spec; {_rather(text.strip())}.")
         values: dict[str, Any] = {}
         for item in _KEYS.split(rest) if rest.strip() else ():
             key, equals, value = (part.strip() for part in item.partition("="))
@@ -165,7 +172,7 @@ class Parameter:
             return
         most = _LARGEST if math.isinf(allowed.high) else max(_LARGEST, allowed.high)
         if number != 0 and not _SMALLEST <= abs(number) <= most:
-            sizes = f", in size between {_SMALLEST:g} and {most:g}"
+            sizes = f", in size between {_bound(_SMALLEST)} and {_bound(most)}"
             raise self._wrong(value, owner, sizes)
 
     def _wrong(self, value: Any, owner: str, more: str = "") -> DriftduelError:
@@ -238,6 +245,40 @@ class Registry(Generic[Built]):
         """Let an entry answer to a second name."""
         self.add(replace(self[of], name=name))
 
+    def remove(self, name: str) -> None:
+        """Forget a name; one that is not registered is forgotten already."""
+        self._entries.pop(name, None)
+
+    @contextmanager
+    def temporarily(self) -> Iterator["Registry[Built]"]:
+        """Forget at the end what was registered within, as a test or a notebook may want it.
+
+        Examples
+        --------
+        >>> numbers = Registry("number")
+        >>> with numbers.temporarily():
+        ...     two = numbers.register("two")(lambda: 2)
+        ...     numbers.build("two")
+        2
+        >>> "two" in numbers
+        False
+        """
+        before = dict(self._entries)
+        try:
+            yield self
+        finally:
+            self._entries = before
+
+    def __repr__(self) -> str:
+        return as_text(self._title(), [("", ", ".join(self._entries))])
+
+    def _repr_html_(self) -> str:
+        return as_html(self._title(), [(entry.name, entry.summary) for entry in self])
+
+    def _title(self) -> str:
+        many = f"{self.kind[:-1]}ies" if self.kind.endswith("y") else f"{self.kind}s"
+        return counted(len(self._entries), self.kind, many)
+
     def __contains__(self, name: object) -> bool:
         return name in self._entries
 
@@ -247,7 +288,7 @@ class Registry(Generic[Built]):
     def __getitem__(self, name: str) -> Entry[Built]:
         if name not in self._entries:
             raise DriftduelError(
-                f"there is no {self.kind} named {name!r}; {near(name, self._entries)}."
+                f"there is no {self.kind} named {name!r}; {near(name, self._entries)}"
             )
         return self._entries[name]
 
@@ -260,7 +301,7 @@ class Registry(Generic[Built]):
         for key in spec.values:
             if key not in known:
                 raise DriftduelError(
-                    f"{self.kind} {spec.name!r} has no key {key!r}; {near(key, known)}."
+                    f"{self.kind} {spec.name!r} has no key {key!r}; {near(key, known)}"
                 )
         values = {}
         for parameter in entry.parameters:
@@ -320,18 +361,83 @@ def need_room(what: str, numbers: int, most: int = MOST_NUMBERS) -> None:
     """
     if numbers > most:
         raise DriftduelError(
-            f"{what} would take {numbers:,} numbers ({numbers / 1.25e8:,.1f} GB); at most "
-            f"{most:,} ({most / 1.25e8:,.1f} GB) are sensible."
+            f"{what} would take {numbers:,} numbers ({decimals(numbers / 1.25e8, 1)} GB); at most "
+            f"{most:,} ({decimals(most / 1.25e8, 1)} GB) are sensible."
         )
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """Name the known words nearest to `name`, or all of them when none is near."""
+    """End a sentence by the known words nearest to `name`, or by all if none is near.
+
+    Examples
+    --------
+    >>> near("DTS", ["dts", "dts-plus", "rucb"])
+    'did you mean dts?'
+    >>> near("rubc", ["dts", "dts-plus", "rucb"])
+    'did you mean rucb?'
+    """
     known = list(known)
-    matches = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    by_shape: dict[str, str] = {}
+    for word in known:
+        by_shape.setdefault(_shape(word), word)
+    shape = _shape(name)
+    if shape in by_shape:
+        return f"did you mean {by_shape[shape]}?"
+    matches = difflib.get_close_matches(shape, by_shape, n=3, cutoff=0.5)
     if matches:
-        return "did you mean " + " or ".join(matches)
-    return "known: " + ", ".join(known) if known else "it takes no keys"
+        near_enough = _alike(shape, matches[0]) - _MUCH_FURTHER
+        meant = [by_shape[match] for match in matches if _alike(shape, match) >= near_enough]
+        return f"did you mean {' or '.join(meant)}?"
+    if not known:
+        return "it takes no keys."
+    more = len(known) - _LONGEST_LIST
+    rest = f" and {more} more" if more > 0 else ""
+    return f"known: {', '.join(known[:_LONGEST_LIST])}{rest}."
+
+
+def path_as_spec(text: str) -> str | None:
+    """Write what looks like a file as the world that is read from it; None if it does not.
+
+    Examples
+    --------
+    >>> path_as_spec("./mine.npz")
+    'file:path=./mine.npz'
+    >>> path_as_spec("mine.csv:rounds=500")
+    'file:path=mine.csv,rounds=500'
+    >>> path_as_spec("geometric-btl:ratio=1.5")
+    """
+    path, _, keys = text.partition(":") if not _DRIVE.match(text) else (text, "", "")
+    if not _PATH.fullmatch(path) or len(text) > _LONGEST_PATH:
+        return None
+    if path.lower().endswith(".csv") and not keys:
+        keys = "rounds=50000"  # one matrix does not say for how long
+    return f"file:path={path},{keys}" if keys else f"file:path={path}"
+
+
+def _bound(number: float) -> str:
+    """Write an end of a range, as one would type it: 1e15, 2^128 - 1."""
+    if isinstance(number, int) and number >= 2**53 and number & (number + 1) == 0:
+        return f"2^{number.bit_length()} - 1"
+    return f"{number:g}".replace("e+0", "e").replace("e+", "e")
+
+
+def _shape(word: str) -> str:
+    """Make words the same that differ only in how they are written."""
+    return word.casefold().replace("_", "-").lstrip("-")
+
+
+def _alike(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, other, one).ratio()
+
+
+def _rather(text: str) -> str:
+    """Say what to write in the place of what is not a spec."""
+    spec = path_as_spec(text)
+    if spec is None:
+        return "write name:key=value,key=value, for example geometric-btl:arms=10,phases=4"
+    if text.endswith(".py"):
+        return f"worlds and policies of your own come with '--import {text}'"
+    return f"a world in a file is written '{spec}'"
 
 
 def parameters_of(factory: Any, context: tuple[str, ...] = ()) -> Iterator[Parameter]:

@@ -1,0 +1,13 @@
+"""What is played unless somebody says otherwise: for Python, TOML and the command line."""
+
+__all__ = ["BENCHMARK", "MODE", "POINTS", "RUNS", "SEED"]
+
+RUNS = 20
+"""Games of each policy in each world."""
+SEED = 0
+POINTS = 200
+"""About how many rounds of a game's curves are kept."""
+BENCHMARK = "condorcet"
+"""What regret is against."""
+MODE = "serve"
+"""An arm may be shown alone."""

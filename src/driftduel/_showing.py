@@ -1,0 +1,45 @@
+"""How objects show themselves in a terminal and in a notebook: a title, and a few facts."""
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from html import escape
+
+__all__ = ["NO_BREAK", "Fact", "as_html", "as_text"]
+
+Fact = tuple[str, str]
+NO_BREAK = "\N{NO-BREAK SPACE}"
+"""A space at which no fact is folded; it is written as a plain one."""
+
+_WIDTH = 88
+
+
+def as_text(title: str, facts: Sequence[Fact]) -> str:
+    """Write a title and, below it, what there is to know; long facts are folded.
+
+    Examples
+    --------
+    >>> print(as_text("king", [("seed", "1"), ("regret", "812")]))
+    king
+      seed    1
+      regret  812
+    """
+    width = max((len(name) for name, _ in facts), default=0)
+    lines = [title]
+    for name, text in facts:
+        head = f"  {name:<{width}}  " if name else "  "
+        folded = textwrap.wrap(
+            text, _WIDTH, initial_indent=head, subsequent_indent=" " * len(head),
+            break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+        lines += folded or [head.rstrip()]
+    return "\n".join(lines).replace(NO_BREAK, " ")
+
+
+def as_html(title: str, facts: Iterable[Fact]) -> str:
+    """Write the same as a table, whatever signs are in it."""
+    rows = "".join(
+        f'<tr><th style="text-align: left">{escape(name)}</th>'
+        f'<td style="text-align: left">{escape(text)}</td></tr>'
+        for name, text in facts
+    )
+    return f"<p>{escape(title)}</p><table><tbody>{rows}</tbody></table>"

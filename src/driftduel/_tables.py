@@ -1,0 +1,188 @@
+"""Tables of words: aligned columns, which fit a width by leaving out what matters least."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+__all__ = ["Fitted", "fitted", "table"]
+
+_GAP = 2
+_NARROWEST = 12
+# Where a cell may be broken: after a space, and in a spec before a name, not within 12,501.
+_BREAKS = re.compile(r"(?<=\s)|(?<=[,:])(?=[^\d\s])")
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A table as text, and the titles of the columns that it has no room for."""
+
+    head: str
+    body: str
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Return head and body."""
+        return f"{self.head}\n{self.body}" if self.head else self.body
+
+
+@dataclass(frozen=True)
+class _Column:
+    title: str
+    cells: tuple[str, ...]
+    to_right: bool
+    place: int
+    width: int = 0
+
+    @property
+    def content(self) -> int:
+        """Return the width of the widest cell."""
+        return max(map(len, self.cells), default=0)
+
+    @property
+    def natural(self) -> int:
+        """Return the width at which nothing is broken."""
+        return max(len(self.title), self.content)
+
+    @property
+    def least(self) -> int:
+        """Return the width at which only the title is broken, and only once."""
+        words = self.title.split()
+        halves = ((" ".join(words[:i]), " ".join(words[i:])) for i in range(len(words)))
+        return max(min((max(map(len, both)) for both in halves), default=0), self.content)
+
+
+def table(rows: Iterable[Sequence[str]], head: Sequence[str] = (), right: str = "") -> str:
+    """Align columns; those whose place (0-9, a, b, ...) is in `right` to the right."""
+    return fitted(rows, head, right).text
+
+
+def fitted(
+    rows: Iterable[Sequence[str]],
+    head: Sequence[str] = (),
+    right: str = "",
+    optional: Sequence[str] = (),
+    width: int | None = None,
+) -> Fitted:
+    """Align columns, and see to it that lines are no longer than `width`.
+
+    First titles are broken, then columns left out, then long words broken: a spec after a comma.
+
+    Parameters
+    ----------
+    rows
+        The cells.
+    head
+        The titles of the columns.
+    right
+        The places (0-9, a, b, ...) of columns that are aligned to the right.
+    optional
+        The titles of columns that may be left out, the most important one first.
+    width
+        The longest line; None if every line may be as long as it is.
+
+    Examples
+    --------
+    >>> rows = [("king", "1.2", "none"), ("dts", "11.4", "none")]
+    >>> narrow = fitted(rows, ("policy", "regret", "told"), "1", ["told"], width=15)
+    >>> print(narrow.text)
+    policy  regret
+    ------  ------
+    king       1.2
+    dts       11.4
+    >>> narrow.left_out
+    ('told',)
+    """
+    lines = [tuple(row) for row in rows]
+    titles = list(head) or [""] * max(map(len, lines), default=0)
+    cells = list(zip(*lines, strict=True)) or [()] * len(titles)
+    columns = [
+        _Column(title, column, f"{i:x}" in right, i)
+        for i, (title, column) in enumerate(zip(titles, cells, strict=True))
+    ]
+    left_out: tuple[str, ...] = ()
+    if width is None or _total(column.natural for column in columns) <= width:
+        chosen = [replace(column, width=column.natural) for column in columns]
+    else:
+        chosen = _narrowed(_chosen(columns, optional, width), width)
+        left_out = tuple(title for title in titles if title not in [c.title for c in chosen])
+    body = [_row(row, chosen) for row in zip(*(column.cells for column in chosen), strict=True)]
+    above = [_row([column.title for column in chosen], chosen, to_bottom=True)] if head else []
+    above += ["  ".join("-" * column.width for column in chosen)] if head else []
+    return Fitted("\n".join(above), "\n".join(body), left_out)
+
+
+def _total(widths: Iterable[int]) -> int:
+    widths = list(widths)
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _chosen(columns: list[_Column], optional: Sequence[str], width: int) -> list[_Column]:
+    """Take what must be there, and of the rest the most important that there is room for."""
+
+    def taken(column: _Column) -> int:
+        if column.to_right or column.title in optional:
+            return column.least
+        return min(column.least, max(_NARROWEST, width // 2))  # the rest of it can be broken
+
+    chosen = [column for column in columns if column.title not in optional]
+    by_title = {column.title: column for column in columns}
+    for title in optional:
+        if title in by_title and _total(map(taken, [*chosen, by_title[title]])) <= width:
+            chosen.append(by_title[title])
+    return sorted(chosen, key=lambda column: column.place)
+
+
+def _narrowed(columns: list[_Column], width: int) -> list[_Column]:
+    """Give every column a width: titles are broken, then the longest columns of words."""
+    if _total(column.natural for column in columns) <= width:
+        return [replace(column, width=column.natural) for column in columns]
+    widths = {column.place: column.least for column in columns}
+    for column in sorted(columns, key=lambda column: -column.least):
+        over = _total(widths.values()) - width
+        if over > 0 and not column.to_right:
+            lines = (_broken(cell, max(_NARROWEST, column.least - over)) for cell in column.cells)
+            widths[column.place] = max(len(line) for cell in lines for line in cell)
+    for column in columns:  # whole titles, where there is room left
+        if _total(widths.values()) - widths[column.place] + len(column.title) <= width:
+            widths[column.place] = max(widths[column.place], len(column.title))
+    return [replace(column, width=widths[column.place]) for column in columns]
+
+
+def _row(cells: Sequence[str], columns: list[_Column], to_bottom: bool = False) -> str:
+    """Write one row, on several lines if some cell is broken."""
+    broken = [
+        _broken(cell, column.width, "" if to_bottom else "  ")
+        for cell, column in zip(cells, columns, strict=True)
+    ]
+    height = max(map(len, broken))
+    padded = [
+        [""] * (height - len(cell)) + cell if to_bottom else cell + [""] * (height - len(cell))
+        for cell in broken
+    ]
+    lines = [
+        "  ".join(
+            part.rjust(column.width) if column.to_right else part.ljust(column.width)
+            for part, column in zip(parts, columns, strict=True)
+        ).rstrip()
+        for parts in zip(*padded, strict=True)
+    ]
+    return "\n".join(lines)
+
+
+def _broken(text: str, width: int, indent: str = "  ") -> list[str]:
+    """Break a cell where words end, or after a comma of a spec; what follows is indented."""
+    if len(text) <= width:
+        return [text]
+    lines, line = [], ""
+    for piece in _BREAKS.split(text):
+        rest = piece
+        while line.strip() and len((line + rest).rstrip()) > width:
+            lines.append(line.rstrip())
+            line = indent
+        while len((line + rest).rstrip()) > width:  # a word that is longer than a line
+            room = max(1, width - len(line))
+            lines.append(line + rest[:room])
+            line, rest = indent, rest[room:]
+        line += rest
+    return [*lines, line.rstrip()] if line.strip() else lines
