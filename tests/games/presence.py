@@ -1,5 +1,6 @@
 """A policy whose arms come and go, and a game played the slow way."""
 
+from collections import deque
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -96,7 +97,7 @@ class Plain(Policy):
         self.inside.change(arm, here=here)
 
 
-def slow_game(policy, world, seed, here, share):
+def slow_game(policy, world, seed, here, share, delay=0):
     """Play by ask and tell, one definition after the other; return (first, second, outcome).
 
     Parameters
@@ -107,10 +108,12 @@ def slow_game(policy, world, seed, here, share):
         Who is there in a round, or None if everyone always is.
     share
         How often two arms tie.
+    delay
+        How many more duels are asked for before an answer is told.
     """
     luck = np.random.default_rng(streams(seed)[1])
     coming = policy.present
-    rows = []
+    rows, waiting = [], deque()
     for t in range(1, world.rounds + 1):
         u = luck.random()
         now = here(t) if here else coming
@@ -126,10 +129,13 @@ def slow_game(policy, world, seed, here, share):
         p = world.preferences(t).matrix[a, b]
         half = 0.0 if a == b else share / 2
         if u < p - half or (u < p + half and policy.ledger.ties == "coin" and u < p):
-            policy.tell_first_won(duel, 1)
+            waiting.append((policy.tell_first_won, duel, 1))
         elif u >= p + half or policy.ledger.ties == "coin":
-            policy.tell_first_won(duel, 0)
+            waiting.append((policy.tell_first_won, duel, 0))
         else:
-            policy.tell(duel, None)
+            waiting.append((policy.tell, duel, None))
+        if len(waiting) > delay:
+            tell, *answer = waiting.popleft()
+            tell(*answer)
         rows.append((a, b, 1 if u < p - half else 0 if u >= p + half else -1))
     return rows

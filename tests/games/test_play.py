@@ -11,9 +11,9 @@ import pytest
 from driftduel._compile import hot, jit_enabled
 from driftduel.errors import DriftduelError
 from driftduel.games import play, streams, trace
-from driftduel.games.game import _Pace
+from driftduel.games.pace import Pace
 from driftduel.policies import KernelPolicy, Kernels, Policy, make_policy
-from driftduel.regret import exploitability, log_rounds, phase_starts, regret
+from driftduel.regret import KINDS, exploitability, kinds_of, log_rounds, phase_starts, regret
 from driftduel.worlds import Piecewise, make_world
 
 SCALE = 1 if jit_enabled() else 10
@@ -70,9 +70,9 @@ def test_the_compiled_loop_plays_the_duels_of_ask_and_tell(world, policy):
 def test_the_length_of_a_call_changes_nothing(seconds, monkeypatch):
     spec = ("anaconda:constant=0.1", "geometric-btl:arms=4,rounds=2000,phases=3")
     one = play(*spec, seed=3)
-    monkeypatch.setattr("driftduel.games.game._ROUNDS_A_CALL", 37)
-    monkeypatch.setattr("driftduel.games.game._SECONDS_A_CALL", seconds)
-    monkeypatch.setattr("driftduel.games.game._RESTARTS_A_CALL", 1)
+    monkeypatch.setattr("driftduel.games.pace.MOST_ROUNDS", 37)
+    monkeypatch.setattr("driftduel.games.pace._SECONDS_A_CALL", seconds)
+    monkeypatch.setattr("driftduel.games.stretches._RESTARTS_A_CALL", 1)
     other = play(*spec, seed=3)
     assert one.restarts == other.restarts
     assert len(one.restarts) > 3
@@ -146,7 +146,7 @@ def test_plays_are_what_a_trace_counts_at_each_mark(world, policy):
 
 
 def test_plays_of_plain_python_policies_and_across_calls(monkeypatch):
-    monkeypatch.setattr("driftduel.games.game._ROUNDS_A_CALL", 37)
+    monkeypatch.setattr("driftduel.games.pace.MOST_ROUNDS", 37)
     at = [1, 36, 37, 38, 100]
     policy = Stubborn(3, np.random.default_rng(0), (2, 2))
     game = play(policy, "geometric-btl:arms=3,rounds=100", points=at)
@@ -168,7 +168,7 @@ def test_plays_of_plain_python_policies_and_across_calls(monkeypatch):
 )
 @pytest.mark.parametrize("policy", ["uniform", "stubborn"])
 def test_switches_are_the_rounds_in_which_the_winner_changes(world, policy, monkeypatch):
-    monkeypatch.setattr("driftduel.games.game._ROUNDS_A_CALL", 50)
+    monkeypatch.setattr("driftduel.games.pace.MOST_ROUNDS", 50)
     drawn = make_world(world, 9)
     player = policy if policy == "uniform" else Stubborn(drawn.arms, np.random.default_rng(0))
     game = play(player, drawn, seed=1)
@@ -184,6 +184,26 @@ def test_switches_with_rounds_that_have_no_winner():
     world = Piecewise(np.array([order, cycle, order]), [1, 40, 60], 100)
     game = play("uniform", world, benchmark="borda")
     assert game.switches == [first for first, _ in world.condorcet_winners()][1:] == [40, 60]
+
+
+@pytest.mark.parametrize("benchmark", ["borda", "copeland"])
+@pytest.mark.parametrize(
+    "spec", ["clash:rounds=600,phases=6", "rps-top:arms=5,rounds=600,phases=6", "random-condorcet"]
+)
+def test_switches_are_those_of_the_arms_with_the_best_score(spec, benchmark):
+    world = make_world(spec, seed=4)
+    best = []
+    for t in world.starts.tolist():
+        preferences = world.preferences(t)
+        scores = (
+            preferences.borda_scores() if benchmark == "borda" else preferences.copeland_scores()
+        )
+        best.append(tuple(np.flatnonzero(scores > scores.max() - 1e-9)))
+    switches = [t for t, a, b in zip(world.starts[1:], best, best[1:], strict=False) if a != b]
+    assert play("uniform", world, benchmark=benchmark).switches == switches
+    assert switches
+    if spec.startswith("rps"):  # equal scores are equal, whatever order they were added up in
+        assert all(len(arms) == 3 for arms in best)
 
 
 def test_points_may_be_the_rounds_themselves():
@@ -238,17 +258,18 @@ def test_a_game_for_exploitability(compiled, spec):
     np.testing.assert_array_equal(game.plays, every.plays[game.at - 1])
     starts = phase_starts(world)
     assert game.switches == every.switches == starts[1:].tolist()
-    for kind in ("weak", "binary-weak", "binary-strong"):
-        np.testing.assert_array_equal(game.regret[kind], every.regret[kind][game.at - 1])
-    np.testing.assert_array_equal(game.beside["von-neumann"], every.regret["dynamic"][game.at - 1])
+    assert game.regret.keys() == {*every.regret, "exploitability", "borda", "copeland"}
+    for kind, curve in every.regret.items():
+        np.testing.assert_array_equal(game.regret[kind], curve[game.at - 1])
     for i, t in enumerate(game.at):
         begun = starts[starts <= t]
         whole = exploitability(world, every.at[:t], every.plays[:t], begun).sum()
-        assert game.regret["dynamic"][i] == pytest.approx(whole, abs=1e-9)
+        assert game.regret["exploitability"][i] == pytest.approx(whole, abs=1e-9)
     for benchmark in ("borda", "copeland"):
         other = play(policy(), world, 1, points=at, benchmark=benchmark)
-        np.testing.assert_allclose(game.beside[benchmark], other.regret["dynamic"], atol=1e-8)
-        assert not other.beside
+        np.testing.assert_allclose(game.regret[benchmark], other.regret[benchmark], atol=1e-8)
+        assert other.total == other.regret[benchmark][-1]
+    assert game.total == game.regret["exploitability"][-1]
 
 
 @pytest.mark.parametrize(
@@ -259,8 +280,37 @@ def test_a_game_against_von_neumann_is_the_papers_where_there_is_a_winner(world)
         play("king", world, 2, benchmark=benchmark) for benchmark in ("condorcet", "von-neumann")
     )
     assert paper.switches == neumann.switches
-    for kind, curve in paper.regret.items():
-        np.testing.assert_array_equal(curve, neumann.regret[kind])
+    assert list(paper.regret) == list(kinds_of("condorcet"))
+    for curve, same in zip(paper.regret.values(), neumann.regret.values(), strict=True):
+        np.testing.assert_array_equal(curve, same)
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("benchmark", ["condorcet", "von-neumann", "borda", "copeland"])
+def test_every_kind_of_regret_is_what_it_is_called(benchmark, compiled):
+    """A game adds up what `regret` says of its duels, under the name by which that knows it."""
+    world = make_world("total-order:arms=4,rounds=300,phases=2", seed=2)
+    rows = trace("rucb", world, seed=1)
+
+    class Again(Policy):
+        name = "again"
+
+        def choose(self, t):
+            return int(rows.first[t - 1]), int(rows.second[t - 1]), ()
+
+        def learn(self, t, first, second, won, notes):
+            return 0
+
+    policy = "rucb" if compiled else Again(4, np.random.default_rng(0))
+    game = play(policy, world, seed=1, benchmark=benchmark)
+    assert game.benchmark == benchmark
+    assert tuple(game.regret) == kinds_of(benchmark)
+    for kind, curve in game.regret.items():
+        assert KINDS[kind].benchmark == benchmark
+        expected = np.cumsum(regret(world, rows.first, rows.second, kind))[game.at - 1]
+        np.testing.assert_allclose(curve, expected, atol=1e-9)
+    assert game.total == game.curve[-1] == game.regret[kinds_of(benchmark)[0]][-1] > 0
 
 
 @pytest.mark.parametrize(
@@ -366,7 +416,7 @@ def test_ctrl_c_keeps_what_was_reached():
 
 @pytest.mark.parametrize("policy", ["dts", "stubborn"])
 def test_ctrl_c_ends_even_the_slowest_game(policy):
-    """The first call plays one round and none plays many more than the last: see `_Pace`."""
+    """The first call plays one round and none plays many more than the last: see `Pace`."""
     reached = []
 
     def press(done, total):
@@ -388,7 +438,7 @@ def test_ctrl_c_ends_even_the_slowest_game(policy):
 
 
 def test_a_call_takes_a_fifth_of_a_second():
-    pace = _Pace()
+    pace = Pace()
     assert pace.rounds == 1
     for seconds_a_round in (0.05, 1e-5, 0.5, 1e-3):
         took, rounds = [], []
@@ -414,7 +464,7 @@ def test_progress_reaches_the_end():
 
 @pytest.mark.skipif(not jit_enabled(), reason="a million rounds are for compiled code")
 @pytest.mark.parametrize("arms", [2, 5, 10])
-def test_no_false_restarts_on_stationary_worlds(arms):
+def test_no_needless_restarts_on_stationary_worlds(arms):
     for seed in range(20):
         game = play("anaconda:constant=0.5", f"utilities:arms={arms},rounds=1e6,phases=1", seed)
         assert game.restarts == []

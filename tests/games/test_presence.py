@@ -65,8 +65,8 @@ def test_a_game_is_the_one_played_the_slow_way(kind, spec, going, share, ties, m
     for each in (slow, fast):
         each.configure(ties=ties)
     rows = slow_game(slow, world, seed, presence(inside, events) if going else None, share)
-    monkeypatch.setattr("driftduel.games.game._ROUNDS_A_CALL", 128)
-    monkeypatch.setattr("driftduel.games.game._RESTARTS_A_CALL", 1)
+    monkeypatch.setattr("driftduel.games.pace.MOST_ROUNDS", 128)
+    monkeypatch.setattr("driftduel.games.stretches._RESTARTS_A_CALL", 1)
     game = play(fast, world, seed, points=9)
     np.testing.assert_array_equal(fast.state.log, slow.state.log)
     np.testing.assert_array_equal(fast.state.present, slow.state.present)
@@ -132,7 +132,7 @@ def test_asking_for_an_absent_arm_is_an_error(kind):
     with pytest.raises(DriftduelError) as said:
         play(kind(6, np.random.default_rng(1)), world)
     assert str(said.value) == (
-        "policy 'deaf' asked for arms 2 and 0 in round 50; present are 0, 1, 3, 5."
+        "policy 'deaf' asked for arms 2 and 0 in round 50; present are 0, 1, 3 and 5."
     )
 
 

@@ -65,10 +65,10 @@ def test_the_picture(tmp_path, capsys):
 
 def test_replays_of_a_trace_nest():
     pytest.importorskip("matplotlib")
-    from driftduel.figures.trace import replays_of
+    from driftduel.games.replays import nested_replays
 
     played = trace(*GAME, seed=4)
-    replays = replays_of(played)
+    replays = nested_replays(played)
     roots = [replay for replay in replays if replay[3] == 0]
     assert [start for start, *_ in roots] == np.unique(played.episode_start).tolist()
     assert all(start <= last <= end for start, end, last, _ in replays)

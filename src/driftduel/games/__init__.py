@@ -1,6 +1,7 @@
 """Games: a policy meets a world."""
 
-from driftduel.games.game import Play, play, streams
+from driftduel.games.game import play, streams
+from driftduel.games.result import Play
 from driftduel.games.tracing import COLUMNS, Trace, check_trace_path, trace, write_trace
 
 __all__ = [

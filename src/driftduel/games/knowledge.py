@@ -26,14 +26,14 @@ def knowledge(policy: str | Spec, world: World) -> dict[str, Any]:
     keys = {parameter.name for parameter in POLICIES[spec.name].parameters} - set(spec.values)
     known: dict[str, Any] = {"horizon": world.rounds}
     if keys & _FROM_MEASURES:
-        found = _truth(world)
-        rounds = found.condorcet_switch_rounds
+        measures = _truth(world)
+        rounds = measures.condorcet_switch_rounds
         if rounds is None:
-            kept = found.preference_switch_rounds
+            kept = measures.preference_switch_rounds
             rounds = [] if kept is None else kept.tolist()
         known["switches"] = len(rounds)
         known["at"] = "+".join(map(str, rounds)) or "+"
-        known["variation"] = found.total_variation
+        known["variation"] = measures.total_variation
     return known
 
 

@@ -8,29 +8,38 @@ from typing import Any
 
 import numpy as np
 
-from driftduel._compile import kernel
+from driftduel._compile import hot, kernel
 from driftduel.policies.base import GROW, RESTARTED, Kernels
 from driftduel.policies.ledger import UNANSWERED
+from driftduel.regret import GAME_BLENDS
 from driftduel.worlds import NO_LINK
-from driftduel.worlds._kernels import link_value
+from driftduel.worlds._kernels import UNKNOWN, decide
 
-__all__ = ["ASTRAY", "REGRETS", "compiled_loop"]
+__all__ = ["ASTRAY", "compiled_loop"]
 
 ASTRAY = 4  # beside the flags of a `tell` kernel
 
-REGRETS = ("dynamic", "weak", "binary-weak", "binary-strong")
-"""The kinds of regret that a loop adds up, in this order."""
+_mean_loss, _better_loss, _both_lose, _any_loses = map(hot, GAME_BLENDS)
 
 
 @cache
-def compiled_loop(kernels: Kernels, ties: bool = False, absences: bool = False) -> Any:
+def compiled_loop(
+    kernels: Kernels,
+    ties: bool = False,
+    absences: bool = False,
+    unknown: bool = False,
+    late: bool = False,
+) -> Any:
     """Return the loop that plays a policy made of these kernels.
 
     It plays the rounds ``first, ..., end - 1`` of a chunk and returns the next round, the next
-    mark, how many restarts it saw and its flags. It stops early when the policy needs room
-    (`GROW`), when there is no more room for restarts, or when the policy asked for arms that are
-    not there (`ASTRAY`, with the arms); the caller sees to that and calls again. Kernels are
-    compiled into the loop, which is why there is one loop for each pair of them.
+    mark, how many restarts it saw, how many duels nobody could answer, and its flags. It stops
+    early when the policy needs room (`GROW`), when there is no more room for restarts, or when the
+    policy asked for arms that are not there (`ASTRAY`, with the arms); the caller sees to that and
+    calls again. Kernels are compiled into the loop, which is why there is one loop for each pair.
+
+    The four settings are constants to the compiler, so that a world without ties, absences, unknown
+    and late answers is played by a loop that knows of none of them.
 
     Parameters
     ----------
@@ -42,82 +51,83 @@ def compiled_loop(kernels: Kernels, ties: bool = False, absences: bool = False) 
         that is compared with P.
     absences
         Whether arms come and go: at the start of each segment those that come are announced, then
-        those that leave. All three settings are constants to the compiler, so that a world without
-        ties and absences is played by a loop that knows of neither.
+        those that leave.
+    unknown
+        Whether there are duels whose answer nobody knows; to the policy they are like ties that
+        teach nothing.
+    late
+        Whether answers come late, by as many rounds as `ring` has places. The place of a round has
+        its duel, and `kept` its notes, until the answer is told.
     """
     ask, tell, unanswered = kernels.ask, kernels.tell, kernels.unanswered
-    change, present = kernels.change, kernels.present
+    announce: Any = _announce(kernels) if absences else None
 
     def loop(  # type: ignore[no-untyped-def]
         chunk, tables, luck, losses, state, rng, notes, first, end,
-        sums, marks, mark, curves, counts, plays, restarts,
+        sums, marks, mark, curves, counts, plays, restarts, ring, kept,
     ):  # fmt: skip
         begin = chunk.starts[0]
-        arms = losses.shape[1]
-        by_utility = chunk.link != NO_LINK
+        arms, link = losses.shape[1], chunk.link
         segment = np.searchsorted(chunk.starts, first, side="right") - 2
         next_start = first
         next_mark = marks[mark] if mark < len(marks) else 0
-        dynamic, weak = sums[0], sums[1]
-        binary_weak, binary_strong = int(sums[2]), int(sums[3])
-        seen = 0
-        flags = 0
+        mean, better, both, either = sums[0], sums[1], int(sums[2]), int(sums[3])
+        half_tie = 0.0
+        restarted = unheard = flags = 0
         t = first
         strange = (0, 0)
+        delay = len(ring) if late else 0
+        place = (first - 1) % delay if late else 0
         while t < end:
             if t == next_start:
                 segment += 1
                 row = chunk.rows[segment]
                 loss = losses[row]
-                if by_utility:
-                    utility = chunk.utilities[row]
-                else:
-                    table = tables[row]
+                values = tables[row] if link == NO_LINK else chunk.utilities[row]
                 if ties:
-                    half = 0.5 * chunk.ties[row]
+                    half_tie = 0.5 * chunk.ties[row]
                 if absences:
                     here = chunk.present[row]
-                    for arm in range(arms):
-                        if here[arm] and not present(state, arm):
-                            change(state, rng, t, arm, 1)
-                    for arm in range(arms):
-                        if not here[arm] and present(state, arm):
-                            change(state, rng, t, arm, 0)
+                    announce(state, rng, t, here)
                 last = segment + 1 == len(chunk.starts)
                 next_start = chunk.end if last else chunk.starts[segment + 1]
             a, b = ask(state, rng, t, notes)
             if not (0 <= a < arms and 0 <= b < arms):  # a kernel of somebody's own may be wrong
                 flags, strange = ASTRAY, (int(a), int(b))
                 break
-            p = (
-                link_value(chunk.link, utility[a] - utility[b])
-                if by_utility
-                else table[a * arms + b]
+            won = decide(
+                values, link, arms, a, b, luck[np.uint64(t - begin)], half_tie, ties, unknown
             )
-            won = int(luck[t - begin] < p)
-            if ties:
-                if a != b and p - half <= luck[t - begin] < p + half:
-                    won = UNANSWERED
-                told = unanswered or won != UNANSWERED
-                flags = tell(state, t, a, b, won, notes) if told else 0
+            if ties or unknown:
+                unheard += int(won == UNKNOWN)
+            if late:
+                one, other, came = ring[place, 0], ring[place, 1], ring[place, 2]
+                ring[place, 0], ring[place, 1], ring[place, 2] = a, b, max(won, UNANSWERED)
+                told = t > delay and (unanswered or came >= 0)
+                _exchange(kept, place, notes, told)
+                flags = tell(state, t - delay, one, other, came, notes) if told else 0
+                place = place + 1 if place + 1 < delay else 0
+            elif ties or unknown:
+                told = unanswered or won >= 0
+                flags = tell(state, t, a, b, max(won, UNANSWERED), notes) if told else 0
             else:
                 flags = tell(state, t, a, b, won, notes)
             x, y = loss[a], loss[b]
-            if absences and np.isnan(x + y):  # a loss is there already: cheaper than looking it up
-                flags, strange = ASTRAY, (int(a), int(b))
-                break
+            if absences:  # a loss is there already: cheaper than looking it up, if it tells
+                away = not (here[a] and here[b]) if unknown else np.isnan(x + y)
+                if away:
+                    flags, strange = ASTRAY, (int(a), int(b))
+                    break
             # Arithmetic, not branches: who is in a duel cannot be predicted, by design.
-            dynamic += 0.5 * (x + y)
-            weak += min(x, y)
-            binary_weak += int((x > 0.0) & (y > 0.0))
-            binary_strong += int((x > 0.0) | (y > 0.0))
+            mean += _mean_loss(x, y)
+            better += _better_loss(x, y)
+            both += int(_both_lose(x, y))
+            either += int(_any_loses(x, y))
             counts[0, a] += 1  # two rows, so that neither waits for the other
             counts[1, b] += 1
             if t == next_mark:
-                curves[mark, 0] = dynamic
-                curves[mark, 1] = weak
-                curves[mark, 2] = binary_weak
-                curves[mark, 3] = binary_strong
+                curves[mark, 0], curves[mark, 1] = mean, better
+                curves[mark, 2], curves[mark, 3] = both, either
                 for arm in range(arms):
                     plays[mark, arm] = counts[0, arm] + counts[1, arm]
                 mark += 1
@@ -125,11 +135,36 @@ def compiled_loop(kernels: Kernels, ties: bool = False, absences: bool = False) 
             t += 1
             if flags != 0:
                 if flags & RESTARTED:
-                    restarts[seen] = t - 1
-                    seen += 1
-                if flags & GROW or seen == len(restarts):
+                    restarts[restarted] = t - 1 - delay  # the round of the duel, as in a ledger
+                    restarted += 1
+                if flags & GROW or restarted == len(restarts):
                     break
-        sums[0], sums[1], sums[2], sums[3] = dynamic, weak, binary_weak, binary_strong
-        return t, mark, seen, flags, strange
+        sums[0], sums[1], sums[2], sums[3] = mean, better, both, either
+        return t, mark, restarted, unheard, flags, strange
 
     return kernel(loop)
+
+
+@hot
+def _exchange(kept, place, notes, told):  # type: ignore[no-untyped-def]
+    """Keep the notes of a duel, and take out those kept before it if they are told now."""
+    for i in range(len(notes)):
+        note = notes[i]
+        if told:
+            notes[i] = kept[place, i]
+        kept[place, i] = note
+
+
+def _announce(kernels: Kernels) -> Any:
+    """Return a kernel that tells a policy who comes, and then who leaves."""
+    change, present = kernels.change, kernels.present
+
+    def announce(state, rng, t, here):  # type: ignore[no-untyped-def]
+        for arm in range(len(here)):
+            if here[arm] and not present(state, arm):
+                change(state, rng, t, arm, 1)
+        for arm in range(len(here)):
+            if not here[arm] and present(state, arm):
+                change(state, rng, t, arm, 0)
+
+    return hot(announce)

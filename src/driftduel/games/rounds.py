@@ -6,9 +6,9 @@ from driftduel.policies import Duel, Policy
 from driftduel.policies.base import no_such_arms
 from driftduel.policies.ledger import UNANSWERED
 from driftduel.worlds import Chunk
-from driftduel.worlds._kernels import probability
+from driftduel.worlds._kernels import TIE, decide
 
-__all__ = ["answer", "attend", "check_changes", "skips_ties"]
+__all__ = ["attend", "check_changes", "decided", "skips_ties"]
 
 
 def skips_ties(policy: Policy, chunk: Chunk) -> bool:
@@ -35,18 +35,18 @@ def check_changes(policy: Policy, chunk: Chunk) -> None:
         Policy.change(policy, 0, here=False)  # says that it cannot
 
 
-def answer(policy: Policy, duel: Duel, chunk: Chunk, row: int, luck: float) -> int:
-    """Decide a duel by a number between 0 and 1, and tell the policy; return 1, 0 or -1, a tie."""
+def decided(policy: Policy, duel: Duel, chunk: Chunk, row: int, luck: float) -> tuple[int, int]:
+    """Decide a duel by a number between 0 and 1.
+
+    Returns 1 or 0, `TIE` or `UNKNOWN`, and what the policy is to be told, which may be less.
+    """
     a, b = duel.first, duel.second
     if chunk.present.size and not (chunk.present[row, a] and chunk.present[row, b]):
         raise no_such_arms(policy, a, b, duel.round, chunk.present[row])
-    p = probability(chunk, row, a, b)
-    won = told = int(luck < p)
-    if len(chunk.ties) and a != b:
-        half = 0.5 * chunk.ties[row]
-        if p - half <= luck < p + half:
-            won = UNANSWERED
-            # In the middle of a tie lies P: the number that made it a tie is its fair coin too.
-            told = UNANSWERED if policy.ledger.ties == "skip" else told
-    policy.tell_first_won(duel, told)
-    return won
+    values, ties = chunk.row_values(row), len(chunk.ties) > 0
+    half_tie = 0.5 * chunk.ties[row] if ties else 0.0
+    duel_of = values, chunk.link, policy.arms, a, b, luck, half_tie
+    won = told = int(decide(*duel_of, ties, chunk.unknown))
+    if won == TIE and policy.ledger.ties == "coin":
+        told = int(decide(*duel_of, False, chunk.unknown))
+    return won, max(told, UNANSWERED)

@@ -9,14 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from driftduel._defaults import SEED
 from driftduel._files import whole_file
+from driftduel._showing import Fact, as_html, as_text
 from driftduel.errors import DriftduelError, MissingExtraError
 from driftduel.games.game import streams
 from driftduel.games.knowledge import knowledge
-from driftduel.games.rounds import answer, attend, check_changes
+from driftduel.games.late import Late
+from driftduel.games.rounds import attend, check_changes, decided
 from driftduel.policies import Policy, make_policy
 from driftduel.specs import Spec
+from driftduel.wording import whole
 from driftduel.worlds import World, make_world
+from driftduel.worlds._kernels import TIE, UNKNOWN
 
 __all__ = ["COLUMNS", "Trace", "check_trace_path", "trace", "write_trace"]
 
@@ -24,13 +29,14 @@ COLUMNS = (
     "round", "first", "second", "first_won", "active", "replay_start", "replay_end",
     "episode_start",
 )  # fmt: skip
-"""Columns of a trace file. What a policy does not have, and who won a tie, is left empty."""
+"""Columns of a trace file. What a policy does not have, and who won a tie or a duel whose answer
+nobody knows, is left empty."""
 
 Ints = NDArray[np.int64]
 _MOST_ROUNDS = 10_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trace:
     """One row a round; arms from 0, rounds from 1, and -1 for what a policy does not have."""
 
@@ -40,7 +46,7 @@ class Trace:
     first: Ints
     second: Ints
     first_won: Ints
-    """1 or 0; -1 for a tie, whatever the policy was told of it."""
+    """1 or 0; -1 for a tie, whatever the policy was told of it, and when; -2 if nobody knows."""
     active: list[tuple[int, ...]]
     """The active set A_t of every round."""
     good: list[tuple[int, ...]]
@@ -59,11 +65,30 @@ class Trace:
     def __len__(self) -> int:
         return len(self.first)
 
+    def __repr__(self) -> str:
+        return as_text(self._title(), self._facts())
+
+    def _repr_html_(self) -> str:
+        return as_html(self._title(), self._facts())
+
+    def _title(self) -> str:
+        return f"{self.policy.spec} on {self.world.spec or repr(self.world)}, round by round"
+
+    def _facts(self) -> list[Fact]:
+        alone, open_ = int((self.first == self.second).sum()), int((self.first_won < 0).sum())
+        return [
+            ("seed", str(self.seed)),
+            ("rounds", whole(len(self))),
+            ("duels", f"{whole(alone)} of an arm with itself, {whole(open_)} that nobody won"),
+            ("restarts", whole(len(self.policy.restarts))),
+            ("columns", ", ".join(self.columns)),
+        ]
+
 
 def trace(
     policy: str | Spec,
     world: str | Spec | World,
-    seed: int = 0,
+    seed: int = SEED,
     *,
     mode: str | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -91,8 +116,10 @@ def trace(
     active: list[tuple[int, ...]] = []
     good: list[tuple[int, ...]] = []
     present: list[tuple[int, ...]] = []
+    late = Late(learner)
     for chunk in world.chunks(limit=4096):
         check_changes(learner, chunk)
+        late.expect(chunk)
         luck = outcomes.random(chunk.end - int(chunk.starts[0]))
         row_of = chunk.rows[
             np.searchsorted(chunk.starts, np.arange(chunk.starts[0], chunk.end), side="right") - 1
@@ -103,7 +130,8 @@ def trace(
                 here = learner.present
             duel = learner.ask()
             stage = learner.stage()
-            won = answer(learner, duel, chunk, row_of[i], luck[i])
+            won, told = decided(learner, duel, chunk, row_of[i], luck[i])
+            late.tell(duel, told)
             start, end = stage.replays[-1] if stage.replays else (-1, -1)
             episode = -1 if stage.episode_start is None else stage.episode_start
             numbers[:, t - 1] = duel.first, duel.second, won, start, end, episode
@@ -165,7 +193,7 @@ def _write_parquet(played: Trace, path: Path) -> None:
         column = getattr(played, name)
         if isinstance(column, list):
             return polars.Series(column, dtype=polars.List(polars.Int64))
-        return polars.Series(column).replace(-1, None)
+        return polars.Series(column).replace([TIE, UNKNOWN], None)
 
     rounds = {"round": np.arange(1, len(played) + 1)}
     frame = polars.DataFrame({**rounds, **{name: series(name) for name in played.columns[1:]}})

@@ -1,0 +1,23 @@
+"""Restarts that no change explains."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+__all__ = ["needless_restarts"]
+
+
+def needless_restarts(restarts: Sequence[int], switches: Sequence[int]) -> int:
+    """Count restarts with no true switch since the one before.
+
+    A restart after round r starts anew in round r + 1, and may know of switches up to that round:
+    an oracle starts anew in the very round of the switch.
+
+    Examples
+    --------
+    >>> needless_restarts([100, 900, 1500], switches=[501, 1001])
+    1
+    """
+    anew = np.asarray(restarts, np.int64) + 1
+    seen = np.searchsorted(np.asarray(switches, np.int64), anew, "right")
+    return int((np.diff(seen, prepend=0) == 0).sum())
