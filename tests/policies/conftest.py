@@ -6,7 +6,7 @@ from driftduel.policies import POLICIES
 
 
 @pytest.fixture
-def registered(monkeypatch):
+def registered():
     """Let what a test registers be forgotten after it."""
-    monkeypatch.setattr(POLICIES, "_entries", dict(POLICIES._entries))
-    return POLICIES.register
+    with POLICIES.temporarily():
+        yield POLICIES.register

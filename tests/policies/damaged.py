@@ -152,14 +152,17 @@ def main():
     parser.add_argument("specs", nargs="*")
     parser.add_argument("--states", type=int, default=100)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--log", default="/dev/null")
+    parser.add_argument("--log", help="a file that says what is being tried")
     options = parser.parse_args()
     warnings.simplefilter("ignore", WeakSpotWarning)
     warnings.simplefilter("ignore", RuntimeWarning)  # without the compiler numpy says inf and NaN
     specs = options.specs or [entry.name for entry in POLICIES]
     counts = {"refused": 0, "played": 0}
     wrong = []
-    with tempfile.TemporaryDirectory() as folder, open(options.log, "w") as log:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open(options.log or Path(folder) / "log", "w") as log,
+    ):
         sources = {}
         for number in range(options.first, options.first + options.states):
             spec = specs[number % len(specs)]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from driftduel._compile import jit_enabled
-from driftduel.policies import _anaconda_kernels as engine
 from driftduel.policies import make_policy
+from driftduel.policies._anaconda.rule import threshold
 from driftduel.policies.anaconda_literal import literal_anaconda, replay_lengths
 from driftduel.worlds import make_world
 from tests.policies.runs import outcomes, traced
@@ -106,8 +106,8 @@ def test_long_windows_that_hit_the_threshold_exactly_do_not_fire():
     fired = {}
     for factor in (15.5 / 4, math.nextafter(15.5 / 4, 0)):  # times the root of 17 - 1
         policy = make_policy("anaconda", 2, 0, horizon=50)
-        policy.state.floats[engine.FACTOR] = factor
-        policy.state.ints[engine.LEAST] = int(2 * factor * math.sqrt(4))
+        policy.state.numbers[0].factor = factor
+        policy.state.numbers[0].least_rise = int(2 * factor * math.sqrt(4))
         for t in range(1, 18):
             policy.choose(t)
             policy.learn(t, 0, 1, int(t in wins), (4.0,))
@@ -124,14 +124,14 @@ def test_a_pair_fires_in_the_very_round_in_which_its_first_window_does():
         won = rng.random(400) < rng.uniform(0.13, 0.3)
         before = np.concatenate(([0], np.cumsum(4.0 * won - 0.5)))
         policy = make_policy("anaconda", 2, seed, horizon=400)
-        policy.state.floats[engine.FACTOR] = factor
-        policy.state.ints[engine.LEAST] = int(2 * factor * math.sqrt(4))
+        policy.state.numbers[0].factor = factor
+        policy.state.numbers[0].least_rise = int(2 * factor * math.sqrt(4))
         for t in range(1, 401):
             policy.choose(t)
             policy.learn(t, 0, 1, int(won[t - 1]), (4.0,))
             starts = np.arange(1, t)
-            threshold = factor * np.sqrt(np.maximum(t - starts, 4))
-            firing = starts[before[t] - before[starts - 1] > threshold]
+            limit = factor * np.sqrt(np.maximum(t - starts, 4))
+            firing = starts[before[t] - before[starts - 1] > limit]
             assert policy.state.last[1] == max(firing, default=-1), (seed, t)
             if len(firing):
                 waited.append(t)
@@ -140,6 +140,7 @@ def test_a_pair_fires_in_the_very_round_in_which_its_first_window_does():
     assert np.median(waited) > 20
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("estimate", ["paper", "symmetric"])
 def test_freedmans_rule_equals_the_literal_one(estimate):
     """The rule fires at long horizons only, so its thresholds are scaled down for both sides."""
@@ -149,13 +150,13 @@ def test_freedmans_rule_equals_the_literal_one(estimate):
         world = make_world(f"total-order:arms={arms},rounds=160,phases=3,p=1", seed)
         outcome = outcomes(world, seed)
         policy = make_policy(f"anaconda:rule=freedman,estimate={estimate}", arms, seed, 160)
-        floats = policy.state.floats
-        floats[engine.FACTOR] *= 0.15
-        floats[engine.OFFSET] *= 0.03
-        policy.state.ints[engine.LEAST] = int(2 * floats[engine.OFFSET])
-        heaviest = policy.state.ints[engine.SYMMETRIC] + 1  # a win weighs K^2, or half of it
-        assert floats[engine.OFFSET] > arms**2 / heaviest  # no single win fires, as in real life
-        factor, offset = float(floats[engine.FACTOR]), float(floats[engine.OFFSET])
+        numbers = policy.state.numbers[0]
+        numbers.factor *= 0.15
+        numbers.offset *= 0.03
+        numbers.least_rise = int(2 * numbers.offset)
+        heaviest = numbers.symmetric + 1  # a win weighs K^2, or half of it
+        assert numbers.offset > arms**2 / heaviest  # no single win fires, as in real life
+        factor, offset = float(numbers.factor), float(numbers.offset)
         rows = traced(policy, world.rounds, outcome)
         rule = lambda n, V, f=factor, o=offset: f * math.sqrt(V) + o  # noqa: E731
         assert rows == literal_twin(rows, world, 1.0, outcome, rule, estimate), seed
@@ -171,5 +172,5 @@ def test_freedmans_thresholds_are_the_lemmas(estimate, half):
         L = 4 * math.log(horizon) + 2 * math.log(arms)
         for V in (4, 100, 12345):
             expected = (math.e - 1) * (math.sqrt(half * V * L) + half * arms**2 * L)
-            assert engine.threshold(policy.state, V) == pytest.approx(expected, rel=1e-14)
-        assert policy.state.ints[engine.SHORT] == 0
+            assert threshold(policy.state, V) == pytest.approx(expected, rel=1e-14)
+        assert policy.state.numbers[0].one_win_fires == 0

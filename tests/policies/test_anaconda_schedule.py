@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from driftduel._compile import jit_enabled
-from driftduel._random import bits
+from driftduel._random import address_of
 from driftduel.policies import make_policy
-from driftduel.policies._anaconda_kernels import next_replay
+from driftduel.policies._anaconda.replays import next_replay
 from driftduel.policies.anaconda_literal import literal_schedule, replay_lengths
 
 pytestmark = pytest.mark.kernels
@@ -18,9 +18,9 @@ EPISODES = 4000 if jit_enabled() else 400
 def lazy_events(rng, horizon, rate):
     """Draw one episode's replays from round 1 on, as (s - t_l, m)."""
     longest = len(replay_lengths(horizon))
-    handle, d, events = bits(rng), 0, []
+    address, d, events = address_of(rng), 0, []
     while True:
-        d, m = next_replay(handle, d, horizon - 1, longest, rate)
+        d, m = next_replay(address, d, horizon - 1, longest, rate)
         if m == 0:
             return events
         events.append((d, m))
@@ -52,7 +52,7 @@ def test_every_round_fires_with_its_chance_and_length(rate):
         for d, m in events:
             counts[d - 1, int(math.log2(m)) - 1] += 1
     expected = chances(horizon, rate)
-    # 294 cells: the largest of that many standard normals is below 4.5 with 99.8 %.
+    # 294 cells: the largest of that many standard normals is below 4.5 with 99.8%.
     assert z_scores(counts, expected, EPISODES).max() < 4.5
     per_round = z_scores(counts.sum(axis=1), expected.sum(axis=1), EPISODES)
     assert per_round.max() < 4.5
@@ -83,6 +83,7 @@ def test_the_literal_schedule_has_the_same_chances():
     assert z_scores(counts, chances(horizon, 1.0), episodes).max() < 4.5
 
 
+@pytest.mark.long
 def test_long_schedules_have_the_right_number_of_replays():
     horizon, rng = 10**6 if jit_enabled() else 10**5, np.random.default_rng(3)
     counts = [len(lazy_events(rng, horizon, 1.0)) for _ in range(20 if jit_enabled() else 1)]
@@ -104,6 +105,6 @@ def test_estimates_are_unbiased_when_both_arms_are_active(estimate):
         duel = policy.ask()
         policy.tell_first_won(duel, int(uniforms[t] < P[duel.first, duel.second]))
     assert policy.restarts == []
-    won = policy.state.pairs[:, 0].reshape(K, K) / 2
+    won = policy.state.pairs["won"].reshape(K, K) / 2
     error = np.abs(won / rounds - 0.5 - (P - 0.5))
     assert error.max() < 4.5 * math.sqrt(K**2 / rounds)

@@ -133,9 +133,8 @@ class Stubborn(Policy):
 
 
 @pytest.fixture
-def stubborn(monkeypatch):
-    monkeypatch.setattr(POLICIES, "_entries", dict(POLICIES._entries))
-    POLICIES.register("stubborn")(Stubborn)
+def stubborn(registered):
+    registered("stubborn")(Stubborn)
 
 
 @pytest.mark.parametrize("spec", ["anew-stubborn", "anew-wsw", "anew-king", "anew-exp3s"])

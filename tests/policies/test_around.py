@@ -78,6 +78,7 @@ def same_game(policy, twin, seed, rounds, chance, late=False):
     return restarts
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", INNER)
 def test_a_policy_to_go_inside_plays_like_its_twin(name):
     for seed in range(6):
@@ -147,7 +148,14 @@ CASES = {  # what, inside, rounds, games, restarts in all of them at least
     "discounted-rucb": (discounted, "rucb", 400, 8, 0),
 }
 # The twins of those who play matches know nothing of late answers.
-PLAYED = [(each, False) for each in CASES] + [(each, True) for each in CASES if "rucb" in each]
+PLAYED = [
+    pytest.param(
+        case, late, marks=() if case in ("glr-rucb", "sw-rucb") and not late else pytest.mark.long
+    )
+    for late in (False, True)
+    for case in CASES
+    if "rucb" in case or not late
+]
 
 
 @pytest.mark.parametrize(("case", "late"), PLAYED)
@@ -222,7 +230,7 @@ def test_glr_keeps_64_splits_evenly_spaced():
         won += n % 2
         before.append(won)
         policy.tell(duel, 1 - n % 2)
-        count = policy.state.kept[0, 0]
+        count = policy.state.pairs[0].kept
         splits, wins = policy.state.splits[0, :count].T.tolist()
         assert splits == list(twin.kept(n + 1))
         assert wins == [before[k - 1] for k in splits]
@@ -246,9 +254,9 @@ def test_the_constants_of_mdb(K, T, M, delta):
     w = policy.state.windows.shape[1]
     assert w % 2 == 0
     assert w - 2 < 8 * C / delta**2 <= w
-    assert policy.state.limit[0] == pytest.approx((w * C / 2) ** 0.5, rel=1e-12)
+    assert policy.state.numbers[0].limit == pytest.approx((w * C / 2) ** 0.5, rel=1e-12)
     gamma = (K - 1) / 2 * (M * w / T) ** 0.5
-    cycle = policy.state.ints[1]
+    cycle = policy.state.numbers[0].cycle
     assert cycle == max(1, math.floor(K * (K - 1) / 2 / gamma))
     assert policy.state.windows.shape[0] == K * (K - 1) // 2
 
@@ -260,7 +268,7 @@ def test_the_constants_of_detect(K, T, delta, p_min):
     for setting in "12":
         spec = f"detect-btw:delta={delta!r},p_min={p_min!r},setting={setting}"
         policy = made(spec, K, 0, horizon=T)
-        w, explore = policy.state.windows.shape[1], policy.state.ints[1]
+        w, explore = policy.state.windows.shape[1], policy.state.numbers[0].explore
         if setting == "1":
             assert explore == math.ceil(
                 (math.log(T / (1 - math.exp(-m)) / math.log(T)) / m + K - 1) ** 2
@@ -274,21 +282,21 @@ def test_the_constants_of_detect(K, T, delta, p_min):
         assert w % 2 == 0
         assert w - 2 < least * (1 + 1e-12)
         assert least <= w * (1 + 1e-12)
-        assert policy.state.limit[0] == pytest.approx(math.sqrt(limit), rel=1e-12)
+        assert policy.state.numbers[0].limit == pytest.approx(math.sqrt(limit), rel=1e-12)
 
 
 def test_the_numbers_of_the_authors_configuration():
     """T = 1e6, K = 10, p_min = 0.55, delta = 0.3, as computed from their program's formulas."""
     policy = made("mdb-rucb:delta=0.3", 10, 0, horizon=10**6, switches=9)
     assert policy.state.windows.shape == (45, 1660)
-    assert policy.state.limit[0] == pytest.approx(124.4, abs=0.05)
-    assert policy.state.ints[1] == 77  # floor(45 / 0.58)
+    assert policy.state.numbers[0].limit == pytest.approx(124.4, abs=0.05)
+    assert policy.state.numbers[0].cycle == 77  # floor(45 / 0.58)
     policy = made("detect-btw:delta=0.3,p_min=0.55", 10, 0, horizon=10**6)
-    assert policy.state.ints[1] == 1000
+    assert policy.state.numbers[0].explore == 1000
     assert policy.state.windows.shape[1] == 900
-    assert policy.state.limit[0] == pytest.approx(67.5, abs=0.05)
+    assert policy.state.numbers[0].limit == pytest.approx(67.5, abs=0.05)
     policy = made("detect-btw:delta=0.3,p_min=0.55,setting=1", 10, 0, horizon=10**6)
-    assert policy.state.ints[1] == pytest.approx(2.5e6, rel=0.02)
+    assert policy.state.numbers[0].explore == pytest.approx(2.5e6, rel=0.02)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def live(seed, rounds, *, late, changes, leaps=0.0):
     policy = make_policy("borda-king", int(rng.integers(2, 8)), seed)
     twin = twins.BordaKing(policy.state.order.tolist())
     reigns = 0
-    for t in side_by_side(policy, twin, rng, rounds, late, changes, leaps, 0.0):
+    for t in side_by_side(policy, twin, rng, rounds, late, changes, leaps):
         reigns += policy.state.numbers[0].crowned == t
     whose = [each for each, _ in twin.halves.values()]
     unfinished = whose.count("challenger") - whose.count("king")

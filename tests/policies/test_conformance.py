@@ -10,14 +10,14 @@ NEVER_LEARNS = {"uniform"}
 # `make test` checks a policy of each kind, and `make test-long` every other one and every
 # composition around one policy (DETECT around one more, which keeps no counts); `make test-slow`
 # checks the rest of these.
-OF_EACH_KIND = {"anaconda", "dts", "king", "rex3", "rucb", "sw-dts", "uniform", "wss"}
+OF_EACH_KIND = {"anaconda", "dts", "king", "sw-dts", "uniform"}
 SPECS = [
     pytest.param(entry.name, marks=() if entry.name in OF_EACH_KIND else pytest.mark.long)
     for entry in POLICIES
     if not hasattr(entry.factory, "wrapper")
     or entry.name.endswith(("-dts", "doubling-rex3", "detect-btw"))
 ]
-SPECS += ["anew-wsw", pytest.param("anew-anaconda", marks=pytest.mark.long)]
+SPECS += [pytest.param(f"anew-{name}", marks=pytest.mark.long) for name in ("wsw", "anaconda")]
 CHECKED = {spec if isinstance(spec, str) else spec.values[0] for spec in SPECS}
 
 

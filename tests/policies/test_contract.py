@@ -195,10 +195,10 @@ def test_answers_from_before_a_restart_are_of_no_use():
     assert policy.restarts[-1] <= 40
     policy.ask()
     assert policy.info().episode_start == 61
-    won = policy.state.pairs[:, 0].copy()
+    won = policy.state.pairs["won"].copy()
     for duel in duels[40:]:
         policy.tell_first_won(duel, 1)
-    np.testing.assert_array_equal(policy.state.pairs[:, 0], won)
+    np.testing.assert_array_equal(policy.state.pairs["won"], won)
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ def survived(tmp_path, states, first=0, specs=()):
     return refused, played
 
 
+@pytest.mark.long
 @WITH_COMPILER
 def test_damaged_states_are_refused_or_harmless(tmp_path):
     refused, played = survived(tmp_path, 1000, specs={*OF_EACH_KIND, "anew-exp3s"})
@@ -97,7 +98,11 @@ def test_damaged_states_of_all_policies_and_compositions(tmp_path, part):
         ("exp3s", set_key("pending", [[0, 1, 20, [0.0, 0.5]]]), "note of a duel of 'exp3s' has 0"),
         ("exp3s", set_key("pending", [[0, 1, 20, [0.5]]]), "has 2 notes, not 1"),
         ("mdb", set_key("pending", [[0, 1, 20, [99.0]]]), "has 99.0; it must be between -1 and 5"),
-        ("anaconda", set_cell("ints", 0, 10**15), "ints of 'anaconda' has 1000000000000000"),
+        (
+            "anaconda",
+            set_cell("numbers.episode", 0, 10**15),
+            "numbers of 'anaconda' has 1000000000000000",
+        ),
         ("dts", set_key("arms", 10**12), "its arms is 1000000000000; it must be from 2 to 1000"),
         ("dts", set_key("asked", 2**63), "number of rounds is 9223372036854775808"),
         ("dts", set_key("asked", -1), "number of rounds is -1"),

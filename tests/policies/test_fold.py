@@ -61,7 +61,13 @@ def settings_of(spec):
 
 
 @pytest.mark.kernels
-@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(spec, marks=() if spec in ("king", "uniform", "exp3s") else pytest.mark.long)
+        for spec in SPECS
+    ],
+)
 def test_folding_equals_living(spec, monkeypatch):
     @settings(max_examples=25 if jit_enabled() else 4)
     @given(how=settings_of(spec), seed=st.integers(0, 999), data=st.data())

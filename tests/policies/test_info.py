@@ -42,9 +42,11 @@ def windows_twin(outcomes, w, limit):
     return min(1.0, abs(sum(newer) - sum(older)) / limit, len(outcomes) / w)
 
 
+@pytest.mark.long
 def test_detect_is_as_near_an_alarm_as_its_windows():
     policy = made("detect-btw:delta=0.6,p_min=0.8", 3, horizon=4000)
-    w, limit, explore = policy.state.windows.shape[1], policy.state.limit[0], policy.state.ints[1]
+    w, numbers = policy.state.windows.shape[1], policy.state.numbers[0]
+    limit, explore = numbers.limit, numbers.explore
     outcomes, nearest, since = {0: [], 1: [], 2: []}, 0.0, 0
     for duel, won in duels(policy, 4000, reversed_at(1500)):
         info = policy.info()
@@ -67,9 +69,10 @@ def test_detect_is_as_near_an_alarm_as_its_windows():
     assert 0.9 < nearest <= 1
 
 
+@pytest.mark.long
 def test_mdb_is_as_near_an_alarm_as_the_nearest_pair_of_an_arm():
     policy = made("mdb-rucb:delta=0.6", 3, horizon=2000, switches=1)
-    w, limit = policy.state.windows.shape[1], policy.state.limit[0]
+    w, limit = policy.state.windows.shape[1], policy.state.numbers[0].limit
     outcomes = {}
     for duel, won in duels(policy, 2000, reversed_at(1000)):
         info = policy.info()
@@ -104,6 +107,7 @@ def likelihood_twin(outcomes, delta):
     return min(1.0, max(ratios) / limit)
 
 
+@pytest.mark.long
 def test_glr_is_as_near_an_alarm_as_the_nearest_pair_of_an_arm():
     policy = made("glr-dts:explore=0.5", 4)
     outcomes, nearest = {}, 0.0
@@ -205,7 +209,7 @@ def test_it_can_be_read_in_a_terminal():
     )
     assert str(info).splitlines() == [
         "detect-btw after 1,000 duels: arm 3 leads, since round 530",
-        "challengers: arm 5 (61 %), arm 1 (20 %), arm 2 (0 %), arm 4 (0 %), ...",
+        "challengers: arm 5 (61%), arm 1 (20%), arm 2 (0%), arm 4 (0%), ...",
         "alarms: 1, the last after round 411",
         "told: horizon=4000, delta=0.3",
         "panel mode; learns in the order of asking; a tie is decided by a coin",

@@ -1,10 +1,8 @@
 """The lemma of king's page: a match costs a reigning winner at most 1/4, whatever the gaps do."""
 
-import importlib.util
 import itertools
 import json
 import math
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,21 +13,14 @@ from hypothesis.extra import numpy as arrays
 
 from driftduel._compile import jit_enabled
 from driftduel.policies import make_policy
+from tests.scripts import load_script
 
 pytestmark = pytest.mark.kernels
 compiled = pytest.mark.skipif(not jit_enabled(), reason="many matches are for compiled code")
 ROOT = Path(__file__).parents[2]
 
 
-def _load_script():
-    path = ROOT / "benchmarks" / "match_cost.py"
-    spec = importlib.util.spec_from_file_location("benchmarks_match_cost", path)
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-script = _load_script()
+script = load_script("benchmarks/match_cost.py")
 RECORD = json.loads(script.RECORD.read_text("utf-8"))
 gap_tables = st.integers(1, 8).flatmap(
     lambda n: arrays.arrays(np.float64, (n, n), elements=st.floats(0, 0.5))
@@ -81,7 +72,7 @@ def test_the_best_adversary_gets_a_quarter_and_no_more():
 
 def test_the_table_on_the_page_is_that_of_the_file():
     page = script.PAGE.read_text("utf-8")
-    assert script.on_page(page, script.table(RECORD)) == page
+    assert script.on_page(page, {script.TABLE: script.table(RECORD)}) == page
     assert RECORD["matches"] == script.RUNS == 1_000_000
     assert RECORD["duels"] == script.DUELS == 2_000
     rows = RECORD["adversaries"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from driftduel.errors import DriftduelError
+from driftduel.games import play
 from driftduel.policies import (
     POLICIES,
     Doubling,
@@ -19,6 +20,7 @@ from driftduel.policies import (
 )
 from driftduel.specs import Range
 from driftduel.testing import CHECKS, check_policy
+from driftduel.worlds import make_world
 
 
 class Plain(Policy):
@@ -88,6 +90,29 @@ def test_compositions_keep_the_keys_of_both(tmp_path):
     }  # fmt: skip
     with pytest.raises(DriftduelError, match="window=0 must be a whole number at least 1"):
         SlidingWindow(4, rng, Dts(4, rng), window=0)
+
+
+@pytest.mark.parametrize("told", [64, 5000])
+def test_a_doubling_built_by_hand_is_the_one_built_by_name(told, tmp_path):
+    """Whatever horizon the policy inside was told, and also when it goes on from a file."""
+    rng = np.random.default_rng(3)
+    by_hand = Doubling(4, rng, Rmed2Fh(4, rng, horizon=told, weight=0.5), epoch=64)
+    by_name = make_policy("doubling-rmed2fh:weight=0.5,epoch=64", 4, np.random.default_rng(3))
+    world = make_world("total-order:arms=4,rounds=300,phases=2", 1)
+    games = [play(policy, world, seed=2, points=50) for policy in (by_hand, by_name)]
+    assert games[0].restarts == games[1].restarts == [64, 192]
+    np.testing.assert_array_equal(games[0].plays, games[1].plays)
+    assert by_hand.base.parameters == by_name.base.parameters
+    assert by_hand.base.parameters["horizon"] == 256
+    again = saved_and_loaded(by_hand, tmp_path)
+    assert again.base.parameters == by_name.base.parameters
+    assert again.ask() == by_name.ask()
+
+
+def test_doubling_needs_a_policy_that_asks_for_the_horizon():
+    rng = np.random.default_rng(0)
+    with pytest.raises(DriftduelError, match="wants to know the horizon; 'dts' does not"):
+        Doubling(4, rng, Dts(4, rng))
 
 
 def test_the_checks_notice_parameters_that_are_lost(registered):

@@ -129,6 +129,7 @@ def test_rcs_without_a_champion_takes_who_was_it_least():
     np.testing.assert_array_equal(policy.state.champions, [7, 4, 5])
 
 
+@pytest.mark.long
 def test_ccb_learns_a_hypothesis_and_drops_it_when_disproved():
     policy = make_policy("ccb", 3, 1)
     state = policy.state

@@ -20,7 +20,7 @@ def test_mdb_has_a_window_however_few_the_rounds(rounds, arms):
     C = math.log((4 * rounds + 2) * math.sqrt(rounds) / arms)
     if C > 0:  # as the authors have it
         assert windows == 2 * math.ceil(8 * C / 0.3**2 / 2)
-    assert math.isfinite(policy.state.limit[0])
+    assert math.isfinite(policy.state.numbers[0].limit)
 
 
 @pytest.mark.parametrize("setting", [1, 2])
@@ -32,7 +32,7 @@ def test_detect_with_a_winner_that_hardly_wins(setting, p_min):
     except DriftduelError as error:  # the windows that it would need
         assert "outcomes for each of 3 arms" in str(error)  # noqa: PT017
     else:
-        assert policy.state.ints[1] >= 1
+        assert policy.state.numbers[0].explore >= 1
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def set_cell(field, index, value):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (set_key("format", 1), "format 1; this driftduel reads 3"),
+        (set_key("format", 1), "format 1; this driftduel reads 4"),
         (set_key("order", "arrival"), "it learns in the order of asking"),
         (set_key("ties", "maybe"), "ties='maybe' must be skip or coin"),
         (set_key("policy", "anacondo"), "did you mean anaconda"),
@@ -97,16 +97,16 @@ def set_cell(field, index, value):
         (set_key("rng", "{}"), "random state"),
         (set_key("pending", [[0, 9, 201, [3.0]]]), "arms 0 and 9"),
         (set_key("asked", None), "damaged"),
-        (lambda h, c: c.pop("state_pairs"), "must have"),
+        (lambda h, c: c.pop("state_pairs.won"), "must have"),
         (lambda h, c: c.__setitem__("state_last", c["state_last"].astype(float)), "float64"),
-        (set_cell("pairs", (0, 3), 10**9), "hold together"),
-        (set_cell("pairs", (0, 6), -5), "pairs of 'anaconda' has -5"),
-        (set_cell("pairs", (0, 2), 99), "pairs of 'anaconda' has 99"),
-        (set_cell("ints", 4, 1000), "it must be between 0 and 65 (place 4)"),
-        (set_cell("ints", 5, 1000), "it must be between 0 and 3 (place 5)"),
-        (set_cell("ints", 17, -1), "between 0 and 64 (place 17)"),
+        (set_cell("pairs.begin", 0, 10**9), "hold together"),
+        (set_cell("pairs.filled", 0, -5), "pairs of 'anaconda' has -5"),
+        (set_cell("pairs.waiting", 0, 99), "pairs of 'anaconda' has 99"),
+        (set_cell("numbers.depth", 0, 1000), "it must be between 0 and 65 (depth)"),
+        (set_cell("numbers.active_arms", 0, 9), "it must be between 0 and 3 (active_arms)"),
+        (set_cell("numbers.duels_used", 0, -1), "between 0 and 64 (duels_used)"),
         (set_cell("active", 0, 77), "active of 'anaconda' has 77"),
-        (set_cell("duels", 0, -1), "duels of 'anaconda' has -1"),
+        (set_cell("duels.first", 0, -1), "duels of 'anaconda' has -1"),
         (set_cell("draws", 0, 3.0), "draws of 'anaconda' has 3.0"),
     ],
 )
@@ -119,6 +119,29 @@ def test_damaged_and_foreign_states_are_refused(saved, change, said):
     with pytest.raises(DriftduelError) as as_bytes:
         policy_from_bytes(saved.read_bytes())
     assert str(as_bytes.value) == str(error.value).replace(repr(str(saved)), "what was given")
+
+
+def test_a_file_of_the_format_before_is_read_if_its_policy_still_keeps_its_state_so(tmp_path):
+    policy = make_policy("dts", 3, 7)
+    path = tmp_path / "p.npz"
+    save_policy(policy, path)
+    rewrite(path, set_key("format", 3))
+    assert load_policy(path).ask() == policy.ask()
+
+
+def test_a_file_of_the_format_before_is_refused_if_its_policy_does_not(saved):
+    def as_before(header, content):
+        header["format"] = 3
+        numbers = [content.pop(name) for name in list(content) if name.startswith("state_numbers.")]
+        content["state_ints"] = np.concatenate(numbers).astype(int)
+
+    rewrite(saved, as_before)
+    with pytest.raises(DriftduelError) as error:
+        load_policy(saved)
+    assert str(error.value) == (
+        f"{str(saved)!r} is a saved 'anaconda' of format 3; of that policy this driftduel reads "
+        f"format 4 only."
+    )
 
 
 @pytest.mark.parametrize("data", [b"", b"nothing of the kind", pickle.dumps({"header": 1})])

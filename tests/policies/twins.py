@@ -1,19 +1,21 @@
 """Slow, obvious twins of what goes around a policy, and of some policies to go inside.
 
 Lists, dictionaries and the formulas as they are printed; nothing is shared with the kernels but the
-order in which random numbers are drawn, and how one is drawn from a beta distribution. Each has
-`ask(t, draw)`, which returns two arms, and `tell(t, first, second, won)`, which returns whether
-everything was forgotten. `draw()` gives a uniform number. Those that say so have
-`change(t, arm, here)`, too, and `hear(winner, loser, weight)`.
+order in which random numbers are drawn, and how one is drawn from a beta distribution, or found to
+be below 1/2. Each has `ask(t, draw)`, which returns two arms, and `tell(t, first, second, won)`,
+which returns whether everything was forgotten. `draw()` gives a uniform number. Those that say so
+have `change(t, arm, here)`, too, and `hear(winner, loser, weight)`.
 """
 
 import math
 from collections import defaultdict
+from itertools import combinations
 
 import numpy as np
 
 from driftduel._minimax import solve, workspace
-from driftduel._random import beta, beta_above_half, bits
+from driftduel._random import address_of, beta
+from driftduel.policies._tails import beats, doubt, resolve
 
 
 def shuffled(items, draw):
@@ -120,48 +122,113 @@ class Rucb(Uniform):
         return max(self.here, key=record)
 
 
+class Coins:
+    """Coins that hardly ever fall: one number tells which is the next that does."""
+
+    def __init__(self, draw):
+        self.draw = draw
+        self.anew()
+
+    def anew(self):
+        self.u, self.none_fell = self.draw(), 1.0
+
+    def fall(self, chance):
+        self.none_fell *= 1 - chance
+        return self.u >= self.none_fell
+
+
 class Dts(Rucb):
-    """DTS and DTS+ as in the paper."""
+    """DTS and DTS+ as in the paper, but samples are drawn only once they are needed."""
 
     def __init__(self, K, plus=False):
         self.plus = plus
         super().__init__(K)
 
+    def reset(self):
+        super().reset()
+        self.leader = 0
+
     def ask(self, t, draw):
-        S, w, rng = self.here, self.wins, bits(draw.__self__)
-        rivals = {i: [j for j in S if j != i] for i in S}
-        hopes = {i: sum(self.u(i, j, t) >= 0.5 for j in rivals[i]) for i in S}
-        C = [i for i in S if hopes[i] == max(hopes.values())]
-        first = C[0] if len(C) == 1 else self.champion(C, rivals, draw, rng)
+        S, w = self.here, self.wins
+        self.rng, self.draw, self.theta, coins = address_of(draw.__self__), draw, {}, Coins(draw)
+        self.rivals = {i: [j for j in S if j != i] for i in S}
+        hopes = {i: [j for j in self.rivals[i] if self.u(i, j, t) >= 0.5] for i in S}
+        C = [i for i in S if len(hopes[i]) == max(map(len, hopes.values()))]
+        leader = self.leader
+        drawn = leader in C and (len(C) > 1 or hopes[leader] == self.rivals[leader])
+        if drawn and not self.upsets(leader, coins):
+            first = leader
+        elif len(C) == 1 and not drawn:
+            first = C[0]
+        else:
+            first = self.champion(C, leader if drawn else None)
+        if leader not in S or any(w[leader][j] < w[j][leader] for j in S):
+            self.leader = first
         sample = {first: 0.5}
-        for j in rivals[first]:
-            if self.u(first, j, t) >= 0.5:
-                sample[j] = beta(rng, w[j][first] + 1.0, w[first][j] + 1.0)
+        for j in hopes[first]:
+            a, b = w[j][first] + 1.0, w[first][j] + 1.0
+            if coins.fall(doubt(a, b)):
+                sample[j] = resolve(self.rng, a, b, doubt(a, b))
+                coins.anew()
         return first, max(sample, key=sample.get)
 
-    def champion(self, C, rivals, draw, rng):
-        w, theta = self.wins, {}
-        for i in rivals:
-            for j in (j for j in rivals if j < i):
-                a, b = w[i][j] + 1.0, w[j][i] + 1.0
-                theta[i, j] = beta(rng, a, b) if self.plus else float(beta_above_half(rng, a, b))
-                theta[j, i] = 1 - theta[i, j]
-        beaten = {i: sum(theta[i, j] > 0.5 for j in rivals[i]) for i in rivals}
-        most = max(beaten[i] for i in C)
+    def upsets(self, leader, coins):
+        """Draw who beats the leader; None stands for an unknown number below 1/2."""
+        w = self.wins
+        for j in self.rivals[leader]:
+            a, b = w[j][leader] + 1.0, w[leader][j] + 1.0
+            x = None
+            if coins.fall(doubt(a, b)):
+                if doubt(a, b) == 1 and not self.plus:
+                    x = float(beats(self.rng, a, b))
+                else:
+                    x = resolve(self.rng, a, b, doubt(a, b)) or None
+                coins.anew()
+            self.theta[j, leader] = x
+        return sum(x is not None and x > 0.5 for x in self.theta.values())
+
+    def meet(self, i, j):
+        """Draw one number of the sample, or complete it."""
+        theta, w, rng = self.theta, self.wins, self.rng
+        if (j, i) in theta:
+            i, j = j, i
+        a, b = w[i][j] + 1.0, w[j][i] + 1.0
+        if (i, j) not in theta:
+            theta[i, j] = beta(rng, a, b) if self.plus else float(beats(rng, a, b))
+        while theta[i, j] is None:
+            x = beta(rng, a, b) if self.plus else 0.0
+            theta[i, j] = x if x <= 0.5 else None
+        theta[j, i] = 1 - theta[i, j]
+
+    def champion(self, C, leader):
+        """Draw until nobody else can have lost so few duels; the leader's were drawn already."""
+        theta, rivals = self.theta, self.rivals
+        everything = [(i, j) for i in rivals for j in rivals if j < i]
+        for i, j in everything if self.plus else [*theta]:
+            self.meet(i, j)
+
+        def defeats(i):
+            return sum(theta.get((i, j), 1) <= 0.5 for j in rivals[i])
 
         def cost(i):
             """What everybody's lack of victories costs until it is told from i."""
-            lacks = {j: (most - beaten[i]) + (most - beaten[j]) for j in rivals[i]}
+            lacks = {j: defeats(j) - defeats(i) for j in rivals[i]}
             return sum(lack / divergence(theta[i, j]) for j, lack in lacks.items() if lack > 0)
 
-        best = [i for i in C if beaten[i] == most]
-        if self.plus:
-            costs = {i: cost(i) for i in best}
-            best = [i for i in best if costs[i] == min(costs.values())]
-        first = best[0]
-        for ties, i in enumerate(best[1:], start=2):
-            if draw() * ties < 1:
-                first = i
+        least, best = (math.inf, 0), []
+        while C := [i for i in C if defeats(i) <= least[0]]:
+            i = min(C, key=lambda i: (i != leader, defeats(i)))
+            C.remove(i)
+            for j in rivals[i]:
+                if (i, j) not in theta:
+                    self.meet(i, j)
+            found = defeats(i), cost(i) if self.plus else 0
+            if found < least:
+                least, best, first = found, [i], i
+            elif found == least:
+                best.append(i)
+                if self.draw() * len(best) < 1:
+                    first = i
         return first
 
 
@@ -494,7 +561,7 @@ class Match:
 
     def __init__(self, since, asked, out):
         self.since, self.asked, self.out = since, asked, out
-        self.outcomes, self.tied = [], 0
+        self.outcomes, self.tied, self.duels = [], 0, 0
 
     @property
     def lead(self):
@@ -506,8 +573,8 @@ class Match:
         return sum(math.prod((1 + s * x for x in self.outcomes), start=1.0) / 6 for s in stakes)
 
 
-class King:
-    """King of the hill, by its docstring: dictionaries, and a match as the list of its outcomes."""
+class FirstKing:
+    """King of the hill, first edition: dictionaries, and a match as the list of its outcomes."""
 
     def __init__(self, order):
         self.order, self.place = list(order), 0
@@ -519,6 +586,7 @@ class King:
         self.dropped = 0
 
     rates = 1 / 2, 1 / 2
+    a_match = Match
 
     def free(self):
         """Who may be given a match."""
@@ -543,7 +611,7 @@ class King:
                     break
         if self.open:
             if self.waited >= 64 and len(self.open) < K - 1:
-                return self.challenge(self.next(), t)
+                return self.challenge(self.next(t), t)
             everybody = len(self.order)
             for j in [(self.last + 1 + i) % everybody for i in range(everybody)]:
                 match = self.open.get(j)
@@ -555,18 +623,21 @@ class King:
                     match.out = 0
                     if match.lead < 0:
                         del self.open[j]
-        rate, fresh_rate = self.rates
-        age = max(1, t - self.crowned)
-        self.due += min(1, rate * math.sqrt(K * (1 + self.alarms) / t) + fresh_rate * K / age)
+        self.due += min(1, self.matches_due(t))
         if self.due < 1:
             return None
         if len(self.open) == K - 1:
             self.due = 1.0
             return None
         self.due -= 1
-        return self.challenge(self.next(), t)
+        return self.challenge(self.next(t), t)
 
-    def next(self):
+    def matches_due(self, t):
+        rate, fresh_rate = self.rates
+        K, age = self.size(), max(1, t - self.crowned)
+        return rate * math.sqrt(K * (1 + self.alarms) / t) + fresh_rate * K / age
+
+    def next(self, t):
         free = self.free()
         if self.matches % 4 == 3 and self.held >= self.size() - 1:
             return max(free, key=lambda j: self.record.get(j, 0.5))
@@ -577,7 +648,7 @@ class King:
                 return j
 
     def challenge(self, j, t, out=1, asked=None):
-        self.open[j] = Match(t, asked or t, out)
+        self.open[j] = self.a_match(t, asked or t, out)
         if j in self.newcomers:
             came, due, tries = self.newcomers[j]
             self.newcomers[j] = came, due, tries + 1
@@ -610,11 +681,7 @@ class King:
             if match.tied == 64 or (match.lead < 0 and not match.out):
                 del self.open[j]
             return None
-        match.tied = 0
-        n = self.seen[j] = self.seen.get(j, 0) + 1
-        before = self.record.get(j, 0.5)
-        self.record[j] = before + max(0.05, 1 / (n + 2)) * ((1 - won) - before)
-        match.outcomes.append(1 - 2 * won)
+        self.note_record(j, match, won)
         if match.wealth < 0.001 or (match.lead < 0 and not match.out):
             del self.open[j]
             return None
@@ -626,6 +693,13 @@ class King:
             return None
         self.alarms += established
         return "alarm" if established else "fall"
+
+    def note_record(self, j, match, won):
+        match.tied = 0
+        n = self.seen[j] = self.seen.get(j, 0) + 1
+        before = self.record.get(j, 0.5)
+        self.record[j] = before + max(0.05, 1 / (n + 2)) * ((1 - won) - before)
+        match.outcomes.append(1 - 2 * won)
 
     def crown(self, j, t):
         self.king, self.crowned, self.held, self.waited = j, t, 0, 0
@@ -658,15 +732,101 @@ class King:
         return self.king
 
 
-class Court(King):
+class DoomedMatch(Match):
+    """A match whose bets lose everything when the challenger is one behind."""
+
+    @property
+    def wealth(self):
+        n, total = len(self.outcomes), 0.0
+        for s in (0.8 / 2**k for k in range(6)):
+            c = math.atanh(s)
+            total += (1 - s * s) ** (n / 2) * math.sinh((self.lead + 1) * c) / math.sinh(c)
+        return total / 6
+
+
+class King(FirstKing):
+    """King of the hill, by its docstring."""
+
+    a_match = DoomedMatch
+
+    def __init__(self, order):
+        super().__init__(order)
+        self.falls, self.reigned, self.kinds = [], {}, {}
+        self.credit, self.successions = defaultdict(float), defaultdict(int)
+        self.crowd, self.rhythm = len(order), 0.0
+
+    def matches_due(self, t):
+        falls = max((0.5 + len(self.falls)) / t, self.rhythm)
+        return math.sqrt(self.crowd * falls) / 2 + len(self.here) / max(1, t - self.crowned) / 2
+
+    def next(self, t):
+        others = [j for j in sorted(self.here) if j != self.king]
+        closest = []
+        if self.held >= len(others):
+            closest = [max(others, key=lambda j: self.record.get(j, 0.5))]
+        former = [j for j in others if j in self.reigned and j not in closest]
+        former.sort(key=lambda j: -self.reigned[j])
+        kinds = {"closest": closest, "last": former[:1], "earlier": former[1:3]}
+        named = [j for arms in kinds.values() for j in arms]
+        kinds["other"] = [j for j in others if j not in named]
+        seen, weights = sum(self.successions.values()), {}
+        for kind, arms in kinds.items():
+            chance = 3 * len(arms) / len(others) + 3 * (kind == "closest") + self.successions[kind]
+            for j in arms:
+                weights[j] = math.sqrt(chance / (3 + 3 + seen) / len(arms)), kind
+        free, chosen = [j for j in self.order if j in others and j not in self.open], None
+        for j in free:
+            self.credit[j] += weights[j][0] / sum(weights[i][0] for i in free)
+            if chosen is None or self.credit[j] > self.credit[chosen] + 1e-9:
+                chosen = j
+        self.credit[chosen] -= 1
+        for j in [j for j in self.order if j not in self.open]:
+            self.kinds[j] = weights.get(j, (0.0, "other"))[1]
+        self.crowd = 1 + sum(weight for weight, _ in weights.values()) ** 2
+        counts = [n for n in (2, 4, 8, 16, 32) if n <= len(self.falls)]
+        self.rhythm = max((n / 2 / (t - self.falls[-n] + 1) for n in counts), default=0.0)
+        return chosen
+
+    def settle(self, j, match, won):
+        match.out, self.waited = max(0, match.out - 1), self.waited + 1
+        if won == -1:
+            match.tied += 1
+            if match.tied == 64:
+                del self.open[j]
+            return None
+        self.note_record(j, match, won)
+        if match.lead < 0 and match.out:
+            match.outcomes.clear()
+            self.matches, self.held = self.matches + 1, self.held + 1
+            return None
+        if match.lead < 0 or match.wealth < 0.001:
+            del self.open[j]
+            return None
+        easy, others = max(12.5, len(self.here) / 2), len(self.here) - 1
+        fresh, beyond_doubt = easy * 2 ** (self.held / others), 4 * easy + self.matches / 2
+        if j in self.newcomers:
+            fresh = min(fresh, 12.5 * 2 ** (self.newcomers[j][2] - 1))
+        established = fresh >= beyond_doubt
+        if match.wealth < min(beyond_doubt, fresh):
+            return None
+        self.alarms += established
+        if established or self.held >= 2 * others:
+            self.falls.append(self.now)
+        if self.held >= others:
+            self.reigned[self.king] = self.now
+            self.successions[self.kinds.get(j, "other")] += 1
+        return "alarm" if established else "fall"
+
+
+class Court(FirstKing):
     """A king that may be a mixture, by its docstring; the shares of those who have one."""
 
     def __init__(self, order):
         super().__init__(order)
         self.shares, self.known = {order[0]: 1.0}, {order[0]}
-        self.wins, self.met = defaultdict(float), defaultdict(float)
-        self.rested = self.answers = self.solved = 0
-        self.in_court, self.solutions = set(), 0
+        self.wins, self.recent, self.met = (defaultdict(float) for _ in range(3))
+        self.answers, self.solved, self.in_court = 0, 0, set()
+        self.seen_to_happen = dict.fromkeys(("solved", "changed", "introduced"), 0)
 
     def free(self):
         return [j for j in sorted(self.here) if j not in self.shares and j not in self.open]
@@ -677,15 +837,15 @@ class Court(King):
     def ask(self, t, draw):
         self.now = t
         mixing = len(self.shares) > 1
-        if not mixing or not self.open or self.rested >= self.waited // 16:
-            j = self.challenger(t)
-            if j is not None:
-                self.rested = 0
-                return self.somebody(draw), j
-        self.rested += 1
+        j = self.challenger(t)
+        if j is not None:
+            return self.somebody(draw), j
         if mixing:
             self.in_court.add(t)
         return self.somebody(draw), self.somebody(draw)
+
+    def age(self):
+        return 1 + 0.1 * self.solved
 
     def somebody(self, draw):
         if len(self.shares) == 1:
@@ -710,57 +870,82 @@ class Court(King):
             self.dropped += t not in self.in_court
             if won >= 0 and first in self.known and second in self.known:
                 self.wins[winner, loser] += 1
-                self.fade(first, second, 300)
+                self.recent[winner, loser] += 1
+                fade(self.wins, first, second, 200 * self.age())
+                fade(self.recent, first, second, 100)
                 self.answers += 1
-                if self.answers >= 64 * (1 + 0.1 * self.solved):
+                if self.answers >= 64 * self.age():
                     self.solved += 1
+                    if self.changed():
+                        self.seen_to_happen["changed"] += 1
+                        self.renew(30)
                     self.solve()
             return 0
         if won >= 0:
             self.met[winner, loser] += 1
+            match.duels += 1
         said = self.settle(second, match, won)
-        if said is None:
-            return 0
-        self.join(second, said == "alarm")
+        if said is not None:
+            self.join(second, said == "alarm")
+        elif second in self.open and len(self.shares) > 1 and match.duels >= 256:
+            self.seen_to_happen["introduced"] += 1
+            del self.open[second]
+            self.introduce(second)
+            self.solve()
         return int(said == "alarm")
 
     def join(self, j, alarm):
         if alarm and len(self.shares) == 1:
             for i in self.known - {self.king}:
                 self.forget(i)
-        for i in self.known:
-            if self.met[i, j] + self.met[j, i] > 0:
-                self.wins[i, j], self.wins[j, i] = self.met[i, j], self.met[j, i]
-            else:
-                self.fade(i, j, 10)
-        self.known.add(j)
+        self.introduce(j)
+        self.renew(200)
         self.crown(j, self.now)
-        self.solved = 0
         self.solve()
 
-    def fade(self, i, j, most):
-        n = self.wins[i, j] + self.wins[j, i]
-        if n > most:
-            self.wins[i, j] *= most / n
-            self.wins[j, i] *= most / n
+    def introduce(self, j):
+        for i in self.known - {j}:
+            if self.met[i, j] + self.met[j, i] > 0:
+                self.recent[i, j], self.recent[j, i] = self.met[i, j], self.met[j, i]
+            elif self.recent[i, j] + self.recent[j, i] > 0:
+                fade(self.recent, i, j, 10)
+            else:
+                self.recent[j, i] = 1
+            self.wins[i, j], self.wins[j, i] = self.recent[i, j], self.recent[j, i]
+        self.known.add(j)
+
+    def changed(self):
+        squares = []
+        for i, j in combinations(sorted(self.known), 2):
+            n, lately = (each[i, j] + each[j, i] for each in (self.wins, self.recent))
+            if lately >= 50 and n >= 2 * lately:
+                p, q = self.wins[i, j] / n, self.recent[i, j] / lately
+                squares.append((q - p) ** 2 / ((p * (1 - p) + 1 / lately) / (2 * lately)))
+        return sum(squares) > 20 + 2 * len(squares)
+
+    def renew(self, most):
+        for i, j in combinations(sorted(self.known), 2):
+            fade(self.recent, i, j, most)
+        self.wins, self.solved = defaultdict(float, self.recent), 0
 
     def forget(self, i):
         self.known.discard(i)
-        self.wins = without(self.wins, i)
+        self.wins, self.recent = without(self.wins, i), without(self.recent, i)
 
     def solve(self):
-        self.solutions += 1
+        self.seen_to_happen["solved"] += 1
         names = sorted(self.known)
         won = np.array([[self.wins[i, j] for j in names] for i in names])
         gaps = np.tril((won + 1) / (won + won.T + 2) - 0.5, -1)
         gaps -= gaps.T
         mixture = unbeaten(gaps)
         top = mixture.argmax()
-        large = np.where(mixture >= min(0.02, mixture[top]), mixture, 0)
+        small, harm = 0.02 / self.age(), 0.01 / self.age()
+        large = np.where(mixture >= min(small, mixture[top]), mixture, 0)
         large = large / sum(large)  # one by one: who is drawn may depend on the last digit
-        if mixture[top] > 0.9 and gaps[:, top].max() <= 0.02:
+        if mixture[top] > 0.9 and gaps[:, top].max() <= small:
             mixture = np.eye(len(names))[top]
-        elif (gaps @ large).max() <= 0.01:
+        elif (gaps @ large).max() <= harm:
             mixture = large
         for i in self.shares:
             self.record.pop(i, None)
@@ -790,11 +975,12 @@ class Court(King):
         self.known |= {winner, loser} & self.here
         if {winner, loser} <= self.known:
             self.wins[winner, loser] += weight
-            self.fade(winner, loser, 300)
+            self.recent[winner, loser] += weight
+            fade(self.recent, winner, loser, 100)
             self.solve()
 
 
-class BordaKing(King):
+class BordaKing(FirstKing):
     """King by Borda scores: a step of a match is two duels with the same arm."""
 
     rates = 0.15, 0.25
@@ -845,6 +1031,14 @@ class BordaKing(King):
             return sum(won / (won + lost) if won + lost else 0.5 for won, lost in pairs)
 
         self.king = max((j for j in self.order if j in self.here), key=borda)
+
+
+def fade(counts, i, j, most):
+    """Let a pair count for no more than this."""
+    n = counts[i, j] + counts[j, i]
+    if n > most:
+        counts[i, j] *= most / n
+        counts[j, i] *= most / n
 
 
 def without(counts, i):

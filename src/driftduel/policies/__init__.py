@@ -38,6 +38,7 @@ from driftduel.policies.folding import fold
 from driftduel.policies.glr import GlrRestart
 from driftduel.policies.interleaved_filter import InterleavedFilter
 from driftduel.policies.king import King
+from driftduel.policies.king_0 import King0
 from driftduel.policies.ledger import Ledger
 from driftduel.policies.mdb import Monitored
 from driftduel.policies.metaswift import Metaswift
@@ -99,6 +100,7 @@ __all__ = [
     "KernelPolicy",
     "Kernels",
     "King",
+    "King0",
     "Ledger",
     "Log",
     "Metaswift",

@@ -2,7 +2,7 @@
 
 Two modes share this record and these kernels: `king` decides in which rounds a match is played, and
 its panel form (two different arms in every round) whose duel comes next. `court` and `borda-king`
-have records with more fields.
+have records with more fields, and so has `king`, whose evidence is its own (`_king_evidence`).
 """
 
 import math
@@ -41,6 +41,7 @@ __all__ = [
     "close_match",
     "contest",
     "crown",
+    "false_alarms",
     "first_state",
     "hear",
     "heir",
@@ -49,6 +50,7 @@ __all__ = [
     "present",
     "remember",
     "settle",
+    "settling",
     "suspect",
     "verdict",
 ]
@@ -164,6 +166,11 @@ def contest(state: Any) -> Contest:
     return Contest(since=since, challengers=nearest_first(shares))
 
 
+def false_alarms(state: Any, factor: float = 2.0) -> float:
+    """Return how many false alarms are expected in the matches so far, at most."""
+    return factor * math.log1p(float(state.numbers[0].matches) / 100)
+
+
 # ---- a match ----
 
 
@@ -257,25 +264,51 @@ def verdict(state: Any, j: int, wealth: float) -> int:
     return 1 if needed < beyond_doubt else 2
 
 
-@hot
-def settle(state: Any, j: int, won: int) -> int:
-    """Learn how a duel of the match of `j` ended for the other side; return what that says.
+def settling(learn: Any, start_over: Any) -> Any:
+    """Return a kernel that learns how a duel of a match ended, and returns what that says.
 
-    It is the verdict; or -1 if the match is over. One of which nobody won 64 duels in a row is, and
-    one that is lost when no duels are out that might turn it.
+    ``settle(state, j, won)`` takes the other side's outcome for the challenger `j`. It returns the
+    verdict, see `verdict`; or -1 if the match is over. One of which nobody won 64 duels in a row
+    is, and one that is lost when no duels are out that might turn it.
+
+    Parameters
+    ----------
+    learn
+        A kernel of the state, the challenger and who won: it bets, and returns the verdict.
+    start_over
+        A kernel of the state and the challenger, for a match that is lost while duels are out.
     """
-    numbers, rival = state.numbers[0], state.arms[j]
-    rival.out = max(0, rival.out - 1)
-    numbers.waited += 1
-    if won < 0:
-        rival.tied += 1
-        said = -1 if rival.tied >= PATIENCE else 0
-    else:
-        said = verdict(state, j, bet(state, j, won))
-    if said < 0 or (rival.lead < 0 and rival.out == 0):
-        close_match(state, j)
-        return -1
-    return said
+
+    def settle(state, j, won):  # type: ignore[no-untyped-def]
+        numbers, rival = state.numbers[0], state.arms[j]
+        rival.out = max(0, rival.out - 1)
+        numbers.waited += 1
+        if won < 0:
+            rival.tied += 1
+            said = -1 if rival.tied >= PATIENCE else 0
+        else:
+            said = learn(state, j, won)
+        if said < 0 or (rival.lead < 0 and rival.out == 0):
+            close_match(state, j)
+            return -1
+        if rival.lead < 0:
+            start_over(state, j)
+        return said
+
+    return hot(settle)
+
+
+@hot
+def _bet_and_judge(state: Any, j: int, won: int) -> int:
+    return verdict(state, j, bet(state, j, won))
+
+
+@hot
+def _go_on(state: Any, j: int) -> None:
+    """Let it catch up."""
+
+
+settle = settling(_bet_and_judge, _go_on)
 
 
 @kernel
@@ -340,19 +373,19 @@ def heir(state: Any) -> int:
 @kernel
 def newcomer(state: Any, t: int) -> int:
     """Return a newcomer whose own match is due and that has none, or -1; plan the next."""
-    found, soonest = -1, NEVER
+    due, soonest = -1, NEVER
     for i in range(len(state.arms)):
         rival = state.arms[i]
-        if rival.trial <= t and found < 0:
+        if rival.trial <= t and due < 0:
             rival.trial = rival.came + max(4, int(_OLDER * (t - rival.came)))
             if not rival.on:
-                found = i
+                due = i
         soonest = min(soonest, rival.trial)
     numbers = state.numbers[0]
     numbers.trial = soonest
     if numbers.open == 0:
         numbers.wake = soonest
-    return found
+    return due
 
 
 @kernel

@@ -1,6 +1,8 @@
 """When a king is challenged, and whom by: what `king`, `court` and `borda-king` share.
 
-The record is that of `_king_matches`, or one with more fields.
+The record is that of `_king_matches`, or one with more fields. How often, and who is next, is
+given: `court` and `borda-king` go by alarms and by turns, see here, and `king` by what it has
+learned from successions, see `_king_succession`.
 """
 
 import math
@@ -10,12 +12,33 @@ from typing import Any
 from driftduel._compile import hot, kernel
 from driftduel.policies._king_matches import PATIENCE, close_match, newcomer, open_match
 
-__all__ = ["challenges"]
+__all__ = ["by_alarms", "by_turns", "challenges", "without_match"]
 
 _LOST = 10_000
 
 
-def challenges(free: Any, *, rate: float, fresh_rate: float) -> Callable[[Any, int], int]:
+@hot
+def without_match(state: Any, i: int) -> bool:
+    """Tell whether an arm may be given a match: it is there, not the king, and has none."""
+    return i != state.numbers[0].king and not state.arms[i].on and state.present[i]
+
+
+def by_alarms(rate: float, fresh_rate: float) -> Any:
+    """Return a kernel of how many matches a round are due.
+
+    With S alarms so far and K arms, ``rate sqrt(K (1 + S) / t)``, and for a king of some age
+    ``fresh_rate K / age`` more.
+    """
+
+    def matches(state, t):  # type: ignore[no-untyped-def]
+        numbers = state.numbers[0]
+        age, here = max(1, t - numbers.crowned), numbers.here
+        return rate * math.sqrt(here * (1.0 + numbers.alarms) / t) + fresh_rate * here / age
+
+    return hot(matches)
+
+
+def challenges(free: Any, matches: Any, next_one: Any) -> Callable[[Any, int], int]:
     """Return a kernel that names the challenger of a round, or -1 if the king is left alone.
 
     ``challenger(state, t)`` also opens the match, if there is none, and counts the duel as out.
@@ -24,10 +47,12 @@ def challenges(free: Any, *, rate: float, fresh_rate: float) -> Callable[[Any, i
     ----------
     free
         A kernel of the state and an arm: whether a match may be opened for it.
-    rate, fresh_rate
-        With S alarms so far and K arms, ``rate sqrt(K (1 + S) / t)`` matches a round, and for a
-        king of some age ``fresh_rate K / age`` more.
+    matches
+        A kernel of the state and the round: how many matches are due in it.
+    next_one
+        A kernel of the state and the round: who is given the next match, of those who may.
     """
+    beside, due = _openings(free, next_one)
 
     def challenger(state, t):  # type: ignore[no-untyped-def]
         numbers = state.numbers[0]
@@ -35,10 +60,7 @@ def challenges(free: Any, *, rate: float, fresh_rate: float) -> Callable[[Any, i
             j = go_on(state, t)
             if j >= 0:
                 return j
-        age = max(1, t - numbers.crowned)
-        here = numbers.here
-        matches = rate * math.sqrt(here * (1.0 + numbers.alarms) / t) + fresh_rate * here / age
-        numbers.due += min(matches, 1.0)
+        numbers.due += min(matches(state, t), 1.0)
         return -1 if numbers.due < 1.0 else due(state, t)
 
     @hot
@@ -64,6 +86,12 @@ def challenges(free: Any, *, rate: float, fresh_rate: float) -> Callable[[Any, i
             _give_up(state, t)
         return -1
 
+    return hot(challenger)
+
+
+def _openings(free: Any, next_one: Any) -> tuple[Any, Any]:
+    """Return two kernels that open a match in a round, or return -1: beside others, or when due."""
+
     @kernel
     def beside(state, t):  # type: ignore[no-untyped-def]
         """Open a match for a newcomer that is due or, after 64 duels without an end, the next."""
@@ -73,7 +101,7 @@ def challenges(free: Any, *, rate: float, fresh_rate: float) -> Callable[[Any, i
             if j >= 0 and free(state, j):
                 return open_match(state, t, j)
         if numbers.waited >= PATIENCE and 0 < numbers.open < numbers.here - 1:
-            return open_match(state, t, next_in_turn(state))
+            return open_match(state, t, next_one(state, t))
         return -1
 
     @kernel
@@ -84,11 +112,15 @@ def challenges(free: Any, *, rate: float, fresh_rate: float) -> Callable[[Any, i
             numbers.due = 1.0
             return -1
         numbers.due -= 1.0
-        return open_match(state, t, next_in_turn(state))
+        return open_match(state, t, next_one(state, t))
 
-    @hot
-    def next_in_turn(state):  # type: ignore[no-untyped-def]
-        """Return who comes next: every fourth time the closest rival, else all in turn."""
+    return beside, due
+
+
+def by_turns(free: Any) -> Any:
+    """Return a kernel that says who comes next: every fourth time the closest rival, else all."""
+
+    def next_in_turn(state, t):  # type: ignore[no-untyped-def]
         numbers, arms = state.numbers[0], state.arms
         j, most = -1, -1.0
         if numbers.matches % 4 == 3 and numbers.held >= numbers.here - 1:
@@ -102,7 +134,7 @@ def challenges(free: Any, *, rate: float, fresh_rate: float) -> Callable[[Any, i
                 j = i
         return j
 
-    return hot(challenger)
+    return hot(next_in_turn)
 
 
 @kernel

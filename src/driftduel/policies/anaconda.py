@@ -4,7 +4,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from driftduel.policies import _anaconda_kernels as engine
+from driftduel.policies._anaconda.eliminations import suspect
+from driftduel.policies._anaconda.record import FREEDMAN, LIST, PAPER, State, fresh_state
+from driftduel.policies._anaconda.rounds import ask, tell
+from driftduel.policies._anaconda.rule import set_horizon
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.calibration import calibrated_constant
 from driftduel.policies.fields import Within
@@ -13,11 +16,11 @@ from driftduel.policies.keys import Rate
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Choice, Range
 
-__all__ = ["Anaconda", "check_engine", "fresh_state", "stage_of"]
+__all__ = ["Anaconda", "check_engine", "grown", "stage_of"]
 
 _FIRST_EPOCH = 1024
-_FIRST_ROOM = 256
-_DRAWS = 64
+# What follows from the horizon, or from the epoch's length.
+_SETTINGS = ["horizon", "factor", "floor", "offset", "least_rise", "one_win_fires", "plain"]
 
 
 @POLICIES.register("anaconda")
@@ -43,7 +46,7 @@ class Anaconda(KernelPolicy):
     a round and a replay can be left without arms). Replay lengths are the powers of two up to
     2^ceil(log2 T). Any pair counts, that of an arm with itself too.
 
-    **Many arms.** Memory grows with the K^2 ordered pairs: 0.9 KB for each that is played, so
+    **Many arms.** Memory grows with the K^2 ordered pairs: 1.1 KB for each that is played, so
     after a million rounds 1 GB at K = 1,000 and 4 GB at K = 2,000. Another 8 KB a pair are reserved
     for its windows, which most operating systems provide only as they fill.
 
@@ -93,11 +96,11 @@ class Anaconda(KernelPolicy):
     source = "Kleine Buening and Saha, ANACONDA, AISTATS 2023"
     confidence = "exact: the paper's Algorithms 1 and 2, audited round by round"
     ties = "coin"  # its estimates would be biased without
-    kernels = Kernels(engine.ask, engine.tell, suspect=engine.suspect, unanswered=True)
+    kernels = Kernels(ask, tell, suspect=suspect, unanswered=True)
     bounded_memory = False  # the stacks of starts grow, slowly
     easy_rounds = 3_000_000
     notes = (Within(0, lambda scope: scope.arms**2),)
-    state: engine.State
+    state: State
 
     def __init__(
         self,
@@ -114,117 +117,92 @@ class Anaconda(KernelPolicy):
         replay_rate: Rate = 1.0,
     ) -> None:
         super().__init__(arms, rng)
-        self.state = fresh_state(arms)
-        ints, floats = self.state.ints, self.state.floats
-        ints[engine.DOUBLING] = horizon is None
-        ints[engine.RULE] = engine.FREEDMAN if rule == "freedman" else engine.PAPER
-        ints[engine.SYMMETRIC] = estimate == "symmetric"
-        ints[engine.DRAWN] = _DRAWS
-        ints[engine.LEARN_FROM] = engine.NEVER  # so that round 1 begins the first episode
         if rule == "calibrated":
             constant = calibrated_constant(arms, horizon)
-        floats[engine.CONSTANT], floats[engine.RATE] = constant, replay_rate
-        engine.set_horizon(self.state, 1, horizon or _FIRST_EPOCH)
+        self.state = fresh_state(
+            arms,
+            doubling=horizon is None,
+            rule=FREEDMAN if rule == "freedman" else PAPER,
+            symmetric=estimate == "symmetric",
+            constant=float(constant),
+            replay_rate=float(replay_rate),
+        )
+        set_horizon(self.state, 1, horizon or _FIRST_EPOCH)
 
     def stage(self) -> Stage:
         """Tell the active and the good set, the episode and the running replays."""
-        if self.state.ints[engine.EPISODE] == 0:
+        if self.state.numbers[0].episode == 0:
             everyone = tuple(range(self.arms))
             return Stage(everyone, everyone, 1, ())
         return stage_of(self.state)
 
     def grow(self) -> None:
         """Give every stack that is more than half full twice its size, and drop dead starts."""
-        old, pairs = self.state, self.state.pairs.copy()
-        live = pairs[:, engine.SIZE] - pairs[:, engine.LOW]
-        room = pairs[:, engine.ROOM]
-        room = np.where(2 * (live + engine.LIST) > room, 2 * room, room)
-        base = np.cumsum(room) - room
-        stacks = np.zeros((int(room.sum()), engine.ENTRY), np.int64)
-        passed = np.zeros(len(stacks))
-        for p in np.flatnonzero(live):
-            first = old.pairs[p, engine.BASE] + old.pairs[p, engine.LOW]
-            stacks[base[p] : base[p] + live[p]] = old.stacks[first : first + live[p]]
-            passed[base[p] : base[p] + live[p]] = old.passed[first : first + live[p]]
-        pairs[:, engine.BASE], pairs[:, engine.ROOM] = base, room
-        pruned = np.clip(pairs[:, engine.PRUNED] - pairs[:, engine.LOW], 0, live)
-        pairs[:, engine.LOW], pairs[:, engine.SIZE], pairs[:, engine.PRUNED] = 0, live, pruned
-        self.state = old._replace(pairs=pairs, stacks=stacks, passed=passed)
+        self.state = grown(self.state)
 
     def check_state(self, state: Any) -> None:
         """Refuse a state that would lead the kernels out of their arrays, or round in circles."""
         told = self.parameters["horizon"]
         first = told or _FIRST_EPOCH
-        epochs, rest = divmod(int(state.ints[engine.HORIZON]), first)
+        numbers = state.numbers[0]
+        epochs, rest = divmod(int(numbers.horizon), first)
         self.require(rest == 0 and epochs.bit_count() == 1 and (epochs == 1 or not told))
-        # What follows from the horizon, or from the epoch's length.
-        expected = self.state._replace(ints=self.state.ints.copy(), floats=self.state.floats.copy())
-        engine.set_horizon(expected, 1, first * epochs)
-        places = [engine.HORIZON, engine.SHORT, engine.LEAST, engine.PLAIN]
+        expected = self.state._replace(numbers=self.state.numbers.copy())
+        set_horizon(expected, 1, first * epochs)
         self.require(
-            (expected.ints[places] == state.ints[places]).all()
-            and (expected.floats == state.floats).all()
-            and state.ints[engine.LAST_ROUND] >= state.ints[engine.HORIZON]
+            (expected.numbers[_SETTINGS] == state.numbers[_SETTINGS]).all()
+            and numbers.last_round >= numbers.horizon
         )
         check_engine(self, state)
 
 
-def stage_of(state: engine.State) -> Stage:
+def stage_of(state: State) -> Stage:
     """Tell the active and the good set, the episode and the running replays."""
-    ints = state.ints
+    numbers = state.numbers[0]
     return Stage(
-        active=tuple(state.active[: ints[engine.ACTIVE]].tolist()),
-        good=tuple(np.flatnonzero(state.last < ints[engine.EPISODE]).tolist()),
-        episode_start=int(ints[engine.EPISODE]),
-        replays=tuple((start, end) for start, end in state.replays[: ints[engine.DEPTH]].tolist()),
+        active=tuple(state.active[: numbers.active_arms].tolist()),
+        good=tuple(np.flatnonzero(state.last < numbers.episode).tolist()),
+        episode_start=int(numbers.episode),
+        replays=tuple(state.replays[: numbers.depth].tolist()),
     )
 
 
-def check_engine(policy: KernelPolicy, state: engine.State) -> None:
+def grown(state: State) -> State:
+    """Return a record in which every stack that was more than half full has twice its size.
+
+    Dead starts are left behind.
+    """
+    old, pairs = state.pairs, state.pairs.copy()
+    live = old["filled"] - old["dead"]
+    room = np.where(2 * (live + LIST) > old["room"], 2 * old["room"], old["room"])
+    begin = np.cumsum(room) - room
+    stacks = np.zeros(room.sum(), state.stacks.dtype)
+    for p in np.flatnonzero(live):
+        first = old["begin"][p] + old["dead"][p]
+        stacks[begin[p] : begin[p] + live[p]] = state.stacks[first : first + live[p]]
+    pairs["begin"], pairs["room"] = begin, room
+    pairs["dead"], pairs["filled"] = 0, live
+    pairs["pruned"] = np.clip(old["pruned"] - old["dead"], 0, live)
+    return state._replace(pairs=pairs, stacks=stacks)
+
+
+def check_engine(policy: KernelPolicy, state: State) -> None:
     """Refuse replays that could not have nested so, and stacks that lie outside or out of order."""
-    ints, pairs, stacks = state.ints, state.pairs, state.stacks
-    base, room, low, size, pruned = (
-        pairs[:, column]
-        for column in (engine.BASE, engine.ROOM, engine.LOW, engine.SIZE, engine.PRUNED)
-    )
+    numbers, pairs, stacks = state.numbers[0], state.pairs, state.stacks
     policy.require(
-        len(state.passed) == len(stacks)
-        and (low <= size).all()
-        and (size + engine.LIST <= room).all()
-        and (pruned <= size).all()
-        and (room <= len(stacks) - base).all()
+        (pairs["dead"] <= pairs["filled"]).all()
+        and (pairs["filled"] + LIST <= pairs["room"]).all()
+        and (pairs["pruned"] <= pairs["filled"]).all()
+        and (pairs["room"] <= len(stacks) - pairs["begin"]).all()
     )
     # Halving lengths bound how deep replays nest, also those to come.
-    start, end = state.replays[: ints[engine.DEPTH]].T
-    lengths = [*(end - start)[1:].tolist(), int(ints[engine.LENGTH])]
+    replays = state.replays[: numbers.depth]
+    lengths = [*(replays["end"] - replays["start"])[1:].tolist(), int(numbers.replay_length)]
     policy.require(
-        (np.diff(start) > 0).all()
-        and (np.diff(end) < 0).all()
+        (np.diff(replays["start"]) > 0).all()
+        and (np.diff(replays["end"]) < 0).all()
         and all(length == 0 or length.bit_count() == 1 for length in lengths)
     )
-    for p in np.flatnonzero(size - low > 1):
-        live = stacks[base[p] + low[p] : base[p] + size[p]]
-        policy.require(
-            (live[1:, engine.SUM] > live[:-1, engine.SUM]).all()
-            and (live[1:, engine.START] > live[:-1, engine.START]).all()
-        )
-
-
-def fresh_state(arms: int) -> engine.State:
-    """Return the engine's record before the first round."""
-    pairs = np.zeros((arms * arms, engine.PAIR), np.int64)
-    pairs[:, engine.ROOM] = _FIRST_ROOM
-    pairs[:, engine.BASE] = np.arange(arms * arms) * _FIRST_ROOM
-    return engine.State(
-        ints=np.zeros(engine.INTS, np.int64),
-        floats=np.zeros(engine.FLOATS),
-        last=np.full(arms, -1, np.int64),
-        active=np.zeros(arms, np.int64),
-        replays=np.zeros((engine.DEEPEST, 2), np.int64),
-        pairs=pairs,
-        waiting=np.zeros(arms * arms * engine.LIST * engine.ENTRY, np.int64),
-        stacks=np.zeros((arms * arms * _FIRST_ROOM, engine.ENTRY), np.int64),
-        passed=np.zeros(arms * arms * _FIRST_ROOM),
-        draws=np.zeros(_DRAWS),
-        duels=np.zeros(2 * _DRAWS, np.int64),
-    )
+    for pair in pairs[pairs["filled"] - pairs["dead"] > 1]:
+        live = stacks[pair.begin + pair.dead : pair.begin + pair.filled]
+        policy.require((np.diff(live["balance"]) > 0).all() and (np.diff(live["start"]) > 0).all())

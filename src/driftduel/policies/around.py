@@ -5,8 +5,6 @@ one loop is compiled for the whole. ``prefix-name`` is the wrapper `prefix` arou
 `name`; its keys are those of both.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,12 +21,14 @@ from driftduel.specs import Entry, parameters_of
 __all__ = [
     "Around",
     "Composition",
+    "built_again",
     "in_panel_by",
     "no_notes_inside",
     "pass_on",
     "pick_inside",
     "presence_inside",
     "register_around",
+    "since_alarm",
     "told_by",
 ]
 
@@ -57,8 +57,8 @@ class Around(KernelPolicy):
     """Whether the wrapper draws random numbers of its own."""
     supplies: str = ""
     """A key of the policy inside that the wrapper itself provides."""
-    remake: Callable[[Any], Any]
-    """Make the policy inside anew with another value of that key."""
+    supplied_by: str = ""
+    """The key of the wrapper's own that has its first value."""
 
     def __init__(self, arms: int, rng: np.random.Generator, base: KernelPolicy) -> None:
         if self.needs_wins and "wins" not in base.state._fields:
@@ -77,7 +77,7 @@ class Around(KernelPolicy):
         self.in_order = base.in_order  # type: ignore[misc]
         self.ties = base.ties  # type: ignore[misc]
         self.name = f"{self.prefix}-{base.name}"  # type: ignore[misc]
-        told = (*self.tells, *(each for each in base.told if each != self.supplies))
+        told = (*self.tells, *(key for key in base.told if key != self.supplies))
         self.told = tuple(dict.fromkeys(told))  # type: ignore[misc]
         self.kernels = self.wrap(base.kernels)  # type: ignore[misc]
         self.in_panel = _in_panel(type(self), base.in_panel)  # type: ignore[misc]
@@ -130,6 +130,12 @@ class Around(KernelPolicy):
 @hot
 def _same_round(state: Any, t: int) -> int:
     return t
+
+
+@hot
+def since_alarm(state: Any, t: int) -> int:
+    """Return what a round is to the policy inside that begins anew at each alarm."""
+    return max(1, t - state.numbers[0].start + 1)
 
 
 def pass_on(inner: Kernels, local: Any = _same_round) -> dict[str, Any]:
@@ -250,14 +256,9 @@ class Composition:
         for_base = {p.name: values[p.name] for p in inner.parameters if p.name in values}
         values = {name: value for name, value in values.items() if name in mine}
 
-        remake = _Remake(inner.factory, self.wrapper.supplies, {"rng": rng, **for_base}, arms)
         if self.wrapper.supplies:
-            base: Any = remake(values["epoch"])
-        else:
-            base = inner.factory(arms=arms, rng=rng, **for_base)
-        made = self.wrapper(arms, rng, base, **values)
-        made.remake = remake
-        return made
+            for_base[self.wrapper.supplies] = values[self.wrapper.supplied_by]
+        return self.wrapper(arms, rng, inner.factory(arms=arms, rng=rng, **for_base), **values)
 
 
 @hot
@@ -270,14 +271,7 @@ def no_notes_inside(notes: Any) -> None:
         notes[i] = 0.0
 
 
-@dataclass(frozen=True)
-class _Remake:
-    """Make the policy inside anew. A closure would keep the generator of the one that is copied."""
-
-    factory: Any
-    supplies: str
-    values: dict[str, Any]
-    arms: int
-
-    def __call__(self, value: Any) -> Any:
-        return self.factory(arms=self.arms, **self.values, **{self.supplies: value})
+def built_again(policy: KernelPolicy, **changed: Any) -> Any:
+    """Build a fresh policy like another, with the same generator and some keys changed."""
+    factory: Any = POLICIES[policy.name].factory if policy.name in POLICIES else type(policy)
+    return factory(arms=policy.arms, rng=policy.rng, **{**policy.parameters, **changed})

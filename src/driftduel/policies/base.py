@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftduel._compile import entry
-from driftduel._random import bits
+from driftduel._random import address_of
 from driftduel.errors import DriftduelError
 from driftduel.policies.fields import MOST, Rule, verify, verify_notes, widened
 from driftduel.policies.info import Contest, Info, Stage
 from driftduel.policies.ledger import ORDERS, TIES, UNANSWERED, Duel, Ledger
 from driftduel.policies.modes import COIN, MODES, SAME, STAND_IN, StandIns, count_arms, standing_in
+from driftduel.wording import counted, listed
 
 __all__ = ["GROW", "RESTARTED", "Duel", "Info", "KernelPolicy", "Kernels", "Policy"]
 
@@ -246,7 +247,7 @@ class Policy(ABC):
         """
         here = self.present
         if arm not in here:
-            raise DriftduelError(f"arm {arm!r} cannot be retired; present are {_listed(here)}.")
+            raise DriftduelError(f"arm {arm!r} cannot be retired; present are {listed(here)}.")
         if len(here) == 1:
             raise DriftduelError(f"arm {arm} is the only one present and cannot be retired.")
         self.change(int(arm), here=False)
@@ -266,7 +267,7 @@ class Policy(ABC):
         elif isinstance(arm, bool) or arm not in range(self._arms) or arm in self.present:
             raise DriftduelError(
                 f"arm {arm!r} cannot be admitted: it must be one that was retired, or None for a "
-                f"new one; present are {_listed(self.present)} of {self._arms}."
+                f"new one; present are {listed(self.present)} of {self._arms}."
             )
         self.change(int(arm), here=True)
         return int(arm)
@@ -325,6 +326,10 @@ class Policy(ABC):
         """Tell how firmly the leader leads, for `info`; like all it says, without a change."""
         return Contest()
 
+    def false_alarms_at_most(self) -> float | None:
+        """Return how many false alarms are expected by now, at most; None if nobody knows."""
+        return None
+
     def stage(self) -> Stage:
         """Tell where the algorithm stands in its course, for `info` and, every round, a trace."""
         return Stage()
@@ -362,8 +367,23 @@ class Policy(ABC):
         if not (0 <= duel.first < self._arms and 0 <= duel.second < self._arms):
             raise DriftduelError(f"it has a duel of arms {duel.first} and {duel.second}.")
 
+    @property
+    def spec(self) -> str:
+        """Its name, and the keys that are not as they are by default."""
+        from driftduel.policies.registry import spec_of
+
+        return spec_of(self)
+
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(arms={self.arms}, rounds={self.ledger.asked})"
+        from driftduel.policies.registry import is_registered
+
+        registered = is_registered(self)
+        given = f"{self.spec!r}, arms={self.arms}" if registered else f"arms={self.arms}"
+        if self.mode != "serve":
+            given += f", mode={self.mode!r}"
+        made = f"{'make_policy' if registered else type(self).__name__}({given})"
+        asked = self.ledger.asked
+        return f"<{made} after {counted(asked, 'duel')}>" if asked else made
 
 
 class Kernels(NamedTuple):
@@ -426,7 +446,7 @@ class KernelPolicy(Policy):
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)
-        self.bits = bits(rng)
+        self.rng_address = address_of(rng)
         self.scratch = np.zeros(len(self.notes))
         self.unanswered, self.any_duel = self.kernels.unanswered, self.kernels.any_duel
         self._served: Any = None  # kernels, notes and draws in serve mode
@@ -434,13 +454,13 @@ class KernelPolicy(Policy):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy needs: not where this one's generator lives, nor what is compiled."""
-        own = ("bits", "_ask", "_tell")
+        own = ("rng_address", "_ask", "_tell")
         kept = {name: value for name, value in vars(self).items() if name not in own}
         return {**kept, "_warm": None}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         vars(self).update(kept)
-        self.bits = bits(self.rng)
+        self.rng_address = address_of(self.rng)
 
     def _enter_mode(self) -> None:
         """Put the kernels of this mode in place; they share the record."""
@@ -460,7 +480,7 @@ class KernelPolicy(Policy):
     def warm(self) -> None:
         """Compile what `ask` and `tell` need, so that nobody waits for it at the first duel."""
         ask, tell = self.kernels.ask, self.kernels.tell
-        self._ask = entry(ask, self.state, self.bits, 0, self.scratch)
+        self._ask = entry(ask, self.state, self.rng_address, 0, self.scratch)
         self._tell = entry(tell, self.state, 0, 0, 0, 0, self.scratch)
         self._warm = self.state
 
@@ -468,7 +488,7 @@ class KernelPolicy(Policy):
         """Pick the arms of round `t`, and the notes that `learn` will need."""
         if self._warm is not self.state:
             self.warm()
-        first, second = self._ask(self.state, self.bits, t, self.scratch)
+        first, second = self._ask(self.state, self.rng_address, t, self.scratch)
         return int(first), int(second), tuple(self.scratch.tolist()) if self.notes else ()
 
     def learn(self, t: int, first: int, second: int, won: int, notes: tuple[float, ...]) -> int:
@@ -509,7 +529,7 @@ class KernelPolicy(Policy):
         change = self.kernels.change
         if change is None:
             super().change(arm, here=here)
-        change(self.state, self.bits, self.ledger.asked + 1, arm, int(here))
+        change(self.state, self.rng_address, self.ledger.asked + 1, arm, int(here))
 
     def widen(self) -> None:
         """Make room for one more arm, which is absent until `change` says that it came."""
@@ -599,7 +619,7 @@ def _flat(state: Any, prefix: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
         if hasattr(value, "_asdict"):
             yield from _flat(value, f"{prefix}{name}.")
         elif value.dtype.names:
-            yield from ((f"{prefix}{name}.{each}", value[each]) for each in value.dtype.names)
+            yield from ((f"{prefix}{name}.{field}", value[field]) for field in value.dtype.names)
         else:
             yield prefix + name, value
 
@@ -619,19 +639,17 @@ def _nested(like: Any, arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> 
 
 def _named(like: NDArray[Any], arrays: Mapping[str, NDArray[Any]], prefix: str) -> NDArray[Any]:
     """Put fields with names together again."""
-    whole = like.copy()
-    for name in like.dtype.names or ():
+    names = like.dtype.names or ()
+    shape = arrays[prefix + names[0]].shape  # which is not like's if there is room for more
+    whole = np.empty(shape, like.dtype)
+    for name in names:
         saved = arrays[prefix + name]
-        if saved.shape != like.shape:
+        if saved.shape != shape:
             raise DriftduelError(
-                f"the saved {prefix}{name} has the shape {saved.shape}; it must be {like.shape}."
+                f"the saved {prefix}{name} has the shape {saved.shape}; it must be {shape}."
             )
         whole[name] = saved
     return whole
-
-
-def _listed(arms: tuple[int, ...]) -> str:
-    return ", ".join(map(str, arms))
 
 
 def no_such_arms(
@@ -640,7 +658,7 @@ def no_such_arms(
     """Say that a policy asked for arms that are not there; `here` tells which ones are."""
     there = f"arms are 0 to {policy.arms - 1}"
     if here is not None and here.size:
-        there = f"present are {_listed(tuple(np.flatnonzero(here).tolist()))}"
+        there = f"present are {listed(np.flatnonzero(here).tolist())}"
     return DriftduelError(
         f"policy {policy.name!r} asked for arms {first} and {second} in round {t}; {there}."
     )
@@ -657,8 +675,8 @@ def restore_generator(text: str) -> np.random.Generator:
         state = json.loads(text)
         if state["bit_generator"] != "PCG64":
             raise ValueError
-        bits = np.random.PCG64()
-        bits.state = state
+        bit_generator = np.random.PCG64()
+        bit_generator.state = state
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
         raise DriftduelError("the saved random state is not one of numpy's PCG64.") from None
-    return np.random.Generator(bits)
+    return np.random.Generator(bit_generator)

@@ -11,13 +11,14 @@ from driftduel.policies._king_matches import (
     RIVALS,
     WEALTH,
     change,
+    contest,
     crown,
     first_state,
     present,
     settle,
     suspect,
 )
-from driftduel.policies._king_timing import challenges
+from driftduel.policies._king_timing import by_alarms, by_turns, challenges, without_match
 from driftduel.policies.base import RESTARTED, Kernels
 from driftduel.policies.fields import (
     ARM,
@@ -29,6 +30,7 @@ from driftduel.policies.fields import (
     Named,
     Within,
 )
+from driftduel.policies.info import Contest
 from driftduel.policies.king import King
 from driftduel.policies.modes import COIN
 from driftduel.policies.registry import POLICIES
@@ -56,13 +58,9 @@ class State(NamedTuple):
     """(K, K) wins in votes of the past; (0, K) if there were none."""
 
 
-@hot
-def _free(state: Any, i: int) -> bool:
-    """Tell whether an arm may be given a match: it is there, not the king, and has none."""
-    return i != state.numbers[0].king and not state.arms[i].on and state.present[i]
-
-
-_challenger = challenges(_free, rate=0.15, fresh_rate=0.25)
+_challenger = challenges(
+    without_match, by_alarms(rate=0.15, fresh_rate=0.25), by_turns(without_match)
+)
 
 
 @hot
@@ -158,10 +156,11 @@ class BordaKing(King):
       uniformly from all others that are there, and then of the king with the same arm, or with the
       challenger if it was the king. The challenger leads by one more if only it won, and by one
       less if only the king did.
-    - **All else** is as of `king`, with steps in place of duels: a match ends at one behind, six
-      bets on the challenger are the evidence, alarms and fresh kings are the same. A step may cost
-      a lot however small the gap is, so there are fewer matches: 0.15 sqrt(K (1 + S) / t) a round
-      with S alarms so far, and K / (4 age) more for a fresh king.
+    - **All else** is as of the first edition of `king`, with steps in place of duels, see `court`:
+      a match ends at one behind, the mean of six plain bets on the challenger is the evidence, with
+      an alarm at 50 + B / 2. A step may cost a lot however small the gap is, so there are fewer
+      matches: 0.15 sqrt(K (1 + S) / t) a round with S alarms so far, and K / (4 age) more for a
+      fresh king.
 
     **Guaranteed**: in the first n matches at most 2 log(1 + n / 100) false alarms are expected. A
     false alarm is one in a match in all of whose steps the challenger was no better than the king
@@ -202,3 +201,7 @@ class BordaKing(King):
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)
         self.state = State(*first_state(self.state.order, rival=-1, judge=0, won=0))
+
+    def contest(self) -> Contest:
+        """Tell since when the king reigns, and how near its challengers are to its fall."""
+        return contest(self.state)

@@ -19,8 +19,8 @@ FILE = "calibration.json"
 def calibration() -> dict[str, Any]:
     """Return what was measured: ``rows`` with arms, rounds, level (C log T) and counts."""
     text = (files("driftduel.policies") / FILE).read_text("utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
+    table: dict[str, Any] = json.loads(text)
+    return table
 
 
 def calibrated_constant(arms: int, rounds: int | None) -> float:
@@ -46,7 +46,7 @@ def calibrated_constant(arms: int, rounds: int | None) -> float:
     for row in calibration()["rows"]:
         tables.setdefault(row["rounds"], {})[row["arms"]] = row["level"]
     if rounds is None:
-        return max(calibrated_constant(arms, each) for each in tables)
+        return max(calibrated_constant(arms, horizon) for horizon in tables)
     longest = max(tables)
     known = min((t for t in tables if t >= rounds), default=longest)
     # A longer game is never asked for less than a shorter one.

@@ -15,13 +15,14 @@ from driftduel.policies._king_matches import (
     close_match,
     contest,
     crown,
+    false_alarms,
     first_state,
     heir,
     present,
     settle,
     suspect,
 )
-from driftduel.policies._king_timing import challenges
+from driftduel.policies._king_timing import by_alarms, by_turns, challenges
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import (
     ANY,
@@ -39,11 +40,15 @@ from driftduel.policies.registry import POLICIES
 
 __all__ = ["Court"]
 
-_MEMORY = 300.0  # duels of a pair in court that count
+_RECENT = 100.0  # duels of a pair in court that are recent
+_MEMORY = 200.0  # duels of a pair that count in a court of age 1, see _age
+_STALE = 30.0  # of what is recent, where that differs from what was before
+_DOUBT = 20.0  # the squared standard errors that make a difference, and 2 for each pair
 _HEARSAY = 10.0  # duels that count of one who joins with those it did not meet in its match
-_SOLVE_AFTER = 64.0  # answers in court after which its shares are computed anew ...
-_AGEING = 0.1  # ... and so much later each time
-_REST = 16  # duels since the last match was opened, for each round of rest between two of them
+_PRESUMED = 1.0  # wins over those whom it never met
+_LONG = 256.0  # duels of a match after which the court decides
+_SOLVE_AFTER = 64.0  # answers in court after which a court of age 1 computes its shares anew
+_AGEING = 0.1  # that it is older each time
 _SMALL = 0.02  # a share that is dropped, if nobody gains more than _HARM by it
 _LARGE = 0.9  # a share that is made 1, if nobody gains more than _SMALL by it
 _HARM = 0.01
@@ -54,11 +59,11 @@ class State(NamedTuple):
 
     numbers: Annotated[
         Any,
-        Named(**NUMBERS.rules, seats=Within(1, ARMS), rested=COUNT, answers=COUNT, solved=COUNT),
+        Named(**NUMBERS.rules, seats=Within(1, ARMS), answers=COUNT, solved=COUNT),
     ]
     """As of a king, which is the arm with the largest share; those here are the court, as one, and
-    everyone outside. And: arms with a share; rounds since the last duel of a match; answers in
-    court since the shares were computed, and how often they were since somebody joined."""
+    everyone outside. And: arms with a share; answers in court since the shares were computed, and
+    how often they were since somebody joined or what is recent differed."""
     order: Annotated[Any, ORDER]
     """(K,) the order in which challengers come."""
     arms: Annotated[Any, RIVALS]
@@ -73,8 +78,10 @@ class State(NamedTuple):
     """(K,) whether it is remembered: it has, or had, a seat."""
     wins: Annotated[Any, COUNT]
     """(K, K) remembered wins of those known over each other."""
+    recent: Annotated[Any, COUNT]
+    """(K, K) the same, of late."""
     met: Annotated[Any, COUNT]
-    """(K, K) wins in the open match of the one that is outside."""
+    """(K, K) wins in the match of the one that is outside; on the diagonal all duels of it."""
     members: Annotated[Any, ANY]
     """(K,) scratch: who is known."""
     gaps: Annotated[Any, ANY]
@@ -96,7 +103,7 @@ def _free(state: Any, i: int) -> bool:
     return state.shares[i] == 0.0 and not state.arms[i].on and state.present[i]
 
 
-_challenger = challenges(_free, rate=0.5, fresh_rate=0.5)
+_challenger = challenges(_free, by_alarms(rate=0.5, fresh_rate=0.5), by_turns(_free))
 
 
 @hot
@@ -105,19 +112,21 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     numbers.now = t
     notes[0] = 0.0
     mixing = numbers.seats > 1
-    # A match against a mixture that is wrong may last for ever; the court learns on meanwhile.
-    if not (mixing and numbers.open > 0 and numbers.rested < numbers.waited // _REST):
-        j = _challenger(state, t)
-        if j >= 0:
-            numbers.rested = 0
-            if state.arms[j].since == t:
-                _clear(state.met, j)
-            return _seated(state, rng) if mixing else numbers.king, j
-    numbers.rested += 1
+    j = _challenger(state, t)
+    if j >= 0:
+        if state.arms[j].since == t:
+            _clear(state.met, j)
+        return _seated(state, rng) if mixing else numbers.king, j
     if not mixing:
         return numbers.king, numbers.king
     notes[0] = 1.0
     return _seated(state, rng), _seated(state, rng)
+
+
+@hot
+def _age(state: Any) -> float:
+    """Return how old a court is: about 1/18 of the square root of its answers, and at least 1."""
+    return 1.0 + _AGEING * state.numbers[0].solved
 
 
 @kernel
@@ -160,11 +169,16 @@ def _learn(state: Any, t: int, first: int, second: int, won: int, in_court: bool
         return 0
     if won >= 0:
         state.met[first if won else second, second if won else first] += 1.0
+        state.met[second, second] += 1.0
     said = settle(state, second, won)
-    if said <= 0:
-        return 0
-    _join(state, second, said == 2)
-    if said == 1:
+    if said > 0:
+        _join(state, second, said == 2)
+    elif said == 0 and state.numbers[0].seats > 1 and state.met[second, second] >= _LONG:
+        # Against a mixture an even match may last for ever, and all the time be exploited.
+        close_match(state, second)
+        _introduce(state, second)
+        _seat(state)
+    if said < 2:
         return 0
     state.numbers[0].alarms += 1
     return RESTARTED
@@ -173,13 +187,53 @@ def _learn(state: Any, t: int, first: int, second: int, won: int, in_court: bool
 @hot
 def _remember(state: Any, first: int, second: int, won: int) -> None:
     """Note how two of the court did against each other; now and then compute its shares."""
-    numbers, wins = state.numbers[0], state.wins
-    wins[first if won else second, second if won else first] += 1.0
-    _fade(wins, first, second, _MEMORY)
+    numbers = state.numbers[0]
+    winner, loser = (first, second) if won else (second, first)
+    state.wins[winner, loser] += 1.0
+    state.recent[winner, loser] += 1.0
+    _fade(state.wins, first, second, _MEMORY * _age(state))
+    _fade(state.recent, first, second, _RECENT)
     numbers.answers += 1
-    if numbers.answers >= _SOLVE_AFTER * (1.0 + _AGEING * numbers.solved):
+    if numbers.answers >= _SOLVE_AFTER * _age(state):
         numbers.solved += 1
+        if _changed(state):
+            _renew(state, _STALE)
         _seat(state)
+
+
+@hot
+def _changed(state: Any) -> bool:
+    """Tell whether those of the court do of late as they did not before.
+
+    Recent duels count less and less, so n of them tell as much as 2 n that count alike.
+    """
+    wins, recent = state.wins, state.recent
+    doubt, pairs = 0.0, 0
+    for i in range(len(wins)):
+        for j in range(i):
+            n, before = recent[i, j] + recent[j, i], wins[i, j] + wins[j, i]
+            if n >= 0.5 * _RECENT and before >= 2.0 * n:
+                p = wins[i, j] / before
+                off = recent[i, j] / n - p
+                doubt += 2.0 * n * off * off / (p * (1.0 - p) + 1.0 / n)
+                pairs += 1
+    return doubt > _DOUBT + 2.0 * pairs
+
+
+@hot
+def _renew(state: Any, most: float) -> None:
+    """Let nothing count but what is recent, and of each pair no more than `most`."""
+    for i in range(len(state.wins)):
+        for j in range(i):
+            _fade(state.recent, i, j, most)
+            _copy(state, i, j)
+    state.numbers[0].solved = 0
+
+
+@hot
+def _copy(state: Any, i: int, j: int) -> None:
+    """Let nothing count of a pair but what is recent."""
+    state.wins[i, j], state.wins[j, i] = state.recent[i, j], state.recent[j, i]
 
 
 # ---- the court ----
@@ -187,23 +241,34 @@ def _remember(state: Any, first: int, second: int, won: int) -> None:
 
 @kernel
 def _join(state: Any, j: int, alarm: bool) -> None:
-    """Let a challenger join the court: its match tells how it does against those it met."""
-    numbers, wins = state.numbers[0], state.wins
-    arms = len(state.arms)
+    """Let a challenger that won its match join the court."""
+    numbers = state.numbers[0]
     if alarm and numbers.seats == 1:
         # It was a winner, and is none: what was known of the others is of another time.
-        for i in range(arms):
+        for i in range(len(state.arms)):
             if i != numbers.king:
                 _forget(state, i)
-    for i in range(arms):
-        if state.known[i] and state.met[i, j] + state.met[j, i] > 0.0:
-            wins[i, j], wins[j, i] = state.met[i, j], state.met[j, i]
-        else:
-            _fade(wins, i, j, _HEARSAY)
-    state.known[j] = 1
+    _introduce(state, j)
+    _renew(state, _MEMORY)
     crown(state, numbers.now, j)
-    numbers.solved = 0
     _seat(state)
+
+
+@kernel
+def _introduce(state: Any, j: int) -> None:
+    """Let a challenger be known: its match tells how it does against those it met."""
+    recent, met = state.recent, state.met
+    for i in range(len(state.arms)):
+        if not state.known[i] or i == j:
+            continue
+        if met[i, j] + met[j, i] > 0.0:
+            recent[i, j], recent[j, i] = met[i, j], met[j, i]
+        elif recent[i, j] + recent[j, i] > 0.0:
+            _fade(recent, i, j, _HEARSAY)
+        else:
+            recent[j, i] = _PRESUMED
+        _copy(state, i, j)
+    state.known[j] = 1
 
 
 @hot
@@ -219,6 +284,7 @@ def _fade(wins: Any, i: int, j: int, most: float) -> None:
 def _forget(state: Any, i: int) -> None:
     state.known[i] = 0
     _clear(state.wins, i)
+    _clear(state.recent, i)
 
 
 @kernel
@@ -228,7 +294,7 @@ def _seat(state: Any) -> None:
     members, mixture, shares = state.members, state.mixture, state.shares
     n = _estimate(state)
     solve(state.gaps, n, state.table, state.names, mixture)
-    _round(state.gaps, n, mixture)
+    _round(state.gaps, n, mixture, _age(state))
     for i in range(len(shares)):
         if shares[i] > 0.0:  # who lost its seat is a stranger
             state.arms[i].record = 0.5
@@ -267,13 +333,13 @@ def _estimate(state: Any) -> int:
 
 
 @hot
-def _round(gaps: Any, n: int, mixture: Any) -> None:
-    """Drop small shares, or all but one, where that gives hardly anything away."""
+def _round(gaps: Any, n: int, mixture: Any, age: float) -> None:
+    """Drop small shares, or all but one, where that gives hardly anything away: less with age."""
     top = 0
     for a in range(n):
         if mixture[a] > mixture[top]:
             top = a
-    least = min(_SMALL, mixture[top])
+    least = min(_SMALL / age, mixture[top])
     large = 0.0
     for a in range(n):
         if mixture[a] >= least:
@@ -286,9 +352,9 @@ def _round(gaps: Any, n: int, mixture: Any) -> None:
                 gain += gaps[a, b] * mixture[b] / large
         rounded = max(rounded, gain)
         alone = max(alone, gaps[a, top])
-    if mixture[top] > _LARGE and alone <= _SMALL:
+    if mixture[top] > _LARGE and alone <= _SMALL / age:
         large, least = mixture[top], mixture[top]
-    elif rounded > _HARM:
+    elif rounded > _HARM / age:
         return
     for a in range(n):
         mixture[a] = mixture[a] / large if mixture[a] >= least else 0.0
@@ -324,7 +390,8 @@ def _hear(state: Any, winner: int, loser: int, weight: float) -> None:
         state.known[arm] = state.present[arm]
     if state.known[winner] == 1 and state.known[loser] == 1:
         state.wins[winner, loser] += weight
-        _fade(state.wins, winner, loser, _MEMORY)
+        state.recent[winner, loser] += weight
+        _fade(state.recent, winner, loser, _RECENT)
         _seat(state)
 
 
@@ -332,32 +399,39 @@ def _hear(state: Any, winner: int, loser: int, weight: float) -> None:
 class Court(KernelPolicy):
     """Play a mixture that nobody beats, and let it be challenged as often as it pays.
 
-    Ours: `king`, where nobody may beat everybody. Told nothing, and no key to set. There is always
-    a mixture of arms that no arm beats on average, the von Neumann winner; where one arm beats all
-    others it is that arm alone, and a court of one is a king.
+    Ours: `king` for worlds in which it may be that nobody beats everybody. It is told nothing and
+    has no settings. There is always a mixture of arms that no arm beats on average, the von Neumann
+    winner; where one arm beats all others, it is that arm alone, and a court of one is a king.
 
-    - **In court** both arms of a round are drawn from the mixture, so that playing it teaches how
-      its own arms do against each other. These answers are remembered, of each pair as many as 300
-      count for. After 64 of them, and each time after 6.4 more than the time before, the mixture is
-      computed anew, exactly, from (wins + 1) / (duels + 2). Shares below 0.02 are dropped, and one
-      above 0.9 is made all, where by these estimates hardly anybody gains by it.
-    - **A match** is played by an arm without a share against arms drawn from the mixture. When, by
-      whom, and with what evidence is as of `king`, to whom the court is one arm. After n duels
-      since the last match was opened, the court plays n / 16 rounds among itself before the next
-      one: against a mixture that is wrong a match may be even for ever, and only the court's own
-      duels can tell.
-    - **Who wins a match joins.** Its match says how it does against those it met, and replaces what
-      was remembered; of the others ten old duels count. If a king that stood alone and was
-      established falls, all else is forgotten, too: it was the winner, and the world has changed.
-      Answers of lost matches are not remembered: they stop at one behind, and would look like 49 %.
+    - **In court** both arms of a round are drawn from the mixture, so playing it shows how its own
+      arms do against each other. After 64 A answers the mixture is computed again, exactly, from
+      (wins + 1) / (duels + 2); for each pair 200 A duels count. Here A is the age of the court, 1
+      when an arm joins and 0.1 more each time. A share below 0.02 / A is dropped if, by these
+      estimates, no arm gains more than 0.01 / A from that; a share above 0.9 becomes 1 if no arm
+      beats that one by more than 0.02 / A.
+    - **Recent duels**, 100 of each pair, are also counted separately. If they clearly differ from
+      everything that counts, only 30 of them are kept: preferences within the court have changed.
+    - **A match** is played by an arm without a share against arms drawn from the mixture, and ends
+      at one behind, as in `king`; the court counts as one arm. The rest is as in the first edition
+      of king: with S alarms so far, sqrt(K (1 + S) / t) / 2 matches a round, and K / (2 age) more
+      for a fresh court; everyone in turn, every fourth match for who came closest; six plain bets,
+      whose mean is the evidence; an alarm at 50 + B / 2 after B matches, and a fresh court is
+      joined at 4 * 2^(h / (K - 1)) in its h-th.
+    - **An arm that wins a match joins.** Its match says how it does against the arms it met, and
+      replaces what was remembered; against the others ten old duels count, and against arms it
+      never met it is presumed to have one win. If an established king that stood alone falls,
+      everything else is forgotten too: it was the winner, and the world has changed. If a match
+      against a mixture has not ended after 256 duels, the estimates decide: the challenger gets the
+      share they give it, if any. Answers of lost matches are not remembered: such matches stop at
+      one behind, and would look like 49%.
 
-    **Guaranteed**: in the first n matches at most 2 log(1 + n / 100) false alarms are expected. A
-    false alarm is one in a match in all of whose duels the challenger was no better than the
-    mixture of the round in which it was asked for: whatever happened before, the opponent is drawn
-    from that mixture, so each bet is a nonnegative supermartingale as king's are. It takes answers
-    that are learned in the order of asking, or late by a delay that has nothing to do with who met
-    whom and who won. It does not cover a fresh court, nor a mixture that was wrong and is beaten.
-    **Only measured**: exploitability.
+    **Guaranteed**: in the first n matches at most 2 log(1 + n / 100) false alarms are expected. An
+    alarm is false if in every duel of the match the challenger was no better than the mixture of
+    the round in which it was asked for: whatever happened before, the opponent is drawn from that
+    mixture, so each bet is a nonnegative supermartingale, as in `king`. Answers must be learned in
+    the order of asking, or late by a delay that does not depend on who met whom and who won. The
+    bound does not cover a fresh court, nor a mixture that was wrong and is beaten. **Only
+    measured**: exploitability.
 
     **Late answers** of a match that is over are remembered if both arms have a seat, or had one.
     `best` is the arm with the largest share; `info` has all shares.
@@ -389,7 +463,7 @@ class Court(KernelPolicy):
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)
         order = rng.permutation(arms).astype(np.int64)
-        alone = first_state(order, seats=1, rested=0, answers=0, solved=0)._asdict()
+        alone = first_state(order, seats=1, answers=0, solved=0)._asdict()
         del alone["heard"]
         shares = np.zeros(arms)
         shares[order[0]] = 1.0
@@ -399,6 +473,7 @@ class Court(KernelPolicy):
             shares=shares,
             known=(shares > 0).astype(np.int64),
             wins=np.zeros((arms, arms)),
+            recent=np.zeros((arms, arms)),
             met=np.zeros((arms, arms)),
             members=np.zeros(arms, np.int64),
             gaps=np.zeros((arms, arms)),
@@ -410,6 +485,10 @@ class Court(KernelPolicy):
     def contest(self) -> Contest:
         """Tell the shares, since when somebody has a seat, and how near others are to one."""
         return contest(self.state)._replace(shares=tuple(self.state.shares.tolist()))
+
+    def false_alarms_at_most(self) -> float | None:
+        """Return the bound for the matches so far."""
+        return false_alarms(self.state)
 
     def enlarged(self, state: Any, fresh: Any) -> Any:
         """Return the record of one more arm, which has no seat."""

@@ -9,25 +9,21 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel.errors import WeakSpotWarning
+from driftduel.policies._halves import forget_windows, nearness, slide
 from driftduel.policies.around import Around, no_notes_inside, pass_on
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
-from driftduel.policies.fields import ARM_OR_NONE, CONSTANT, COUNT, FLAG, ROUND, Each
+from driftduel.policies.fields import ARM_OR_NONE, CONSTANT, COUNT, FLAG, ROUND, Named, records
 from driftduel.policies.info import Contest, nearest_first
 from driftduel.policies.keys import Horizon
-from driftduel.policies.mdb import alarm, nearness, slide
 from driftduel.policies.modes import COIN
 from driftduel.specs import Choice, Range, need_room
+from driftduel.wording import whole
 
 __all__ = ["Detect"]
 
 Delta = Annotated[float, Range(0, 1, open=True), "the smallest change"]
 PMin = Annotated[float, Range(0.5, 1, open=True), "the winner's smallest chance"]
 Setting = Annotated[str, Choice(("1", "2")), "which constants"]
-
-# Places in `State.ints`.
-_START = 0  # the round that is round 1 since the last alarm
-_EXPLORE = 1  # rounds for the policy inside
-_INCUMBENT = 2  # the suspected winner, -1 while exploring
 
 
 class State(NamedTuple):
@@ -41,10 +37,11 @@ class State(NamedTuple):
     """(K, 2) wins in the newer and in the older half of a window."""
     seen: Annotated[Any, COUNT]
     """(K,) outcomes seen since the incumbent was found."""
-    ints: Annotated[Any, Each(ROUND, CONSTANT, ARM_OR_NONE)]
-    """(3,) numbers named above."""
-    limit: Annotated[Any, CONSTANT]
-    """(1,) b: how far the halves may differ."""
+    numbers: Annotated[
+        Any, Named(start=ROUND, explore=CONSTANT, incumbent=ARM_OR_NONE, limit=CONSTANT)
+    ]
+    """The round that is round 1 since the last alarm; the rounds for the policy inside; the
+    suspected winner, -1 while exploring; and b, how far the halves may differ."""
 
 
 @cache
@@ -53,47 +50,39 @@ def _wrap(inner: Kernels) -> Kernels:
     inner_suspect = inner.suspect
 
     def ask(state, rng, t, notes):  # type: ignore[no-untyped-def]
-        ints = state.ints
-        local = max(1, t - ints[_START] + 1)
-        if local <= ints[_EXPLORE]:
+        numbers = state.numbers[0]
+        local = max(1, t - numbers.start + 1)
+        if local <= numbers.explore:
             notes[0] = -1.0
             return inner_ask(state.base, rng, local, notes[1:])
-        if ints[_INCUMBENT] < 0:
-            ints[_INCUMBENT] = inner_suspect(state.base)
-        arms = len(state.seen)
-        other = (local - ints[_EXPLORE] - 1) % (arms - 1)
-        challenger = other + int(other >= ints[_INCUMBENT])
-        notes[0] = ints[_INCUMBENT]
+        incumbent = numbers.incumbent
+        if incumbent < 0:
+            incumbent = numbers.incumbent = inner_suspect(state.base)
+        other = (local - numbers.explore - 1) % (len(state.seen) - 1)
+        notes[0] = incumbent
         no_notes_inside(notes)
-        return ints[_INCUMBENT], challenger
+        return incumbent, other + int(other >= incumbent)
 
     def tell(state, t, first, second, won, notes):  # type: ignore[no-untyped-def]
-        ints = state.ints
-        if t < ints[_START]:
+        numbers = state.numbers[0]
+        if t < numbers.start:
             return 0  # asked for before the alarm
         if notes[0] < 0.0:
-            return inner_tell(state.base, t - ints[_START] + 1, first, second, won, notes[1:])
-        slide(state.windows[second], state.sums[second], state.seen[second], won)
-        state.seen[second] += 1
-        if alarm(state.sums[second], state.seen[second], state.windows.shape[1], state.limit[0]):
+            return inner_tell(state.base, t - numbers.start + 1, first, second, won, notes[1:])
+        if slide(state, second, won):
             reset(state)
-            ints[_START] = t + 1
+            numbers.start = t + 1
             return RESTARTED
         return 0
 
     def _reset(state):  # type: ignore[no-untyped-def]
         inner_reset(state.base)
-        state.ints[_START] = 1
-        state.ints[_INCUMBENT] = -1
-        for a in range(len(state.seen)):
-            state.seen[a] = 0
-            for k in range(2):
-                state.sums[a, k] = 0
-            for k in range(state.windows.shape[1]):
-                state.windows[a, k] = 0
+        state.numbers[0].start = 1
+        state.numbers[0].incumbent = -1
+        forget_windows(state)
 
     def suspect(state):  # type: ignore[no-untyped-def]
-        incumbent = state.ints[_INCUMBENT]
+        incumbent = state.numbers[0].incumbent
         return incumbent if incumbent >= 0 else inner_suspect(state.base)
 
     reset = kernel(_reset)
@@ -176,7 +165,7 @@ class Detect(Around):
         need_room(f"detect: delta={delta}: {w:,} outcomes for each of {arms} arms", w * arms)
         if explore > horizon / 2:
             warnings.warn(
-                f"DETECT explores for {explore:,.0f} of {horizon:,} rounds (setting {setting}, "
+                f"DETECT explores for {whole(explore)} of {horizon:,} rounds (setting {setting}, "
                 f"K={arms}, p_min={p_min}); it hardly monitors, if at all.",
                 WeakSpotWarning,
                 stacklevel=2,
@@ -186,19 +175,20 @@ class Detect(Around):
             windows=np.zeros((arms, w), np.int64),
             sums=np.zeros((arms, 2), np.int64),
             seen=np.zeros(arms, np.int64),
-            ints=np.array([1, math.ceil(min(explore, 1e18)), -1], dtype=np.int64),
-            limit=np.array([limit]),
+            numbers=records(
+                1, start=1, explore=math.ceil(min(explore, 1e18)), incumbent=-1, limit=limit
+            ),
         )
 
     def began(self) -> int:
         """Return the first round since the last alarm."""
-        return int(self.state.ints[_START])
+        return int(self.state.numbers[0].start)
 
     def contest(self) -> Contest:
         """Tell since when the incumbent is watched, and how near its duels are to an alarm."""
-        start, explore, incumbent = self.state.ints.tolist()
-        if incumbent < 0:
+        numbers = self.state.numbers[0]
+        if numbers.incumbent < 0:
             return Contest(challengers=())
         shares = enumerate(nearness(self.state))
-        others = ((arm, share) for arm, share in shares if arm != incumbent)
-        return Contest(start + explore, nearest_first(others))
+        others = ((arm, share) for arm, share in shares if arm != numbers.incumbent)
+        return Contest(int(numbers.start + numbers.explore), nearest_first(others))

@@ -8,7 +8,7 @@ import numpy as np
 from driftduel._compile import hot, kernel
 from driftduel.policies.around import Around, pass_on
 from driftduel.policies.base import KernelPolicy, Kernels
-from driftduel.policies.fields import CONSTANT
+from driftduel.policies.fields import CONSTANT, Named, records
 from driftduel.specs import Range
 
 __all__ = ["Discounted"]
@@ -21,13 +21,13 @@ class State(NamedTuple):
 
     base: Any
     """The state of the policy inside."""
-    discount: Annotated[Any, CONSTANT]
-    """(2,) the factor, and the rounds of which a constant stream would still count."""
+    discount: Annotated[Any, Named(factor=CONSTANT, rounds=CONSTANT)]
+    """The factor, and the rounds of which a constant stream would still count."""
 
 
 @hot
 def _local(state: Any, t: int) -> int:
-    return min(t, int(state.discount[1]))
+    return min(t, int(state.discount[0].rounds))
 
 
 @hot
@@ -47,14 +47,14 @@ def _wrap(inner: Kernels) -> Kernels:
 
     def tell(state, t, first, second, won, notes):  # type: ignore[no-untyped-def]
         if won >= 0:
-            _shrink(state.base.wins, state.discount[0])
+            _shrink(state.base.wins, state.discount[0].factor)
         return inner_tell(state.base, _local(state, t), first, second, won, notes)
 
     def hear(state, winner, loser, weight):  # type: ignore[no-untyped-def]
         # As many answers as its weight says, one after the other: 1 + d + d^2 + ...
-        shrunk = state.discount[0] ** weight
+        shrunk = state.discount[0].factor ** weight
         _shrink(state.base.wins, shrunk)
-        inner_hear(state.base, winner, loser, (1.0 - shrunk) / (1.0 - state.discount[0]))
+        inner_hear(state.base, winner, loser, (1.0 - shrunk) / (1.0 - state.discount[0].factor))
 
     def reset(state):  # type: ignore[no-untyped-def]
         inner_reset(state.base)
@@ -90,4 +90,6 @@ class Discounted(Around):
         self, arms: int, rng: np.random.Generator, base: KernelPolicy, discount: Discount = 0.999
     ) -> None:
         super().__init__(arms, rng, base)
-        self.state = State(base.state, np.array([discount, max(1.0, 1.0 / (1.0 - discount))]))
+        self.state = State(
+            base.state, records(1, factor=discount, rounds=max(1.0, 1.0 / (1.0 - discount)))
+        )

@@ -6,19 +6,15 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from driftduel._compile import hot
-from driftduel.policies.around import Around, pass_on
+from driftduel.errors import DriftduelError
+from driftduel.policies.around import Around, built_again, pass_on
 from driftduel.policies.base import GROW, RESTARTED, KernelPolicy, Kernels
-from driftduel.policies.fields import CONSTANT, MOST, ROUND, Each, Within
+from driftduel.policies.fields import CONSTANT, MOST, ROUND, Named, Within, records
 from driftduel.specs import Range
 
 __all__ = ["Doubling"]
 
 Epoch = Annotated[int, Range(2), "rounds of the first epoch"]
-
-# Places in `State.ints`.
-_START = 0  # the first round of the epoch
-_LENGTH = 1  # its length, which is what the policy inside is told
-_OVER = 2  # 1 when the policy inside is to be made anew
 
 
 class State(NamedTuple):
@@ -26,8 +22,9 @@ class State(NamedTuple):
 
     base: Any
     """The state of the policy inside."""
-    ints: Annotated[Any, Each(ROUND, Within(2, MOST), CONSTANT)]
-    """(3,) numbers named above."""
+    epoch: Annotated[Any, Named(start=ROUND, length=Within(2, MOST), over=CONSTANT)]
+    """Its first round; its length, which is what the policy inside is told; and whether it is over:
+    the policy inside is to be made anew."""
 
 
 @cache
@@ -35,17 +32,17 @@ def _wrap(inner: Kernels) -> Kernels:
     inner_ask, inner_tell = inner.ask, inner.tell
 
     def ask(state, rng, t, notes):  # type: ignore[no-untyped-def]
-        return inner_ask(state.base, rng, max(1, t - state.ints[_START] + 1), notes)
+        return inner_ask(state.base, rng, max(1, t - state.epoch[0].start + 1), notes)
 
     def tell(state, t, first, second, won, notes):  # type: ignore[no-untyped-def]
-        ints = state.ints
-        if t < ints[_START]:
+        epoch = state.epoch[0]
+        if t < epoch.start:
             return 0  # asked for in an epoch that is over
-        flags = inner_tell(state.base, t - ints[_START] + 1, first, second, won, notes)
-        if t + 1 >= ints[_START] + ints[_LENGTH]:
-            ints[_START] = t + 1
-            ints[_LENGTH] *= 2
-            ints[_OVER] = 1
+        flags = inner_tell(state.base, t - epoch.start + 1, first, second, won, notes)
+        if t + 1 >= epoch.start + epoch.length:
+            epoch.start = t + 1
+            epoch.length *= 2
+            epoch.over = 1
             flags |= GROW | RESTARTED  # a longer epoch takes a new policy, which Python makes
         return flags
 
@@ -63,12 +60,15 @@ class Doubling(Around):
 
     Parameters
     ----------
+    base
+        A fresh policy; whatever horizon it was told, it is told the length of the first epoch.
     epoch
         The length of the first epoch.
     """
 
     prefix = "doubling"
     supplies = "horizon"
+    supplied_by = "epoch"
     guarantee = "that of the policy inside, up to a constant, without knowing T"
     source = "folklore; Auer et al., 1995"
     confidence = "exact: a composition, nothing of the policy inside is changed"
@@ -77,36 +77,44 @@ class Doubling(Around):
     def __init__(
         self, arms: int, rng: np.random.Generator, base: KernelPolicy, epoch: Epoch = 1024
     ) -> None:
+        if "horizon" not in base.parameters:
+            raise DriftduelError(
+                f"{self.prefix!r} needs a policy that wants to know the horizon; {base.name!r} "
+                f"does not."
+            )
+        if base.parameters["horizon"] != epoch:
+            base = built_again(base, horizon=epoch)
         super().__init__(arms, rng, base)
         self.easy_rounds = 2 * base.easy_rounds  # type: ignore[misc]
-        self.state = State(base.state, np.array([1, epoch, 0], dtype=np.int64))
+        self.state = State(base.state, records(1, start=1, length=epoch, over=0))
 
     def began(self) -> int:
         """Return the first round of this epoch."""
-        return int(self.state.ints[_START])
+        return int(self.state.epoch[0].start)
 
     def grow(self) -> None:
         """Make the policy of a new epoch, or room for the one inside."""
-        if self.state.ints[_OVER] == 1:
-            self.state.ints[_OVER] = 0
-            self._make_base(int(self.state.ints[_LENGTH]))
+        epoch = self.state.epoch[0]
+        if epoch.over == 1:
+            epoch.over = 0
+            self._make_base(int(epoch.length))
         else:
             super().grow()
 
     def _make_base(self, length: int) -> None:
-        self.base = self.remake(length)
+        self.base = built_again(self.base, horizon=length)
         self.state = self.state._replace(base=self.base.state)
 
     def set_state(self, state: Any) -> None:
         """Take back what `get_state` returned, after checking that it fits."""
-        ints = state.get("ints")
-        if ints is not None and ints.shape == (3,) and ints.dtype == np.int64:
-            doublings, rest = divmod(int(ints[_LENGTH]), self.parameters["epoch"])
+        length = state.get("epoch.length")
+        if length is not None and length.shape == (1,) and length.dtype == np.int64:
+            doublings, rest = divmod(int(length[0]), self.parameters["epoch"])
             # Else the rules refuse it; but a policy that is told another length must not be made.
             self.require(rest == 0 and doublings.bit_count() == 1 and doublings <= MOST)
-            self._make_base(int(ints[_LENGTH]))
+            self._make_base(int(length[0]))
         super().set_state(state)
 
     def rounds_inside(self, state: Any, rounds: int) -> int:
         """Return the rounds of this epoch."""
-        return max(0, rounds - int(state.ints[_START]) + 1)
+        return max(0, rounds - int(state.epoch[0].start) + 1)

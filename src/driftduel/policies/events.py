@@ -190,8 +190,8 @@ class Log:
         """Return the events from `begin` up to `end` as arrays of their own."""
         begin, end, _ = slice(begin, end).indices(len(self))
         kind, round_, arm, other, won, until = (
-            np.array(each[begin:end], np.dtype(each.typecode))
-            for each in (self._kind, self._round, self._arm, self._other, self._won, self._until)
+            np.array(column[begin:end], np.dtype(column.typecode))
+            for column in (self._kind, self._round, self._arm, self._other, self._won, self._until)
         )
         first = self._until[begin - 1] if begin else 0
         last = int(until[-1]) if len(until) else first

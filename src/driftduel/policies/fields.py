@@ -215,15 +215,23 @@ def records(size: int, **values: float) -> Array:
     >>> int(numbers.king), float(numbers.due)
     (4, 0.0)
     """
-    for name in values:
+    whole = tuple(isinstance(value, int | np.integer) for value in values.values())
+    made = np.zeros(size, _kind(tuple(values), whole))  # memory nobody writes to costs nothing
+    for name, value in values.items():
+        if value != 0:
+            made[name] = value
+    return made
+
+
+@cache
+def _kind(names: tuple[str, ...], whole: tuple[bool, ...]) -> np.dtype[Any]:
+    """Return the type of a record whose fields are whole numbers or not."""
+    for name in names:
         if hasattr(np.record, name):  # it would be found there first where nothing is compiled
             raise ValueError(f"no field can be called {name!r}: numpy has a method of that name")
-    kinds = [
-        (name, np.int64 if type(value) is int else np.float64) for name, value in values.items()
-    ]
+    kinds = [np.int64 if is_whole else np.float64 for is_whole in whole]
     # Of a numpy `record`, fields are attributes also where nothing is compiled.
-    kind = np.dtype((np.record, np.dtype(kinds, align=True)))
-    return np.array([tuple(values.values())] * size, kind)
+    return np.dtype((np.record, np.dtype(list(zip(names, kinds, strict=True)), align=True)))
 
 
 class Growing(Rule):
@@ -278,7 +286,7 @@ def rules_of(record: Any) -> dict[str, Rule | None]:
     hints = get_type_hints(record, include_extras=True)
     return {
         field: next(
-            (each for each in getattr(hints[field], "__metadata__", ()) if isinstance(each, Rule)),
+            (word for word in getattr(hints[field], "__metadata__", ()) if isinstance(word, Rule)),
             None,
         )
         for field in record._fields

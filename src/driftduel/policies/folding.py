@@ -10,31 +10,32 @@ Kernels are folded in compiled code, everything else, and every event that is ra
 
 from collections.abc import Iterable
 from copy import deepcopy
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
-from driftduel._random import bits, uniform
+from driftduel._random import address_of
 from driftduel.errors import DriftduelError, LogError
-from driftduel.policies.base import GROW, RESTARTED, KernelPolicy, Kernels, Policy, no_such_arms
+from driftduel.policies._fold_loop import (
+    APART_OR_WRONG,
+    DISAGREES,
+    FULL,
+    NARROW,
+    THROUGH,
+    compiled_fold,
+    from_ledger,
+    roomy,
+    to_ledger,
+)
+from driftduel.policies.base import KernelPolicy, Policy, no_such_arms
 from driftduel.policies.events import Event, Log
-from driftduel.policies.ledger import UNANSWERED, Duel
+from driftduel.policies.ledger import Duel
 
 __all__ = ["fold"]
 
 _EVENTS_A_CALL = 1 << 13  # a few milliseconds, after which Ctrl-C is heard
 _RESTARTS_A_CALL = 1024
-_ASKED, _TOLD, _DECIDED, _TIED, _FORGOTTEN = range(5)  # kinds that the compiled loop knows
 _APART = ("joined", "left", "heard")  # kinds that are about no duel
-
-# A duel in `_Rows`: not answered, to be learned when its turn comes, learned.
-_OPEN, _HELD, _DONE = range(3)
-
-# Why the compiled loop returned: it is through, the policy needs room, there is no more room for
-# restarts, the event is not for it, the policy asks for another duel.
-_THROUGH, _NARROW, _FULL, _APART_OR_WRONG, _DISAGREES = range(5)
 
 
 def fold(policy: Policy, log: Log | Iterable[Log]) -> Policy:
@@ -62,17 +63,17 @@ def fold(policy: Policy, log: Log | Iterable[Log]) -> Policy:
     Examples
     --------
     >>> from driftduel.policies import Event, make_policy
-    >>> fresh = make_policy("dts", arms=3, seed=4)
-    >>> first, second, _ = make_policy("dts", arms=3, seed=4).choose(1)
+    >>> fresh = make_policy("dts", arms=3, seed=2)
+    >>> first, second, _ = make_policy("dts", arms=3, seed=2).choose(1)
     >>> log = Log([Event("asked", 1, first, second), Event("told", 1, first)])
     >>> fold(fresh, log).get_state()["wins"].sum(), fresh.get_state()["wins"].sum()
     (np.float64(1.0), np.float64(0.0))
     """
     policy = deepcopy(policy)
     place = 0
-    for each in (log,) if isinstance(log, Log) else log:
-        (_fold_fast if _made_of_kernels(policy) else _fold_slowly)(policy, each, place)
-        place += len(each)
+    for part in (log,) if isinstance(log, Log) else log:
+        (_fold_fast if _made_of_kernels(policy) else _fold_slowly)(policy, part, place)
+        place += len(part)
     return policy
 
 
@@ -80,7 +81,7 @@ def _made_of_kernels(policy: Policy) -> bool:
     """Tell whether kernels are all that asking and telling are."""
     methods = ("choose", "learn", "ask", "tell", "tell_first_won", "forget")
     return isinstance(policy, KernelPolicy) and all(
-        getattr(type(policy), each) is getattr(KernelPolicy, each) for each in methods
+        getattr(type(policy), name) is getattr(KernelPolicy, name) for name in methods
     )
 
 
@@ -154,58 +155,39 @@ def _few(notes: tuple[float, ...]) -> str:
     return ", ".join(map(repr, notes[:4])) + (", ..." if len(notes) > 4 else "")
 
 
-class _Rows(NamedTuple):
-    """Duels between asking and learning, in the order of asking: a ledger for the loop."""
-
-    round: Any
-    first: Any
-    second: Any
-    status: Any
-    won: Any
-    """Of an answer that waits for its turn."""
-    notes: Any
-    """(rows, notes)"""
-    asked: Any
-    """(1,) duels asked for so far."""
-    due: Any
-    """(1,) the round whose answer comes next in the order of asking."""
-    used: Any
-    """(1,) rows in use."""
-
-
 def _fold_fast(policy: Any, log: Log, place: int) -> None:
     """Fold in compiled code, call by call."""
     ledger = policy.ledger
     in_turn, flips = ledger.order == "asked", ledger.ties == "coin"
-    coins = bits(ledger.coins)
+    coins = address_of(ledger.coins)
     restarts = np.empty(_RESTARTS_A_CALL, np.int64)
-    rows = _opened(policy)
+    rows = from_ledger(policy)
     for begin in range(0, len(log), _EVENTS_A_CALL):
         columns = log.columns(begin, begin + _EVENTS_A_CALL)
         until = columns.noted.cumsum()
-        rows = _roomy(rows, len(until))
-        at, why = 0, _FULL
-        while why != _THROUGH:
-            at, why, seen, pair = _compiled_fold(policy.kernels)(
-                columns, until, at, rows, policy.state, policy.bits, policy.scratch,
+        rows = roomy(rows, len(until))
+        at, why = 0, FULL
+        while why != THROUGH:
+            at, why, seen, pair = compiled_fold(policy.kernels)(
+                columns, until, at, rows, policy.state, policy.rng_address, policy.scratch,
                 policy.arms, policy.unanswered, in_turn, flips, coins, restarts,
             )  # fmt: skip
             ledger.restarts.extend(restarts[:seen].tolist())
-            if why == _NARROW:
+            if why == NARROW:
                 policy.grow()
-            elif why == _DISAGREES:
+            elif why == DISAGREES:
                 notes = tuple(policy.scratch.tolist())
                 duel = Duel(int(pair[0]), int(pair[1]), int(rows.asked[0]) + 1, notes)
                 _agree_within(policy, log[begin + at], place + begin + at, duel)
-            elif why == _APART_OR_WRONG:
+            elif why == APART_OR_WRONG:
                 event = log[begin + at]
                 if event.kind in _APART:
                     ledger.asked = int(rows.asked[0])
                 else:  # it cannot have happened, and the policy itself says why
-                    _close(rows, policy)
+                    to_ledger(rows, policy)
                 _live(policy, event, place + begin + at)
                 at += 1
-    _close(rows, policy)
+    to_ledger(rows, policy)
 
 
 def _agree_within(policy: Policy, event: Event, place: int, duel: Duel) -> None:
@@ -213,169 +195,3 @@ def _agree_within(policy: Policy, event: Event, place: int, duel: Duel) -> None:
         error = no_such_arms(policy, duel.first, duel.second, duel.round)
         raise _impossible(event, place, error)
     _agree(event, place, duel)
-
-
-def _opened(policy: Any) -> _Rows:
-    """Take the duels out of a policy's ledger."""
-    ledger = policy.ledger
-    waiting = {t: (duel, _OPEN, 0) for t, duel in ledger.open.items()}
-    waiting |= {t: (duel, _HELD, won) for t, (duel, won) in ledger.held.items()}
-    rows = _empty(max(1, len(waiting)), len(policy.notes))
-    for row, t in enumerate(sorted(waiting)):
-        duel, rows.status[row], rows.won[row] = waiting[t]
-        rows.first[row], rows.second[row], rows.round[row], rows.notes[row] = duel
-    rows.asked[0], rows.due[0], rows.used[0] = ledger.asked, ledger.due, len(waiting)
-    return rows
-
-
-def _close(rows: _Rows, policy: Any) -> None:
-    """Put the duels back into a policy's ledger."""
-    ledger = policy.ledger
-    ledger.asked, ledger.due = int(rows.asked[0]), int(rows.due[0])
-    ledger.open, ledger.held = {}, {}
-    for row in np.flatnonzero(rows.status[: rows.used[0]] != _DONE).tolist():
-        t, notes = int(rows.round[row]), tuple(rows.notes[row].tolist())
-        duel = Duel(int(rows.first[row]), int(rows.second[row]), t, notes)
-        if rows.status[row] == _OPEN:
-            ledger.open[t] = duel
-        else:
-            ledger.held[t] = duel, int(rows.won[row])
-
-
-def _empty(size: int, notes: int) -> _Rows:
-    columns = [np.zeros(size, np.int64) for _ in range(5)]
-    numbers = [np.zeros(1, np.int64) for _ in range(3)]
-    return _Rows(*columns, np.zeros((size, notes)), *numbers)  # type: ignore[call-arg]
-
-
-def _roomy(rows: _Rows, more: int) -> _Rows:
-    """Return rows with room for more of them, without those that are done with."""
-    used = int(rows.used[0])
-    if used + more <= len(rows.status):
-        return rows
-    live = np.flatnonzero(rows.status[:used] != _DONE)
-    larger = _empty(2 * (len(live) + more), rows.notes.shape[1])
-    for new, old in zip(larger[:6], rows[:6], strict=True):
-        new[: len(live)] = old[live]
-    larger.asked[:], larger.due[:], larger.used[:] = rows.asked, rows.due, len(live)
-    return larger
-
-
-@cache
-def _compiled_fold(kernels: Kernels) -> Any:
-    """Return the loop that folds events into a policy made of these kernels.
-
-    It goes on from the event `at` of some columns and returns the event that comes next, why it
-    returned, how many restarts it saw, and the duel that the policy asks for instead of the log's.
-    """
-    ask, tell = kernels.ask, kernels.tell
-
-    def loop(  # type: ignore[no-untyped-def]
-        columns, until, at, rows, state, rng, scratch,
-        arms, unanswered, in_turn, flips, coins, restarts,
-    ):  # fmt: skip
-        width = len(scratch)
-        status = rows.status
-        asked, due, used = rows.asked[0], rows.due[0], rows.used[0]
-        why = _THROUGH
-        seen = 0
-        pair = (0, 0)
-        row = -1  # what is to be learned now
-        while True:
-            if in_turn and row < 0 and due <= asked:
-                head = used - 1 - (asked - due)  # all since then are there
-                if status[head] == _HELD:
-                    row = head
-                    due += 1
-            if row >= 0:
-                status[row] = _DONE
-                if rows.won[row] != UNANSWERED or unanswered:
-                    t = rows.round[row]
-                    for i in range(width):
-                        scratch[i] = rows.notes[row, i]
-                    first, second = rows.first[row], rows.second[row]
-                    flags = tell(state, t, first, second, rows.won[row], scratch)
-                    if flags != 0:
-                        if flags & RESTARTED:
-                            restarts[seen] = t
-                            seen += 1
-                        if flags & GROW:
-                            why = _NARROW
-                            break
-                        if seen == len(restarts):
-                            why = _FULL
-                            break
-                row = -1
-                continue
-            if at == len(until):
-                break
-            kind = columns.kind[at]
-            t = columns.round[at]
-            arm = columns.arm[at]
-            if kind == _ASKED:
-                first, second = ask(state, rng, asked + 1, scratch)
-                known = columns.noted[at]
-                same = t == asked + 1 and first == arm and second == columns.other[at]
-                same = same and 0 <= first < arms and 0 <= second < arms
-                same = same and known in (0, width)
-                for i in range(known if same else 0):
-                    logged = columns.notes[until[at] - known + i]
-                    same = same and logged == scratch[i]
-                if not same:
-                    why, pair = _DISAGREES, (int(first), int(second))
-                    break
-                asked += 1
-                at += 1
-                status[used] = _OPEN
-                rows.round[used] = asked
-                rows.first[used] = first
-                rows.second[used] = second
-                for i in range(width):
-                    rows.notes[used, i] = scratch[i]
-                used += 1
-                continue
-            found = _find(rows.round, used, asked, t)
-            if kind > _FORGOTTEN or found < 0 or status[found] != _OPEN:
-                why = _APART_OR_WRONG
-                break
-            first, second = rows.first[found], rows.second[found]
-            if kind == _TOLD and arm not in (first, second):
-                why = _APART_OR_WRONG
-                break
-            if kind == _DECIDED:
-                won = int(columns.won[at])
-            elif kind == _FORGOTTEN:
-                won = UNANSWERED
-            elif first == second or (kind == _TIED and flips):
-                won = int(uniform(coins) < 0.5)
-            elif kind == _TIED:
-                won = UNANSWERED
-            else:
-                won = int(arm == first)
-            at += 1
-            status[found] = _HELD
-            rows.won[found] = won
-            if not in_turn:
-                row = found
-        rows.asked[0], rows.due[0], rows.used[0] = asked, due, used
-        return at, why, seen, pair
-
-    return kernel(loop)
-
-
-@hot
-def _find(rounds: Any, used: int, asked: int, t: int) -> int:
-    """Return the row of a round, or -1; rows ascend, and the rounds that are gone are gaps."""
-    low = used - 1 - (asked - t)  # if there are no gaps after it
-    if t > asked or t < 1:
-        return -1
-    if low >= 0 and rounds[low] == t:
-        return low
-    low, high = max(low, 0), used
-    while low < high:
-        middle = (low + high) // 2
-        if rounds[middle] < t:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < used and rounds[low] == t else -1

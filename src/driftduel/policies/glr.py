@@ -2,15 +2,22 @@
 
 import math
 from functools import cache
+from itertools import repeat
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
-from driftduel.policies.around import Around, pass_on, pick_inside, presence_inside
+from driftduel.policies.around import (
+    Around,
+    pass_on,
+    pick_inside,
+    presence_inside,
+    since_alarm,
+)
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
-from driftduel.policies.fields import CONSTANT, COUNT, MOST, ROUND, Each, Within
+from driftduel.policies.fields import CONSTANT, COUNT, MOST, ROUND, Named, Within, records
 from driftduel.policies.info import Contest, of_pairs
 from driftduel.specs import Range
 
@@ -27,16 +34,15 @@ class State(NamedTuple):
 
     base: Any
     """The state of the policy inside."""
-    start: Annotated[Any, ROUND]
-    """(1,) the round that is round 1 since the last alarm."""
     totals: Annotated[Any, COUNT]
     """(P, 2) duels of each pair a < b since the last alarm, and those a won."""
     splits: Annotated[Any, COUNT]
     """(P, 64, 2) the same at earlier times: where a change may be found."""
-    kept: Annotated[Any, Each(Within(0, _SPLITS), Within(1, MOST))]
-    """(P, 2) how many of them there are, and the duels between two."""
-    floats: Annotated[Any, CONSTANT]
-    """(2,) the share of rounds that explore, and the false alarm rate."""
+    pairs: Annotated[Any, Named(kept=Within(0, _SPLITS), apart=Within(1, MOST))]
+    """(P,) how many of them are kept, and the duels between two."""
+    numbers: Annotated[Any, Named(start=ROUND, explore=CONSTANT, delta=CONSTANT)]
+    """The round that is round 1 since the last alarm, the share of rounds that explore, and the
+    false alarm rate."""
 
 
 @hot
@@ -81,33 +87,29 @@ def _nearness(total: Any, splits: Any, count: int, delta: float) -> float:
 def _changed(state: Any, p: int) -> bool:
     """Enter a pair's new outcome into its history; tell whether it has changed since a split."""
     n, won = state.totals[p, 0], state.totals[p, 1]
-    count = state.kept[p, 0]
+    pair = state.pairs[p]
+    count = pair.kept
     mean = won / n
     fired = False
     if 0.0 < mean < 1.0:
-        limit = _limit(n, state.floats[1])
+        limit = _limit(n, state.numbers[0].delta)
         for k in range(count):
             if _ratio(state.totals[p], state.splits[p, k], mean) > limit:
                 fired = True
                 break
-    if n % state.kept[p, 1] == 0:
+    if n % pair.apart == 0:
         if count == state.splits.shape[1]:  # keep every other one, twice as far apart
             for k in range(count // 2):
                 state.splits[p, k, 0] = state.splits[p, 2 * k + 1, 0]
                 state.splits[p, k, 1] = state.splits[p, 2 * k + 1, 1]
             count //= 2
-            state.kept[p, 1] *= 2
-        if n % state.kept[p, 1] == 0:
+            pair.apart *= 2
+        if n % pair.apart == 0:
             state.splits[p, count, 0] = n
             state.splits[p, count, 1] = won
             count += 1
-        state.kept[p, 0] = count
+        pair.kept = count
     return fired
-
-
-@hot
-def _local(state: Any, t: int) -> int:
-    return max(1, t - state.start[0] + 1)
 
 
 @cache
@@ -117,17 +119,17 @@ def _wrap(inner: Kernels) -> Kernels:
 
     def ask(state, rng, t, notes):  # type: ignore[no-untyped-def]
         # Without some exploration a change of an arm that is not played would never be seen.
-        if uniform(rng) < state.floats[0]:
+        if uniform(rng) < state.numbers[0].explore:
             count = 0
             for i in range(state.base.wins.shape[0]):
                 count += here(state, i)
             if count > 1:
                 first = pick(state, int(uniform(rng) * count), -1)
                 return first, pick(state, int(uniform(rng) * (count - 1)), first)
-        return inner_ask(state.base, rng, _local(state, t), notes)
+        return inner_ask(state.base, rng, since_alarm(state, t), notes)
 
     def tell(state, t, first, second, won, notes):  # type: ignore[no-untyped-def]
-        start = state.start[0]
+        start = state.numbers[0].start
         if t < start:
             return 0  # asked for before the alarm
         flags = inner_tell(state.base, t - start + 1, first, second, won, notes)
@@ -138,20 +140,20 @@ def _wrap(inner: Kernels) -> Kernels:
             state.totals[p, 1] += won if first == low else 1 - won
             if _changed(state, p):
                 reset(state)
-                state.start[0] = t + 1
+                state.numbers[0].start = t + 1
                 flags |= RESTARTED
         return flags
 
     def _reset(state):  # type: ignore[no-untyped-def]
         inner_reset(state.base)
-        state.start[0] = 1
+        state.numbers[0].start = 1
         for p in range(len(state.totals)):
             state.totals[p, 0] = state.totals[p, 1] = 0
-            state.kept[p, 0] = 0
-            state.kept[p, 1] = 1
+            state.pairs[p].kept = 0
+            state.pairs[p].apart = 1
 
     reset = kernel(_reset)
-    return Kernels(hot(ask), hot(tell), reset, **pass_on(inner, _local))
+    return Kernels(hot(ask), hot(tell), reset, **pass_on(inner, since_alarm))
 
 
 class GlrRestart(Around):
@@ -198,31 +200,28 @@ class GlrRestart(Around):
     ) -> None:
         super().__init__(arms, rng, base)
         pairs = arms * (arms - 1) // 2
-        kept = np.zeros((pairs, 2), np.int64)
-        kept[:, 1] = 1
         self.state = State(
             base=base.state,
-            start=np.ones(1, np.int64),
             totals=np.zeros((pairs, 2), np.int64),
             splits=np.zeros((pairs, _SPLITS, 2), np.int64),
-            kept=kept,
-            floats=np.array([explore, delta]),
+            pairs=records(pairs, kept=0, apart=1),
+            numbers=records(1, start=1, explore=float(explore), delta=float(delta)),
         )
 
     def began(self) -> int:
         """Return the first round since the last alarm."""
-        return int(self.state.start[0])
+        return int(self.state.numbers[0].start)
 
     def contest(self) -> Contest:
         """Tell how near each arm's duels are to an alarm: the nearest of its pairs."""
-        totals, splits, kept, (_, delta) = self.state[2:]
+        state, delta = self.state, self.state.numbers[0].delta
+        shares = map(_nearness, state.totals, state.splits, state.pairs["kept"], repeat(delta))
         pairs = [(a, b) for a in range(self.arms) for b in range(a)]
-        shares = (_nearness(totals[p], splits[p], kept[p, 0], delta) for p in range(len(pairs)))
         return Contest(challengers=of_pairs(pairs, shares, {*self.present} - {self.best()}))
 
     def check_state(self, state: Any) -> None:
         """Refuse a history whose splits are not parts of it, one within the next."""
-        kept = np.arange(_SPLITS) < state.kept[:, :1]
+        kept = np.arange(_SPLITS) < state.pairs["kept"][:, None]
         total, won = state.totals[:, :1], state.totals[:, 1:]
         before, before_won = state.splits[..., 0], state.splits[..., 1]
         lost, before_lost = total - won, before - before_won

@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from driftduel.wording import counted, share
+
 __all__ = ["Challenger", "Contest", "Info", "Stage", "nearest_first", "of_pairs"]
 
 _NAMED = 4
@@ -103,9 +105,11 @@ class Info:
     def __str__(self) -> str:
         leader = "nobody leads" if self.leader is None else f"arm {self.leader} leads"
         since = "" if self.since is None else f", since round {self.since:,}"
-        lines = [f"{self.policy or 'policy'} after {_many(self.rounds, 'duel')}: {leader}{since}"]
+        lines = [f"{self.policy or 'policy'} after {counted(self.rounds, 'duel')}: {leader}{since}"]
         if self.shares is not None and max(self.shares) < 1.0:
-            ranked = nearest_first(each for each in enumerate(self.shares) if each[1] > 0.0)
+            ranked = nearest_first(
+                (arm, part) for arm, part in enumerate(self.shares) if part > 0.0
+            )
             lines.append(f"shares: {_named(ranked)}")
         if self.challengers is not None:
             lines.append(f"challengers: {_named(self.challengers) or 'nobody'}")
@@ -118,7 +122,7 @@ class Info:
         order = "asking" if self.order == "asked" else "arrival"
         tie = "teaches nothing" if self.ties == "skip" else "is decided by a coin"
         lines.append(f"{self.mode} mode; learns in the order of {order}; a tie {tie}")
-        out = f"{_many(self.open, 'duel')} out, {_many(self.held, 'answer')} held back"
+        out = f"{counted(self.open, 'duel')} out, {counted(self.held, 'answer')} held back"
         lines.append(f"arms: {', '.join(map(str, self.present))}; {out}")
         return "\n".join(lines)
 
@@ -126,24 +130,20 @@ class Info:
 def nearest_first(shares: Iterable[tuple[int, float]]) -> tuple[Challenger, ...]:
     """Return challengers, each with its largest share, in the order in which one looks at them."""
     largest: dict[int, float] = {}
-    for arm, share in shares:
-        largest[arm] = max(largest.get(arm, 0.0), min(1.0, float(share)))
-    ranked = sorted(largest.items(), key=lambda each: (-each[1], each[0]))
-    return tuple(Challenger(arm, share) for arm, share in ranked)
+    for arm, part in shares:
+        largest[arm] = max(largest.get(arm, 0.0), min(1.0, float(part)))
+    ranked = sorted(largest.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(Challenger(arm, part) for arm, part in ranked)
 
 
 def of_pairs(
     pairs: Iterable[tuple[int, int]], shares: Iterable[float], arms: Collection[int]
 ) -> tuple[Challenger, ...]:
     """Return `arms` as challengers, each as near as the nearest of the pairs that it is in."""
-    found = ((arm, share) for pair, share in zip(pairs, shares, strict=True) for arm in pair)
-    return nearest_first((arm, share) for arm, share in found if arm in arms)
+    both = ((arm, part) for pair, part in zip(pairs, shares, strict=True) for arm in pair)
+    return nearest_first((arm, part) for arm, part in both if arm in arms)
 
 
 def _named(arms: tuple[Challenger, ...]) -> str:
-    named = [f"arm {each.arm} ({100 * each.share:.0f} %)" for each in arms[:_NAMED]]
+    named = [f"arm {rival.arm} ({share(rival.share)})" for rival in arms[:_NAMED]]
     return ", ".join(named + ["..."] * (len(arms) > _NAMED))
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -60,7 +60,7 @@ class Duel(NamedTuple):
             return raw
         try:
             first, second, t, notes = raw
-            whole = all(type(each) is int for each in (first, second, t))
+            whole = all(type(number) is int for number in (first, second, t))
             plain = all(type(note) in (int, float) for note in notes)
             if whole and plain:
                 return cls(first, second, t, tuple(map(float, notes)))
@@ -154,6 +154,12 @@ class Ledger:
         """Note that everything up to round `t` was asked for and answered elsewhere."""
         self.asked = t
         self.due = t + 1
+
+    def reopen(self, duels: Iterable[Duel]) -> None:
+        """Note that these duels, the last ones asked for, are not answered yet after all."""
+        for duel in duels:
+            self.open[duel.round] = duel
+        self.due = min(self.open, default=self.due)
 
 
 def _short(value: Any) -> str:

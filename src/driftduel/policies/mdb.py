@@ -10,23 +10,26 @@ import numpy as np
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
 from driftduel.errors import WeakSpotWarning
-from driftduel.policies.around import Around, no_notes_inside, pass_on, presence_inside
+from driftduel.policies._halves import forget_windows, nearness, slide
+from driftduel.policies.around import (
+    Around,
+    no_notes_inside,
+    pass_on,
+    presence_inside,
+    since_alarm,
+)
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
-from driftduel.policies.fields import ARM, CONSTANT, COUNT, FLAG, ROUND, Each, Within
+from driftduel.policies.fields import ARM, CONSTANT, COUNT, FLAG, ROUND, Named, Within, records
 from driftduel.policies.info import Contest, of_pairs
 from driftduel.policies.keys import Horizon
 from driftduel.policies.modes import COIN
 from driftduel.specs import Range, need_room
+from driftduel.wording import decimals, share
 
-__all__ = ["Monitored", "alarm", "nearness", "slide"]
+__all__ = ["Monitored"]
 
 Switches = Annotated[int, Range(0), "how often the preferences change"]
 Delta = Annotated[float, Range(0, 1, open=True), "the smallest change"]
-
-# Places in `State.ints`.
-_START = 0  # the round that is round 1 since the last alarm
-_CYCLE = 1  # D: every D rounds each pair is monitored once
-_SHUFFLED = 2  # whether the order of the pairs has been drawn
 
 
 class State(NamedTuple):
@@ -42,38 +45,9 @@ class State(NamedTuple):
     """(N, 2) wins in the newer and in the older half of a window."""
     seen: Annotated[Any, COUNT]
     """(N,) outcomes seen since the last alarm."""
-    ints: Annotated[Any, Each(ROUND, CONSTANT, FLAG)]
-    """(3,) numbers named above."""
-    limit: Annotated[Any, CONSTANT]
-    """(1,) b: how far the halves may differ."""
-
-
-@hot
-def slide(window: Any, sums: Any, seen: int, x: int) -> None:
-    """Put an outcome into a window whose two halves are summed up."""
-    w = len(window)
-    place = seen % w
-    middle = window[(place + w // 2) % w]
-    sums[0] += x - middle
-    sums[1] += middle - window[place]
-    window[place] = x
-
-
-@hot
-def alarm(sums: Any, seen: int, size: int, limit: float) -> bool:
-    """Tell whether the halves of a full window differ too much."""
-    return seen >= size and abs(sums[0] - sums[1]) > limit
-
-
-def nearness(state: Any) -> Any:
-    """Return each window's share of what raises an alarm: to be full, with halves that differ."""
-    apart = np.abs(state.sums[:, 0] - state.sums[:, 1]) / max(state.limit[0], 1e-9)
-    return np.minimum(apart, state.seen / state.windows.shape[1])
-
-
-@hot
-def _local(state: Any, t: int) -> int:
-    return max(1, t - state.ints[_START] + 1)
+    numbers: Annotated[Any, Named(start=ROUND, cycle=CONSTANT, shuffled=FLAG, limit=CONSTANT)]
+    """The round that is round 1 since the last alarm; D, every D rounds each pair is monitored
+    once; whether the order of the pairs has been drawn; and b, how far the halves may differ."""
 
 
 @cache
@@ -83,16 +57,16 @@ def _wrap(inner: Kernels) -> Kernels:
     here = presence_inside(inner)
 
     def ask(state, rng, t, notes):  # type: ignore[no-untyped-def]
-        ints, order = state.ints, state.order
+        numbers, order = state.numbers[0], state.order
         pairs = len(order)
-        if ints[_SHUFFLED] == 0:
+        if numbers.shuffled == 0:
             for i in range(pairs - 1, 0, -1):
                 j = int(uniform(rng) * (i + 1))
                 for k in range(2):
                     order[i, k], order[j, k] = order[j, k], order[i, k]
-            ints[_SHUFFLED] = 1
-        local = _local(state, t)
-        place = (local - 1) % ints[_CYCLE]
+            numbers.shuffled = 1
+        local = since_alarm(state, t)
+        place = (local - 1) % numbers.cycle
         if place < pairs and here(state, order[place, 0]) and here(state, order[place, 1]):
             notes[0] = place
             no_notes_inside(notes)
@@ -101,37 +75,28 @@ def _wrap(inner: Kernels) -> Kernels:
         return inner_ask(state.base, rng, local, notes[1:])
 
     def tell(state, t, first, second, won, notes):  # type: ignore[no-untyped-def]
-        start = state.ints[_START]
+        start = state.numbers[0].start
         if t < start:
             return 0  # asked for before the alarm
         flags = 0
         p = int(notes[0])
         if p < 0 or (any_duel and won >= 0):
             flags = inner_tell(state.base, t - start + 1, first, second, won, notes[1:])
-        if p >= 0 and won >= 0:
-            slide(state.windows[p], state.sums[p], state.seen[p], won)
-            state.seen[p] += 1
-            if alarm(state.sums[p], state.seen[p], state.windows.shape[1], state.limit[0]):
-                forget(state)
-                state.ints[_START] = t + 1
-                flags |= RESTARTED
+        if p >= 0 and won >= 0 and slide(state, p, won):
+            forget(state)
+            state.numbers[0].start = t + 1
+            flags |= RESTARTED
         return flags
 
-    def _forget(state):  # type: ignore[no-untyped-def]
+    @kernel
+    def forget(state):  # type: ignore[no-untyped-def]
         inner_reset(state.base)
-        for p in range(len(state.seen)):
-            state.seen[p] = 0
-            for k in range(2):
-                state.sums[p, k] = 0
-            for k in range(state.windows.shape[1]):
-                state.windows[p, k] = 0
-
-    forget = kernel(_forget)
+        forget_windows(state)
 
     def reset(state):  # type: ignore[no-untyped-def]
         forget(state)
-        state.ints[_START] = 1
-        state.ints[_SHUFFLED] = 0
+        state.numbers[0].start = 1
+        state.numbers[0].shuffled = 0
         place, a, b = 0, 1, 0
         while place < len(state.order):  # the order in which they were made
             state.order[place, 0], state.order[place, 1] = a, b
@@ -140,7 +105,7 @@ def _wrap(inner: Kernels) -> Kernels:
             if b == a:
                 a, b = a + 1, 0
 
-    passed = {**pass_on(inner, _local), "any_duel": False}
+    passed = {**pass_on(inner, since_alarm), "any_duel": False}
     return Kernels(hot(ask), hot(tell), kernel(reset), **passed)
 
 
@@ -157,7 +122,7 @@ class Monitored(Around):
     Winner and Winner Stays never hear of them: to a match or a round of theirs a duel that they did
     not ask for means nothing. In the authors' program it is the same, RUCB alone listens.
 
-    **Weak spot.** The share of rounds spent on monitoring is gamma = (K-1)/2 sqrt(M w / T): 58 %
+    **Weak spot.** The share of rounds spent on monitoring is gamma = (K-1)/2 sqrt(M w / T): 58%
     for T = 1e6, K = 10, M = 10, delta = 0.3. Creating it warns when that is above a quarter.
 
     **Late answers** to duels from before an alarm are dropped; others enter their window when they
@@ -205,8 +170,8 @@ class Monitored(Around):
         pairs = np.array([(a, b) for a in range(arms) for b in range(a)], dtype=np.int64)
         if gamma > 0.25:
             warnings.warn(
-                f"MDB monitors {min(gamma, 1):.0%} of the rounds for T={horizon}, K={arms}, "
-                f"M={segments}, delta={delta} (gamma = {gamma:.2f}).",
+                f"MDB monitors {share(min(gamma, 1))} of the rounds for T={horizon}, K={arms}, "
+                f"M={segments}, delta={delta} (gamma = {decimals(gamma)}).",
                 WeakSpotWarning,
                 stacklevel=2,
             )
@@ -216,13 +181,18 @@ class Monitored(Around):
             windows=np.zeros((len(pairs), w), np.int64),
             sums=np.zeros((len(pairs), 2), np.int64),
             seen=np.zeros(len(pairs), np.int64),
-            ints=np.array([1, max(1, int(len(pairs) / gamma)), 0], dtype=np.int64),
-            limit=np.array([math.sqrt(w * C / 2)]),
+            numbers=records(
+                1,
+                start=1,
+                cycle=max(1, int(len(pairs) / gamma)),
+                shuffled=0,
+                limit=math.sqrt(w * C / 2),
+            ),
         )
 
     def began(self) -> int:
         """Return the first round since the last alarm."""
-        return int(self.state.ints[_START])
+        return int(self.state.numbers[0].start)
 
     def contest(self) -> Contest:
         """Tell how near each arm's duels are to an alarm: the nearest of its pairs."""

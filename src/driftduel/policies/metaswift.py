@@ -12,78 +12,61 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel._random import uniform
-from driftduel.policies import _anaconda_kernels as engine
-from driftduel.policies import fields
-from driftduel.policies.anaconda import Anaconda, check_engine, fresh_state, stage_of
+from driftduel.policies._anaconda.eliminations import refresh_active
+from driftduel.policies._anaconda.record import NEVER, NUMBERS, State, fresh_state
+from driftduel.policies._anaconda.replays import turn
+from driftduel.policies._anaconda.starts import forget_starts
+from driftduel.policies._anaconda.wins import enter
+from driftduel.policies.anaconda import check_engine, grown, stage_of
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
-from driftduel.policies.fields import Rule
+from driftduel.policies.fields import ARM, ARMS, CONSTANT, ROUND, Named, Rule, Within
 from driftduel.policies.info import Contest, Stage
 from driftduel.policies.keys import Constant, Horizon, Rate
 from driftduel.policies.registry import POLICIES
 
 __all__ = ["Metaswift"]
 
-# Places in `State.ints`, behind those of the engine.
-CANDIDATE = engine.INTS  # the arm that plays every duel
-TENURE = engine.INTS + 1  # since this round
-INTS = engine.INTS + 2
-
-_SETTINGS = (engine.HORIZON, engine.LAST_ROUND, engine.SHORT, engine.LEAST, engine.PLAIN)
-_INT_RULES = (
-    *(
-        fields.CONSTANT if place in _SETTINGS else rule
-        for place, rule in enumerate(engine.INT_RULES)
-    ),
-    fields.ARM,
-    fields.ROUND,
+_SETTINGS = (
+    "horizon", "last_round", "factor", "floor", "offset", "least_rise", "one_win_fires", "plain",
+)  # fmt: skip
+_NUMBERS = Named(
+    **{**NUMBERS.rules, **dict.fromkeys(_SETTINGS, CONSTANT)},
+    candidate=ARM,  # the arm that plays every duel
+    tenure=ROUND,  # since this round
 )
-
-_NEVER, _NEXT, _LEARN_FROM = engine.NEVER, engine.NEXT, engine.LEARN_FROM
-_ACTIVE, _EPISODE = engine.ACTIVE, engine.EPISODE
-_WON, _LOWEST, _WAITING, _LIMIT = engine.WON, engine.LOWEST, engine.WAITING, engine.LIMIT
-_LOW, _SIZE, _PRUNED = engine.LOW, engine.SIZE, engine.PRUNED
-_turn, _enter, _refresh_active = engine.turn, engine.enter, engine.refresh_active
-
-
-@kernel
-def _forget_windows(state: Any) -> None:
-    for p in range(len(state.pairs)):
-        pair = state.pairs[p]
-        pair[_WON] = pair[_WAITING] = pair[_LOW] = pair[_SIZE] = pair[_PRUNED] = 0
-        pair[_LOWEST] = pair[_LIMIT] = _NEVER
 
 
 @kernel
 def _events(state: Any, rng: Any, t: int) -> None:
     """Start and end what starts and ends in round t; a new episode draws a candidate."""
-    ints = state.ints
-    begins = ints[_LEARN_FROM] == _NEVER
-    _turn(state, rng, t)
+    numbers = state.numbers[0]
+    begins = numbers.learn_from == NEVER
+    turn(state, rng, t)
     if begins:
-        ints[CANDIDATE] = int(uniform(rng) * len(state.last))
-        ints[TENURE] = t
+        numbers.candidate = int(uniform(rng) * len(state.last))
+        numbers.tenure = t
 
 
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
-    ints = state.ints
-    if t >= ints[_NEXT]:
+    numbers = state.numbers[0]
+    if t >= numbers.next_event:
         _events(state, rng, t)
-    notes[0] = ints[_ACTIVE]
-    other = state.active[int(uniform(rng) * ints[_ACTIVE])]
-    return int(ints[CANDIDATE]), int(other)
+    notes[0] = numbers.active_arms
+    other = state.active[int(uniform(rng) * numbers.active_arms)]
+    return int(numbers.candidate), int(other)
 
 
 @hot
 def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
-    ints = state.ints
-    if won < 0 or first == second or t < ints[_LEARN_FROM]:
+    numbers = state.numbers[0]
+    if won < 0 or first == second or t < numbers.learn_from:
         return 0
-    if t < ints[TENURE] or first != ints[CANDIDATE]:
+    if t < numbers.tenure or first != numbers.candidate:
         return 0  # asked for under an earlier candidate
     twice = 2 * int(notes[0])
     if won == 1:
-        return _enter(state, t, first, second, 1, twice)
+        return enter(state, t, first, second, 1, twice)
     return _candidate_lost(state, t, first, second, twice)
 
 
@@ -97,37 +80,53 @@ def _candidate_lost(state: Any, t: int, candidate: int, other: int, twice: int) 
     last = state.last
     before = last[candidate]
     last[candidate] = -1
-    flags = _enter(state, t, other, candidate, 1, twice)
+    flags = enter(state, t, other, candidate, 1, twice)
     fired = last[candidate] >= 0
     last[candidate] = max(before, last[candidate])
     if fired and flags & RESTARTED == 0:
-        state.ints[CANDIDATE] = other
-        state.ints[TENURE] = t + 1
-        _forget_windows(state)
-        _refresh_active(state)
+        state.numbers[0].candidate = other
+        state.numbers[0].tenure = t + 1
+        forget_starts(state)
+        refresh_active(state)
     return flags
 
 
 @kernel
 def _reset(state: Any) -> None:
-    ints = state.ints
-    for place in (_EPISODE, _NEXT, engine.SPAWN, engine.LENGTH, engine.DEPTH, _ACTIVE):
-        ints[place] = 0
-    for place in (engine.WEIGHT, engine.SHORT_ROUND, CANDIDATE, TENURE):
-        ints[place] = 0
-    ints[_LEARN_FROM] = _NEVER
+    numbers = state.numbers[0]
+    numbers.episode = 0
+    numbers.learn_from = NEVER
+    numbers.next_event = 0
+    numbers.next_replay = 0
+    numbers.replay_length = 0
+    numbers.depth = 0
+    numbers.active_arms = 0
+    numbers.weight = 0
+    numbers.single_win = 0
+    numbers.candidate = 0
+    numbers.tenure = 0
     state.last[:] = -1
     state.active[:] = 0
-    state.replays[:] = 0
-    state.waiting[:] = 0
-    state.stacks[:] = 0
-    state.passed[:] = 0.0
-    _forget_windows(state)
+    for depth in range(len(state.replays)):
+        state.replays[depth].start = 0
+        state.replays[depth].end = 0
+    _clear(state.waiting)
+    _clear(state.stacks)
+    forget_starts(state)
+
+
+@kernel
+def _clear(starts: Any) -> None:
+    for i in range(len(starts)):
+        starts[i].start = 0
+        starts[i].balance = 0
+        starts[i].clock = 0
+        starts[i].overtaken = 0.0
 
 
 @kernel
 def _suspect(state: Any) -> int:
-    return int(state.ints[CANDIDATE])
+    return int(state.numbers[0].candidate)
 
 
 @POLICIES.register("metaswift")
@@ -181,12 +180,9 @@ class Metaswift(KernelPolicy):
     kernels = Kernels(_ask, _tell, _reset, _suspect, unanswered=True)
     bounded_memory = False  # the stacks of starts grow, slowly
     easy_rounds = 300_000
-    notes = (fields.Within(0, fields.ARMS),)
-    rules: ClassVar[Mapping[str, Rule]] = {
-        "ints": fields.Each(*_INT_RULES),
-        "floats": fields.CONSTANT,
-    }
-    state: engine.State
+    notes = (Within(0, ARMS),)
+    rules: ClassVar[Mapping[str, Rule]] = {"numbers": _NUMBERS}
+    state: State
 
     def __init__(
         self,
@@ -197,31 +193,33 @@ class Metaswift(KernelPolicy):
         replay_rate: Rate = 1.0,
     ) -> None:
         super().__init__(arms, rng)
-        self.state = fresh_state(arms)._replace(ints=np.zeros(INTS, np.int64))
-        ints, floats = self.state.ints, self.state.floats
-        ints[engine.RULE] = engine.PAPER
-        ints[engine.DRAWN] = len(self.state.draws)  # the engine is to draw no duels
-        ints[engine.HORIZON] = ints[engine.LAST_ROUND] = horizon
-        ints[engine.LEARN_FROM] = engine.NEVER  # so that round 1 begins the first episode
         confidence = arms * (4.0 * math.log2(horizon) + math.log2(arms))
-        floats[engine.RATE] = replay_rate
-        floats[engine.FACTOR] = constant * (math.e - 1.0) * math.sqrt(confidence)
-        floats[engine.OFFSET] = constant * (math.e - 1.0) * confidence
-        ints[engine.LEAST] = int(2.0 * floats[engine.OFFSET])
-        _forget_windows(self.state)
+        offset = constant * (math.e - 1.0) * confidence
+        self.state = fresh_state(
+            arms,
+            horizon=horizon,
+            last_round=horizon,
+            replay_rate=float(replay_rate),
+            factor=constant * (math.e - 1.0) * math.sqrt(confidence),
+            offset=offset,
+            least_rise=int(2.0 * offset),
+            candidate=0,
+            tenure=0,
+        )
+        forget_starts(self.state)
 
     def contest(self) -> Contest:
         """Tell since when the candidate is in every duel."""
-        return Contest(since=int(self.state.ints[TENURE]) or None)
+        return Contest(since=int(self.state.numbers[0].tenure) or None)
 
     def stage(self) -> Stage:
         """Tell the active and the good set, the episode and the running replays."""
-        began = self.state.ints[engine.LEARN_FROM] != engine.NEVER
+        began = self.state.numbers[0].learn_from != NEVER
         return stage_of(self.state) if began else Stage()
 
     def grow(self) -> None:
         """Give every stack that is more than half full twice its size, and drop dead starts."""
-        Anaconda.grow(self)  # type: ignore[arg-type]
+        self.state = grown(self.state)
 
     def check_state(self, state: Any) -> None:
         """Refuse a state that would lead the engine out of its arrays, or round in circles."""

@@ -22,9 +22,10 @@ from driftduel.policies.fields import (
     FINITE,
     FLAG,
     ROUND,
-    Each,
     Growing,
+    Named,
     Within,
+    records,
 )
 from driftduel.policies.info import Stage
 from driftduel.policies.keys import Constant, Horizon
@@ -35,23 +36,9 @@ __all__ = ["PublicAnaconda"]
 
 ReplayRate = Annotated[float, Range(0), "replays; 1 is the paper"]
 
-# Places in `State.ints`.
-EPISODE = 0  # first round of the episode, 0 before it began
-DEPTH = 1  # bases on the stack
-LONGEST = 2  # M: replays have the lengths 4, ..., 2^M
-ACTIVE = 3  # how many arms the base that learned last had left
-LAST_ROUND = 4  # the round learned last
-LAST_PAIR = 5  # its winner and loser, as winner * K + loser
-LAST_WEIGHT = 6  # and its weight
-INTS = 7
-
-# Places in `State.floats`.
-FACTOR = 0  # threshold(n) = FACTOR * sqrt(n) + OFFSET
-OFFSET = 1
-RATE = 2  # replay rate
-FLOATS = 3
-
 _FIRST_ROOM = 8
+_ENDLESS = 1 << 62
+_LATER = Within(0, _ENDLESS)
 _HALF = math.sqrt(0.5)
 
 
@@ -61,23 +48,24 @@ class State(NamedTuple):
     The good arms are called master arms there.
     """
 
-    ints: Annotated[
+    numbers: Annotated[
         Any,
-        Each(
-            ROUND,
-            COUNT,
-            CONSTANT,
-            Within(0, ARMS),
-            ROUND,
-            Within(0, lambda scope: scope.arms**2 - 1),
-            Within(0, lambda scope: scope.arms**2),
+        Named(
+            episode=ROUND,  # its first round, 0 before it began
+            depth=COUNT,  # bases on the stack
+            active_arms=Within(0, ARMS),  # how many the base that learned last had left
+            last_round=ROUND,  # learned
+            last_pair=Within(0, lambda scope: scope.arms**2 - 1),  # its winner * K + its loser
+            last_weight=Within(0, lambda scope: scope.arms**2),
+            longest=CONSTANT,  # M: replays have the lengths 4, ..., 2^M
+            factor=CONSTANT,  # threshold(n) = factor * sqrt(n) + offset
+            offset=CONSTANT,
+            replay_rate=CONSTANT,
         ),
     ]
-    """(7,) numbers named above."""
-    floats: Annotated[Any, CONSTANT]
-    """(3,) numbers named above."""
-    bases: Annotated[Any, Growing(Within(0, 1 << 62))]
-    """(D, 2) start and end of the running bases."""
+    """(1,) named here."""
+    bases: Annotated[Any, Growing(Named(start=_LATER, end=_LATER))]
+    """(D,) first and last round of the running bases."""
     arms: Annotated[Any, Growing(FLAG)]
     """(D, K) 1 for the arms of each base."""
     good: Annotated[Any, FLAG]
@@ -103,22 +91,22 @@ def _log2(n: int) -> int:
 @kernel
 def _thresholds(state: Any, age: int, last: int) -> float:
     """Add up the thresholds, and the single 1/2, of windows that began `age` - 2^k + 1 ago."""
-    total = 0.0
+    numbers, total = state.numbers[0], 0.0
     for k in range(last + 1):
         n = age - (1 << k) + 2
-        total += state.floats[FACTOR] * math.sqrt(float(n)) + state.floats[OFFSET] + 0.5
+        total += numbers.factor * math.sqrt(float(n)) + numbers.offset + 0.5
     return total
 
 
 @kernel
 def _begin(state: Any, t: int) -> None:
-    ints = state.ints
-    ints[EPISODE] = t
-    ints[DEPTH] = 1
-    ints[ACTIVE] = len(state.good)
-    ints[LAST_ROUND] = 0
-    state.bases[0, 0] = t
-    state.bases[0, 1] = 1 << 62
+    numbers = state.numbers[0]
+    numbers.episode = t
+    numbers.depth = 1
+    numbers.active_arms = len(state.good)
+    numbers.last_round = 0
+    state.bases[0].start = t
+    state.bases[0].end = _ENDLESS
     state.arms[0, :] = 1
     state.good[:] = 1
     state.sums[0, :] = 0.0
@@ -127,13 +115,13 @@ def _begin(state: Any, t: int) -> None:
 @kernel
 def _replay_length(state: Any, rng: Any, d: int) -> int:
     """Draw the longest of the replays B[d, 2^i], i = 2..M, that fire; 0 if none does."""
-    longest = state.ints[LONGEST]
-    p = state.floats[RATE] / math.sqrt(float(d))
+    numbers = state.numbers[0]
+    p = numbers.replay_rate / math.sqrt(float(d))
     u = uniform(rng)
     if u >= p * 0.5 / (1.0 - _HALF):  # more than all their chances together
         return 0
     none_longer = 1.0
-    for i in range(longest, 1, -1):
+    for i in range(numbers.longest, 1, -1):
         chance = min(1.0, p * math.pow(_HALF, i))
         u -= none_longer * chance
         if u < 0.0:
@@ -145,33 +133,33 @@ def _replay_length(state: Any, rng: Any, d: int) -> int:
 @kernel
 def _push(state: Any, start: int, length: int) -> None:
     """Start a base in a round that has been played already, as the code does."""
-    ints, depth = state.ints, state.ints[DEPTH]
+    numbers, depth = state.numbers[0], state.numbers[0].depth
     if depth == len(state.bases):
         return
-    ints[DEPTH] = depth + 1
-    state.bases[depth, 0] = start
-    state.bases[depth, 1] = start + 1 + length
+    numbers.depth = depth + 1
+    state.bases[depth].start = start
+    state.bases[depth].end = start + 1 + length
     state.arms[depth, :] = 1
     state.sums[depth, :] = 0.0
     for p in range(state.sums.shape[1]):
         state.outer[depth, p] = state.sums[0, p]
-    if ints[LAST_ROUND] == start:
-        p, weight, age = ints[LAST_PAIR], ints[LAST_WEIGHT], start - ints[EPISODE]
+    if numbers.last_round == start:
+        p, weight, age = numbers.last_pair, numbers.last_weight, start - numbers.episode
         state.sums[depth, p] = weight
         state.outer[depth, p] += weight * (_log2(age) - _log2(age + 1))
 
 
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
-    ints = state.ints
+    numbers = state.numbers[0]
     arms = len(state.good)
-    if ints[EPISODE] == 0:
+    if numbers.episode == 0:
         _begin(state, t)
-    elif t > ints[EPISODE] + 1 and ints[ACTIVE] < arms:
-        length = _replay_length(state, rng, t - 1 - ints[EPISODE])
+    elif t > numbers.episode + 1 and numbers.active_arms < arms:
+        length = _replay_length(state, rng, t - 1 - numbers.episode)
         if length > 0:
             _push(state, t - 1, length)
-    active = state.arms[ints[DEPTH] - 1]
+    active = state.arms[numbers.depth - 1]
     count = 0
     for a in range(arms):
         count += active[a]
@@ -194,23 +182,25 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
 
 @kernel
 def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
-    ints, bases, good = state.ints, state.bases, state.good
-    arms, episode = len(good), ints[EPISODE]
+    numbers, bases, good = state.numbers[0], state.bases, state.good
+    arms, episode = len(good), numbers.episode
     if episode == 0 or t < episode:
         return 0  # asked for in an episode that is over
     winner, loser = first, second
     if won == 0:
         winner, loser = second, first
     pair, weight = winner * arms + loser, int(notes[0])
-    ints[LAST_ROUND], ints[LAST_PAIR], ints[LAST_WEIGHT] = t, pair, weight
-    for depth in range(ints[DEPTH]):
-        start = bases[depth, 0]
+    numbers.last_round = t
+    numbers.last_pair = pair
+    numbers.last_weight = weight
+    for depth in range(numbers.depth):
+        start = bases[depth].start
         if t >= start:
             state.sums[depth, pair] += weight * (1 + _log2(t - start + 1))
             if depth > 0:
                 state.outer[depth, pair] += weight * (1 + _log2(start - episode))
-    top = ints[DEPTH] - 1
-    start = bases[top, 0]
+    top = numbers.depth - 1
+    start = bases[top].start
     dropped = -1
     if t > start:
         age = t - start
@@ -226,7 +216,7 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
     for a in range(arms):
         masters += good[a]
     if masters == 0:
-        ints[EPISODE] = 0
+        numbers.episode = 0
         return RESTARTED
     return _clean(state, t, masters, dropped)
 
@@ -234,34 +224,39 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
 @kernel
 def _clean(state: Any, t: int, masters: int, dropped: int) -> int:
     """End what ends; whatever a base that ends had dropped, the one below it drops too."""
-    ints, arms, kept = state.ints, state.arms, state.kept
-    top = ints[DEPTH] - 1
-    ints[ACTIVE] = 0
+    numbers, arms, kept = state.numbers[0], state.arms, state.kept
+    top = numbers.depth - 1
+    numbers.active_arms = 0
     for a in range(len(kept)):
         kept[a] = int(arms[top, a] == 1 and a != dropped)
-        ints[ACTIVE] += kept[a]
+        numbers.active_arms += kept[a]
     while top > 0:
         count = 0
         for a in range(len(kept)):
             count += arms[top, a]
-        if t < state.bases[top, 1] and count != masters:
+        if t < state.bases[top].end and count != masters:
             break
         for a in range(len(kept)):
             kept[a] *= arms[top, a]
         top -= 1
     for a in range(len(kept)):
         arms[top, a] *= kept[a]
-    ints[DEPTH] = top + 1
+    numbers.depth = top + 1
     return GROW if top + 2 >= len(state.bases) else 0
 
 
 @kernel
 def _reset(state: Any) -> None:
-    ints = state.ints
-    longest = ints[LONGEST]
-    ints[:] = 0
-    ints[LONGEST] = longest
-    state.bases[:] = 0
+    numbers = state.numbers[0]
+    numbers.episode = 0
+    numbers.depth = 0
+    numbers.active_arms = 0
+    numbers.last_round = 0
+    numbers.last_pair = 0
+    numbers.last_weight = 0
+    for depth in range(len(state.bases)):
+        state.bases[depth].start = 0
+        state.bases[depth].end = 0
     state.arms[:] = 0
     state.good[:] = 0
     state.kept[:] = 0
@@ -340,18 +335,21 @@ class PublicAnaconda(KernelPolicy):
         super().__init__(arms, rng)
         confidence = 4.0 * math.log2(horizon) + 2.0 * math.log2(arms)
         scale = constant * (math.e - 1.0)
-        ints = np.zeros(INTS, np.int64)
-        ints[LONGEST] = round(math.log2(horizon))
         self.state = State(
-            ints=ints,
-            floats=np.array(
-                [
-                    scale * arms * math.sqrt(confidence),
-                    scale * arms * arms * confidence,
-                    replay_rate,
-                ]
+            numbers=records(
+                1,
+                episode=0,
+                depth=0,
+                active_arms=0,
+                last_round=0,
+                last_pair=0,
+                last_weight=0,
+                longest=round(math.log2(horizon)),
+                factor=scale * arms * math.sqrt(confidence),
+                offset=scale * arms * arms * confidence,
+                replay_rate=float(replay_rate),
             ),
-            bases=np.zeros((_FIRST_ROOM, 2), np.int64),
+            bases=records(_FIRST_ROOM, start=0, end=0),
             arms=np.zeros((_FIRST_ROOM, arms), np.int64),
             good=np.zeros(arms, np.int64),
             kept=np.zeros(arms, np.int64),
@@ -361,22 +359,22 @@ class PublicAnaconda(KernelPolicy):
 
     def stage(self) -> Stage:
         """Tell the active and the good set, the episode and the running replays."""
-        ints, state = self.state.ints, self.state
-        if ints[EPISODE] == 0:
+        numbers, state = self.state.numbers[0], self.state
+        if numbers.episode == 0:
             return Stage()
-        depth = int(ints[DEPTH])
+        depth = int(numbers.depth)
         return Stage(
             active=tuple(np.flatnonzero(state.arms[depth - 1]).tolist()),
             good=tuple(np.flatnonzero(state.good).tolist()),
-            episode_start=int(ints[EPISODE]),
-            replays=tuple((start, end) for start, end in state.bases[:depth].tolist()),
+            episode_start=int(numbers.episode),
+            replays=tuple(state.bases[:depth].tolist()),
         )
 
     def grow(self) -> None:
         """Make room for twice as many bases."""
         old = self.state
         self.state = old._replace(
-            bases=np.vstack((old.bases, np.zeros_like(old.bases))),
+            bases=np.concatenate((old.bases, np.zeros_like(old.bases))),
             arms=np.vstack((old.arms, np.zeros_like(old.arms))),
             sums=np.vstack((old.sums, np.zeros_like(old.sums))),
             outer=np.vstack((old.outer, np.zeros_like(old.outer))),
@@ -384,11 +382,10 @@ class PublicAnaconda(KernelPolicy):
 
     def check_state(self, state: Any) -> None:
         """Refuse bases that are not there, or have no arms."""
-        ints, room = state.ints, len(state.bases)
-        began = ints[EPISODE] != 0
-        depth = ints[DEPTH]
+        numbers, room = state.numbers[0], len(state.bases)
+        began, depth = numbers.episode != 0, numbers.depth
         self.require(
-            all(len(each) == room for each in (state.arms, state.sums, state.outer))
+            all(len(array) == room for array in (state.arms, state.sums, state.outer))
             and began <= depth <= room
             and (not began or (state.arms[:depth].sum(axis=1) > 0).all())
         )

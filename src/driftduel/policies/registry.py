@@ -1,16 +1,26 @@
 """Policies by name."""
 
 import inspect
+import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
+from driftduel.errors import DriftduelError
 from driftduel.policies.base import Policy
 from driftduel.specs import Entry, Factory, Registry, Spec, parameters_of
 
-__all__ = ["POLICIES", "keep_parameters", "make_policy"]
+__all__ = [
+    "POLICIES",
+    "is_registered",
+    "keep_parameters",
+    "make_policy",
+    "spec_of",
+    "spoken",
+]
 
 
 Around = Callable[[Entry[Policy]], Entry[Policy]]
@@ -22,6 +32,7 @@ class _Policies(Registry[Policy]):
     def __init__(self, kind: str, context: tuple[str, ...]) -> None:
         super().__init__(kind, context)
         self._prefixes: dict[str, Around] = {}
+        self._guests: WeakSet[type[Policy]] = WeakSet()
 
     def register(self, name: str) -> Callable[[Factory], Factory]:
         """Register the decorated class of policies under `name`."""
@@ -34,6 +45,54 @@ class _Policies(Registry[Policy]):
             return policy
 
         return decorate
+
+    def admit(self, policy: type[Policy]) -> str:
+        """Register a class that nobody has registered, and return its name.
+
+        That is the `name` it gives itself, or else its own in small letters: ``MyPolicy`` becomes
+        ``my-policy``. A class that is written anew, as in a notebook, takes the place of the old.
+        """
+        if self._is_registered(policy):
+            return policy.name
+        name = str(vars(policy).get("name", "")) or spoken(policy.__name__)
+        taken: Any = self[name].factory if name in self else None
+        if taken is not None and _where(taken) != _where(policy):
+            raise DriftduelError(
+                f"the class {policy.__qualname__} would be the policy {name!r}, and there is one; "
+                f"give the class another `name`."
+            )
+        if policy not in self._guests:
+            self._need_writable(policy)
+            self.remove(name)
+            self.register(name)(policy)
+            self._guests.add(policy)
+        elif taken is not policy:
+            self.remove(name)
+            super().register(name)(policy)
+        return name
+
+    def is_guest(self, policy: object) -> bool:
+        """Tell whether a class was registered by `admit` only."""
+        return isinstance(policy, type) and policy in self._guests
+
+    def _is_registered(self, policy: type[Policy]) -> bool:
+        name = policy.name  # a subclass of a registered class has its name, too
+        return bool(name) and name in self and self[name].factory is policy
+
+    def _need_writable(self, policy: type[Policy]) -> None:
+        """Refuse a class with a parameter that cannot be written in a spec."""
+        try:
+            kinds = {parameter.kind for parameter in parameters_of(policy, self.context)}
+        except KeyError as error:
+            raise DriftduelError(
+                f"the parameter {error} of {policy.__qualname__} has no type; write one, such as "
+                f"{error.args[0]}: float = 1."
+            ) from None
+        if not kinds <= {int, float, str, bool}:
+            raise DriftduelError(
+                f"the parameters of {policy.__qualname__} must be of the types int, float, str or "
+                f"bool, so that a spec can hold them."
+            )
 
     def open_prefix(self, prefix: str) -> Callable[[Around], Around]:
         """Let ``prefix-NAME`` be built by the decorated function from the entry of any NAME.
@@ -54,14 +113,32 @@ class _Policies(Registry[Policy]):
         return None if around is None else (around, inside)
 
     def __contains__(self, name: object) -> bool:
-        found = self._inside(name)
-        return (name if found is None else found[1]) in self._entries
+        composed = self._inside(name)
+        return (name if composed is None else composed[1]) in self._entries
 
     def __getitem__(self, name: str) -> Entry[Policy]:
-        found = self._inside(name)
-        return (
-            super().__getitem__(name) if found is None else found[0](super().__getitem__(found[1]))
-        )
+        composed = self._inside(name)
+        if composed is None:
+            return super().__getitem__(name)
+        around, inside = composed
+        return around(super().__getitem__(inside))
+
+
+def _where(thing: Any) -> tuple[str, str]:
+    """Return where something is defined, which stays when it is written anew."""
+    return str(thing.__module__), str(getattr(thing, "__qualname__", ""))
+
+
+def spoken(name: str) -> str:
+    """Write the name of a class as names are written in specs.
+
+    Examples
+    --------
+    >>> spoken("MyPolicy"), spoken("DTSPlus"), spoken("_Own2")
+    ('my-policy', 'dts-plus', 'own2')
+    """
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+", name)
+    return "-".join(parts).lower() or "own"
 
 
 def keep_parameters(policy: Any, context: tuple[str, ...]) -> None:
@@ -89,6 +166,36 @@ def keep_parameters(policy: Any, context: tuple[str, ...]) -> None:
 
 
 POLICIES = _Policies("policy", context=("arms", "rng"))
+
+
+def is_registered(policy: Any) -> bool:
+    """Tell whether a policy is what its name says, all the way inside a composition."""
+    if policy.name not in POLICIES:
+        return False
+    factory: Any = POLICIES[policy.name].factory
+    if hasattr(factory, "wrapper"):
+        inside = getattr(policy, "base", None)
+        return type(policy) is factory.wrapper and (inside is None or is_registered(inside))
+    return factory is type(policy)
+
+
+def spec_of(policy: Policy) -> str:
+    """Return a policy's name, and the keys that are not as they are by default.
+
+    Examples
+    --------
+    >>> spec_of(make_policy("dts:alpha=0.7", arms=3))
+    'dts:alpha=0.7'
+    """
+    name = policy.name or spoken(type(policy).__name__)
+    keys = POLICIES[name].parameters if name in POLICIES else ()
+    defaults = {parameter.name: parameter.default for parameter in keys}
+    changed = {
+        key: value
+        for key, value in policy.parameters.items()
+        if value is not None and value != defaults.get(key)
+    }
+    return str(Spec(name, changed))
 
 
 def make_policy(
@@ -124,7 +231,7 @@ def make_policy(
     Examples
     --------
     >>> make_policy("anaconda:constant=0.5", arms=5, horizon=1000)
-    Anaconda(arms=5, rounds=0)
+    make_policy('anaconda:horizon=1000,constant=0.5', arms=5)
     """
     rng = np.random.default_rng(seed)
     policy = POLICIES.build(spec, arms=arms, rng=rng, horizon=horizon, **known)

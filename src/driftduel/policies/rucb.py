@@ -9,7 +9,7 @@ from driftduel._random import uniform
 from driftduel.policies._counts import (
     any_present,
     bonus,
-    count_win,
+    count_duel,
     counting,
     forget_wins,
     may_beat,
@@ -94,12 +94,6 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
 
 
 @hot
-def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
-    count_win(state.wins, first, second, won)
-    return 0
-
-
-@hot
 def _reset(state: Any) -> None:
     forget_wins(state.wins)
     state.best[0] = _NOBODY
@@ -133,7 +127,7 @@ class Rucb(KernelPolicy):
     in_panel: ClassVar[str] = COUNTED
     source: ClassVar[str] = "Zoghi et al., ICML 2014"
     confidence: ClassVar[str] = "high; paper and public code agree"
-    kernels: ClassVar[Kernels] = counting(_ask, _tell, _reset, presence=True)
+    kernels: ClassVar[Kernels] = counting(_ask, count_duel, _reset, presence=True)
 
     def __init__(
         self,

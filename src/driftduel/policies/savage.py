@@ -98,8 +98,8 @@ class Savage(KernelPolicy):
 
     Confidence: high. The radius is the paper's, sqrt(log(2 N T / delta) / (2 n)) with N = K(K-1)/2
     pairs and delta = 1/T, and that of the program of Wu and Liu (2016); with it the runs of
-    Komiyama and others' program (COLT 2015) are reproduced within 3 %. (An early version of that
-    program has 2K for K(K-1) and lets arms meet themselves, which costs 30 to 80 % more, so it is
+    Komiyama and others' program (COLT 2015) are reproduced within 3%. (An early version of that
+    program has 2K for K(K-1) and lets arms meet themselves, which costs 30 to 80% more, so it is
     hardly what was run.) Where no arm beats all others, the last one left is of no significance.
 
     **Late answers** count for their pair whenever they come, even when one of its arms is out.

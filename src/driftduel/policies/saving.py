@@ -23,8 +23,10 @@ from driftduel.specs import Spec
 
 __all__ = ["FORMAT", "load_policy", "policy_from_bytes", "policy_to_bytes", "save_policy"]
 
-FORMAT = 3
-"""Version of the file format; a file of another version is refused."""
+FORMAT = 4
+"""Version of the file format. Files of format 3 are read if their policy keeps its state as it did
+then; those of any other version are refused."""
+_BEFORE = 3
 _FEW_ARMS = 1000
 _LONGEST_REASON = 400
 
@@ -94,12 +96,14 @@ def _unpacked(packed: bytes, name: str) -> Policy:
         version = header["format"]
     except (DriftduelError, KeyError, TypeError):
         raise DriftduelError(f"{name} is not a saved policy.") from None
-    if version != FORMAT:
+    if version not in (_BEFORE, FORMAT):
         raise DriftduelError(
             f"{name} is a saved policy of format {version!r:.40}; this driftduel reads {FORMAT}."
         )
     try:
         return _restored(header, content)
+    except _OutdatedError as error:
+        raise DriftduelError(f"{name} {error}") from None
     except (
         ArithmeticError,
         AttributeError,
@@ -114,6 +118,10 @@ def _unpacked(packed: bytes, name: str) -> Policy:
         raise DriftduelError(f"{name} is a damaged saved policy{reason}") from None
 
 
+class _OutdatedError(DriftduelError):
+    """A policy that keeps its state in another way by now."""
+
+
 def _restored(header: dict[str, Any], content: dict[str, Any]) -> Policy:
     rng = restore_generator(header["rng"])
     saved = rng.bit_generator.state
@@ -125,7 +133,13 @@ def _restored(header: dict[str, Any], content: dict[str, Any]) -> Policy:
     policy.configure(order=str(header["order"]), ties=str(header["ties"]), mode=str(header["mode"]))
     ledger = policy.ledger
     ledger.asked = asked = _whole(header["asked"], "number of rounds", 0, MOST)
-    policy.set_state({name.removeprefix("state_"): array for name, array in content.items()})
+    state = {name.removeprefix("state_"): array for name, array in content.items()}
+    if header["format"] != FORMAT and set(state) != set(policy.get_state()):
+        raise _OutdatedError(
+            f"is a saved {policy.name!r} of format {header['format']}; of that policy this "
+            f"driftduel reads format {FORMAT} only."
+        )
+    policy.set_state(state)
     rng.bit_generator.state = saved  # building may have drawn, such as an order of the arms
     ledger.coins = restore_generator(header["coins"])
     ledger.due = _whole(header["next"], "round that is due", 1, asked + 1)
