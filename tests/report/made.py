@@ -36,6 +36,8 @@ def made_store(folder, policies, worlds, runs=4, *, regret=None, restarts=None, 
         row |= {"regret": total, "restarts": restarts(*place), "at": at, "seconds": 0.5}
         row |= {"switches": [planned.rounds // 4 + 1, planned.rounds // 2 + 1]}
         row |= {"plays": np.outer(2 * ends, shares).round().astype(int).ravel()}
+        row |= {"winners_from": [1, *row["switches"]], "winners": [0, 1, 0]}
+        row |= {"present": [], "stages": []}
         row |= {"version": plan.version, "machine": "nobody's", "finished_at": "2026-01-01"}
         rows.append(row)
     if rows:

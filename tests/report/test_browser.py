@@ -1,5 +1,6 @@
 """The page in a real browser: no error, no network, charts that are there, buttons that work."""
 
+import itertools
 import re
 import shutil
 
@@ -14,9 +15,10 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
-pytestmark = pytest.mark.skipif(
-    BROWSER is None, reason="no browser: 'apt-get install chromium' brings one"
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(BROWSER is None, reason="no browser: 'apt-get install chromium' brings one"),
+]
 expect = sync_api.expect
 expect.set_options(timeout=1000 * LONG)
 
@@ -100,7 +102,7 @@ def test_every_chart_is_drawn(one):
         assert size["width"] > 500
         assert size["height"] > 80
     assert one.page.locator("#regret-0 .scatterlayer .trace path.js-line").count() >= 4
-    assert one.page.locator("#trace img").evaluate("image => image.naturalWidth") > 500
+    assert one.page.locator("#trace svg.drawing").bounding_box()["width"] > 500
 
 
 def column(page, table, place):
@@ -112,13 +114,13 @@ def test_headings_sort_and_charts_wait_until_they_are_in_view(fresh):
     one.chart("totals-0")
     assert one.page.locator("#shares-0 svg").count() == 0
     policies = column(one.page, "standings-0", 1)
-    heading = one.page.locator("#standings-0 th").nth(3)
+    heading = one.page.locator("#standings-0 th").nth(1)
     assert heading.get_attribute("aria-sort") == "ascending"
-    heading.locator("button").click()
+    heading.click(position={"x": 2, "y": 2})  # anywhere on the cell, not on its words only
     assert heading.get_attribute("aria-sort") == "descending"
     assert column(one.page, "standings-0", 1) == policies[::-1]
     regrets = [
-        float(text.split()[0].replace(",", "")) for text in column(one.page, "standings-0", 4)
+        float(text.split()[0].replace(",", "")) for text in column(one.page, "standings-0", 2)
     ]
     assert regrets == sorted(regrets, reverse=True)
     names = one.page.locator("#standings-0 th").nth(0)
@@ -172,6 +174,21 @@ def test_dark_and_light(browser, played, one):
     asked = Visit(browser, played / "report" / "index.html", scheme="dark")
     assert asked.colour("body", "backgroundColor") == dark[0]
     asked.close()
+
+
+def test_the_drawing_of_a_game_follows_the_theme(one):
+    def colours():
+        parts = one.page.locator("#trace svg.drawing").first
+        paper = "e => getComputedStyle(e.querySelector('path')).fill"
+        ink = "e => getComputedStyle(e.querySelector('use')).fill"
+        return [brightness(parts.evaluate(script)) for script in (paper, ink)]
+
+    light = colours()
+    one.page.locator("#theme").click()
+    dark = colours()
+    one.page.locator("#theme").click()
+    assert light[0] - light[1] > 180
+    assert dark[1] - dark[0] > 180
 
 
 def brightness(colour):
@@ -245,6 +262,66 @@ def test_a_phone_need_not_scroll_sideways(browser, played):
         assert visit.chart(name).bounding_box()["width"] <= 400
     assert visit.page.evaluate("document.documentElement.scrollWidth") <= 400
     visit.close()
+
+
+def test_a_phone_shows_the_regrets_and_says_that_there_is_more(browser, played):
+    visit = Visit(browser, played / "report" / "index.html", width=390)
+    table = visit.page.locator("#standings-0")
+    table.scroll_into_view_if_needed()
+    regret = table.locator("tbody td:nth-child(2)").first.bounding_box()
+    assert regret["x"] + regret["width"] < 390
+    hint = visit.page.locator(".scroller", has=table).locator(".swipe")
+    expect(hint).to_be_visible()
+    box = visit.page.locator(".scroll", has=table)
+    shaded = ".scroller.more #standings-0"
+    assert visit.page.locator(shaded).count() == 1
+    box.evaluate("box => { box.scrollLeft = box.scrollWidth; }")
+    expect(visit.page.locator(shaded)).to_have_count(0)
+    visit.close()
+
+
+LABELS = """box => {
+    const place = (label) => {
+        const {left, right, top, bottom} = label.getBoundingClientRect();
+        return {text: label.textContent, left, right, top, bottom};
+    };
+    const ticks = [...box.querySelectorAll(".xtick text, .ytick text")].map(place);
+    const texts = [...box.querySelectorAll("svg text")].map(place).filter((t) => t.text);
+    const {left, right} = box.getBoundingClientRect();
+    return {ticks, texts, left, right};
+}"""
+
+
+def collisions(chart):
+    """List the labels of a chart that touch each other or its edge."""
+    found = chart.evaluate(LABELS)
+    over = [
+        (one["text"], other["text"])
+        for one, other in itertools.combinations(found["ticks"], 2)
+        if one["left"] < other["right"] and other["left"] < one["right"]
+        and one["top"] + 2 < other["bottom"] and other["top"] + 2 < one["bottom"]
+    ]  # fmt: skip
+    cut = [
+        text["text"]
+        for text in found["texts"]
+        if text["left"] < found["left"] - 1 or text["right"] > found["right"] + 1
+    ]
+    return over, cut
+
+
+@pytest.mark.parametrize("width", [390, pytest.param(1400, marks=pytest.mark.long)])
+def test_labels_keep_apart_and_inside(browser, played, grid, width):
+    from driftduel.report import write_report
+
+    for page in (played / "report" / "index.html", write_report(grid, figures=False)):
+        visit = Visit(browser, page, width=width)
+        for name in visit.page.locator(".chart:visible").evaluate_all("all => all.map(e => e.id)"):
+            assert collisions(visit.chart(name)) == ([], []), name
+        visit.page.locator("button[data-scale=log]:visible").first.click()
+        box = visit.chart("regret-0")
+        expect(box.locator(".xtick").first).not_to_have_text("0")
+        assert collisions(box) == ([], [])
+        visit.close()
 
 
 def test_nasty_names_run_no_code(browser, tmp_path):

@@ -6,12 +6,10 @@ def _own_worlds():
     """Register the study's worlds for these tests, and let no other test see them."""
     from driftduel.worlds import WORLDS
 
-    before = dict(WORLDS._entries)
-    import driftduel.study.worlds  # noqa: F401
+    with WORLDS.temporarily():
+        import driftduel.study.worlds  # noqa: F401
 
-    yield
-    for name in set(WORLDS._entries) - set(before):
-        del WORLDS._entries[name]
+        yield
     import sys
 
     sys.modules.pop("driftduel.study.worlds")

@@ -15,7 +15,7 @@ pytest.importorskip("scipy")
 pytest.importorskip("matplotlib")
 
 from driftduel.cli import study as command
-from driftduel.errors import DriftduelError
+from driftduel.errors import DriftduelError, MissingExtraError
 from driftduel.games import play
 from driftduel.lab.running import Silent
 from driftduel.policies.calibration import FILE
@@ -64,7 +64,7 @@ def test_everything_is_written(whole):
 @pytest.mark.long
 def test_the_page_needs_nothing_else(whole):
     page = (whole / "study.html").read_text("utf-8")
-    assert not re.search(r"(src|href)='(?!data:|#)", page)
+    assert not re.search(r"""(src|href)=["'](?!data:|#)""", page)
     for section in read_study(whole / "study.json").sections:
         for claim in section.claims:
             assert claim.verdict in page
@@ -101,11 +101,11 @@ class Stops(Silent):
     """Pull the plug after some cells."""
 
     def __init__(self, after):
-        self.left = after
+        self.more = after
 
     def cell(self, outcome):
-        self.left -= 1
-        if self.left == 0:
+        self.more -= 1
+        if self.more == 0:
             raise KeyboardInterrupt
 
 
@@ -127,7 +127,7 @@ def test_a_game_that_was_cut_short_is_not_an_observation(monkeypatch):
         lambda policy, world, seed: play(policy, world, seed, progress=press),
     )
     monkeypatch.setattr("driftduel.study.replays._SIZES", {"tiny": (100_000, 1, 1)})
-    monkeypatch.setattr("driftduel.games.game._ROUNDS_A_CALL", 1000)
+    monkeypatch.setattr("driftduel.games.pace.MOST_ROUNDS", 1000)
 
     def press(done, rounds):
         signal.raise_signal(signal.SIGINT)
@@ -175,6 +175,7 @@ def test_sections_played_again_take_the_place_of_the_old_ones(whole, tmp_path):
     assert all((tmp_path / name).exists() for name in shown)
 
 
+@pytest.mark.long
 def test_a_section_played_twice_is_noted_once(whole):
     study = read_study(whole / "study.json")
 
@@ -188,6 +189,13 @@ def test_a_section_played_twice_is_noted_once(whole):
     ]
     with pytest.raises(DriftduelError, match="of size quick cannot be put into one of size tiny"):
         merged(study, replace(study, size="quick"), "never.")
+
+
+def test_a_study_that_could_write_no_page_is_not_played(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingExtraError, match="jinja2"):
+        run_study("tiny", tmp_path, only=["rate"])
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_unknown_experiment_is_refused(tmp_path):

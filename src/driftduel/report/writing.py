@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from driftduel._files import lasting_folder, whole_file
+from driftduel._pages import environment
 from driftduel.errors import DriftduelError
-from driftduel.figures.findings import Findings, WorldFindings, read_findings
 from driftduel.figures.results import (
     plot_heat,
     plot_regret,
@@ -17,8 +17,8 @@ from driftduel.figures.results import (
     plot_totals,
     plot_trend,
 )
-from driftduel.report.markup import charting_library
-from driftduel.report.page import make_page
+from driftduel.lab.findings import Findings, WorldFindings, read_findings
+from driftduel.report.page import charting_library, make_page
 from driftduel.report.picture import draw_picture
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ def write_report(
         A folder for ``index.html`` and ``figures/``; ``report`` inside `folder` unless given.
         Results that were kept in no folder need it: their own vanishes with them.
     trace
-        A pattern for the name of the game (see `Plan.select`) that is drawn round by round; a
-        typical one of ANACONDA's unless given.
+        A pattern for the name of the game (see `Plan.select`) whose replays are drawn: run 0 of
+        a policy that has any. The best such policy's unless given.
     worlds
         A pattern for the specs of the worlds that are shown one by one, read as by `Plan.select`;
         as many as a page can hold unless given. What is said of all worlds is of all.
@@ -71,25 +71,26 @@ def write_report(
     """
     from driftduel.lab import Results, results
 
-    found = folder if isinstance(folder, Results) else results(folder)
-    where = found.store.folder
+    played = folder if isinstance(folder, Results) else results(folder)
+    where = played.store.folder
     say = progress or (lambda _: None)
     say("reading results")
-    if found.missing == len(found.plan):
-        failed = len(found.failures)
+    if played.missing == len(played.plan):
+        failed = len(played.failures)
         why = f"none is finished and {failed:,} failed" if failed else "none is finished yet"
         raise DriftduelError(
-            f"{str(where)!r} is for {len(found.plan):,} games, but {why}; "
+            f"{str(where)!r} is for {len(played.plan):,} games, but {why}; "
             f"there is nothing to report."
         )
-    charting_library()  # if it is not there, say so before long work
-    chosen = None if trace is None else found.plan.select(trace)
+    charting_library()  # if it or what fills templates is not there, say so before long work
+    environment("driftduel.report")
+    chosen = None if trace is None else played.plan.select(trace)
     target = where / "report" if out is None else Path(out)
     _make_folder(target)
-    findings = read_findings(found)
+    findings = read_findings(played)
     shown = findings.worlds if worlds is None else _chosen(findings, worlds)
-    say("drawing one game round by round")
-    picture = draw_picture(findings, chosen, target if figures else None)
+    say("drawing one game")
+    picture = draw_picture(played, findings, chosen, target if figures else None)
     names = []
     if figures:
         _make_folder(target / "figures")
@@ -99,12 +100,12 @@ def write_report(
             files = [f"{name}.{ending}" for ending in _FORMATS]
             draw([target / "figures" / file for file in files])
             names += files
-        if picture.png is not None:
+        if picture is not None and picture.svg is not None:
             names += [f"trace.{ending}" for ending in _FORMATS]
     say("writing the page")
     name = where.resolve().name or str(where)
     name = name.encode("utf-8", "backslashreplace").decode()  # a page holds letters, not bytes
-    page = make_page(found, findings, picture, name, names, shown)
+    page = make_page(played, findings, picture, name, names, shown)
     with whole_file(target / _PAGE) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return target / _PAGE

@@ -1,6 +1,6 @@
 """The study: the paper's claims, measured. One experiment a file; `run_study` runs them all.
 
-Needs the extras ``lab`` and ``plot``.
+Needs the extra ``report``.
 """
 
 import driftduel.lab  # noqa: F401 - first, because it says which extra is missing

@@ -7,6 +7,7 @@ from typing import Any
 from driftduel.figures.lines import line_style
 from driftduel.figures.style import figure, save
 from driftduel.study.common import Chart, Panel, Series
+from driftduel.wording import short
 
 __all__ = ["draw"]
 
@@ -117,11 +118,4 @@ def _ticks(axis: Any, log: bool, places: Sequence[float] = ()) -> None:
         axis.set_minor_formatter(NullFormatter())
     else:
         axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
-    axis.set_major_formatter(lambda value, _: _short(value))
-
-
-def _short(value: float) -> str:
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:.3g}{letter}"
-    return f"{value:.3g}"
+    axis.set_major_formatter(lambda value, _: short(value))

@@ -4,9 +4,12 @@ A section holds every number that is shown, so the page, the Markdown and the fi
 from one record, and that record can be kept as JSON.
 """
 
-import math
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
+
+from driftduel import wording
+from driftduel.wording import decimals, rough
+from driftduel.wording import share as part
 
 __all__ = [
     "CEILING",
@@ -25,7 +28,6 @@ __all__ = [
     "flat_verdict",
     "interval",
     "limit_verdict",
-    "number",
     "rounds_text",
     "section_from",
     "times",
@@ -53,7 +55,7 @@ class Claim:
     statement: str
     measured: str
     interval: str
-    """95 % unless it says otherwise."""
+    """95% unless it says otherwise."""
     verdict: str
     """holds / begins at T = ... / not seen up to T = ... / undecided."""
 
@@ -156,20 +158,6 @@ def section_from(record: dict[str, Any]) -> Section:
     )
 
 
-def number(value: float | None) -> str:
-    """Write a number with about three digits.
-
-    Examples
-    --------
-    >>> number(1234567.0), number(0.12345), number(12.0), number(None)
-    ('1,230,000', '0.123', '12', '-')
-    """
-    if value is None or math.isnan(value):
-        return "-"
-    text = f"{float(f'{value:.3g}'):,.10f}".rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text
-
-
 def rounds_text(rounds: float) -> str:
     """Write a number of rounds, in powers of ten where they are long.
 
@@ -190,12 +178,12 @@ def times(value: float) -> str:
     >>> times(1.0000012), times(22.41)
     ('1.000', '22.4')
     """
-    return f"{value:.3f}" if value < 2 else number(value)
+    return decimals(value, 3) if value < 2 else rough(value)
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Write an interval."""
-    return "-" if low is None or high is None else f"{number(low)} to {number(high)}"
+    """Write an interval, as roughly as the study's other numbers."""
+    return wording.interval(low, high, rough)
 
 
 def limit_verdict(low: float | None, high: float | None, limit: float, up_to: float) -> str:
@@ -216,7 +204,7 @@ def limit_verdict(low: float | None, high: float | None, limit: float, up_to: fl
         return "holds"
     if low > limit + TOLERANCE:
         return f"not seen up to T = {rounds_text(up_to)}"
-    return f"undecided: the interval contains {number(limit + TOLERANCE)}"
+    return f"undecided: the interval contains {rough(limit + TOLERANCE)}"
 
 
 def flat_verdict(
@@ -238,13 +226,13 @@ def flat_verdict(
     if low is None or high is None:
         return "undecided: too few runs for an interval"
     if share > NEAR_UNIFORM:
-        return f"not seen up to T = {rounds_text(up_to)}: {share:.0%} of uniform play"
+        return f"not seen up to T = {rounds_text(up_to)}: {part(share)} of uniform play"
     least = 1 / FLAT if both else 0.0
     if low > least and high < FLAT:
         return "holds"
     if low > FLAT or high < least:
         return f"not seen up to T = {rounds_text(up_to)}"
-    return f"undecided: the interval contains {number(FLAT if high > FLAT else least)}"
+    return f"undecided: the interval contains {rough(FLAT if high > FLAT else least)}"
 
 
 def begins(horizons: list[float], fulfilled: list[bool], up_to: float | None = None) -> str:

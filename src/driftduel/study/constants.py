@@ -5,7 +5,7 @@ import math
 import polars as pl
 
 from driftduel.lab import Plan, make_plan
-from driftduel.lab.statistics import false_restarts
+from driftduel.lab.statistics import needless_restarts
 from driftduel.study.common import (
     NEAR_UNIFORM,
     Chart,
@@ -16,10 +16,10 @@ from driftduel.study.common import (
     Table,
     begins,
     interval,
-    number,
     rounds_text,
 )
 from driftduel.study.fits import Floats, label, line, mean_of, over, ratio
+from driftduel.wording import decimals, rough, share
 
 __all__ = ["NAME", "analyse", "plans"]
 
@@ -73,7 +73,7 @@ def intro(horizons: list[float]) -> str:
     """Say what is played, and what the proof would have C be."""
     shortest, longest = (
         " and ".join(
-            f"{enough(_ARMS, t, window):.1f} at T = {rounds_text(t)}"
+            f"{decimals(enough(_ARMS, t, window), 1)} at T = {rounds_text(t)}"
             for t in (horizons[0], horizons[-1])
         )
         for window in (_ARMS**2, math.inf)
@@ -164,15 +164,15 @@ def _table(games: pl.DataFrame) -> Table:
     for (rounds, policy), group in games.group_by("rounds", "policy", maintain_order=True):
         mean = mean_of(_share(group["regret"].to_numpy(), float(rounds)))
         pairs = zip(group["restarts"].to_list(), group["switches"].to_list(), strict=True)
-        wrong = sum(false_restarts(*pair) for pair in pairs) / len(group)
+        wrong = sum(needless_restarts(*pair) for pair in pairs) / len(group)
         again = sum(len(each) for each in group["restarts"].to_list()) / len(group)
         rows.append(
             [
                 rounds_text(float(rounds)), label(str(policy)), str(len(group)),
-                number(mean.value), interval(mean.low, mean.high), number(again), number(wrong),
+                rough(mean.value), interval(mean.low, mean.high), rough(again), rough(wrong),
             ]
         )  # fmt: skip
-    head = ["T", "policy", "runs", "of uniform", "95 % interval", "restarts", "false ones"]
+    head = ["T", "policy", "runs", "of uniform", "95% interval", "restarts", "needless"]
     return Table("Every constant at every horizon", head, rows)
 
 
@@ -180,21 +180,21 @@ def statement(t: float) -> str:
     """Say what is asked of C = 2."""
     return (
         f"with C = 2, enough by the proof for long windows only, it loses less than "
-        f"{NEAR_UNIFORM:.0%} of uniform play at T = {rounds_text(t)}"
+        f"{share(NEAR_UNIFORM)} of uniform play at T = {rounds_text(t)}"
     )
 
 
 def _best_constant(by_policy: dict[str, dict[float, Floats]], t: float) -> Claim:
     best = min(CONSTANTS, key=lambda c: by_policy[f"anaconda:constant={c}"][t].mean())
     gain = ratio(by_policy["anaconda:constant=2"][t], by_policy[f"anaconda:constant={best}"][t])
-    share = mean_of(_share(by_policy["anaconda:constant=2"][t], t))
-    learns = share.high is not None and share.high < NEAR_UNIFORM
+    of_uniform = mean_of(_share(by_policy["anaconda:constant=2"][t], t))
+    learns = of_uniform.high is not None and of_uniform.high < NEAR_UNIFORM
     return Claim(
         "ours, from the proof",
         statement(t),
-        f"{share.value:.1%} of uniform play; C = {best}, the best, loses {number(gain.value)} "
-        f"({interval(gain.low, gain.high)}) times less",
-        interval(share.low, share.high),
+        f"{share(of_uniform.value, 1)} of uniform play; C = {best}, the best, loses "
+        f"{rough(gain.value)} ({interval(gain.low, gain.high)}) times less",
+        interval(of_uniform.low, of_uniform.high),
         "holds" if learns else f"not seen up to T = {rounds_text(t)}",
     )
 
@@ -204,16 +204,16 @@ def _best_rate(
 ) -> Claim:
     """Compare the paper's rate with the one that loses least at the longest horizon."""
     rate, best = min(entries, key=lambda entry: float(by_policy[entry[1]][ts[-1]].mean()))
-    found = [ratio(by_policy[_MIDDLE][t], by_policy[best][t]) for t in ts]
+    ratios = [ratio(by_policy[_MIDDLE][t], by_policy[best][t]) for t in ts]
     factors = [
-        f"{number(each.value)} at T = {rounds_text(t)}" for each, t in zip(found, ts, strict=True)
+        f"{rough(times.value)} at T = {rounds_text(t)}" for times, t in zip(ratios, ts, strict=True)
     ]
-    first, last = found[0], found[-1]
+    first, last = ratios[0], ratios[-1]
     apart = first.high is not None and last.low is not None and first.high < last.low
     return Claim(
         "ours, from the proof",
         "a replay rate other than 1 changes regret by a constant factor only",
-        f"rate 1 loses {', '.join(factors)} times as much as rate {number(rate)}",
+        f"rate 1 loses {', '.join(factors)} times as much as rate {rough(rate)}",
         f"{interval(last.low, last.high)} at the last",
         f"not seen up to T = {rounds_text(ts[-1])}: the factor grows"
         if apart
@@ -224,13 +224,13 @@ def _best_rate(
 def _versus(
     text: str, by_policy: dict[str, dict[float, Floats]], one: str, other: str, ts: list[float]
 ) -> Claim:
-    found = [ratio(by_policy[one][t], by_policy[other][t]) for t in ts]
-    less = [each.high is not None and each.high < 1 for each in found]
-    last = found[-1]
+    ratios = [ratio(by_policy[one][t], by_policy[other][t]) for t in ts]
+    less = [times.high is not None and times.high < 1 for times in ratios]
+    last = ratios[-1]
     return Claim(
         "ours, not the paper's",
         text,
-        f"{number(last.value)} times the regret at T = {rounds_text(ts[-1])}",
+        f"{rough(last.value)} times the regret at T = {rounds_text(ts[-1])}",
         interval(last.low, last.high),
         begins(ts, less),
     )

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from driftduel.lab.statistics import LEVEL, t_half_width, t_interval
+from driftduel import wording
+from driftduel.lab.statistics import LEVEL, student, t_half_width, t_interval
 from driftduel.policies import POLICIES
 from driftduel.specs import Spec
 from driftduel.study.common import (
@@ -20,9 +21,9 @@ from driftduel.study.common import (
     flat_verdict,
     interval,
     limit_verdict,
-    number,
     times,
 )
+from driftduel.wording import decimals, rough, share
 from driftduel.worlds import WORLDS
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "over",
     "ratio",
     "setting",
+    "share_interval",
     "slope",
     "unsaturated",
 ]
@@ -89,27 +91,25 @@ def slope(x: Sequence[float], samples: Sequence[Sequence[float] | Floats]) -> Sl
     >>> round(slope([1, 100], [[2.0, 2.0], [20.0, 20.0]]).value, 3)
     0.5
     """
-    means = np.array([np.mean(each) for each in samples])
+    means = np.array([np.mean(sample) for sample in samples])
     if len(set(x)) < 2 or not (means > 0).all():
         return None
     logs = np.log(np.asarray(x, float))
     logs -= logs.mean()
     weights = logs / (logs @ logs)
     value = float(weights @ np.log(means))
-    if any(len(each) < 2 for each in samples):
+    if any(len(sample) < 2 for sample in samples):
         return Slope(value, None, None)
-    if len({len(each) for each in samples}) == 1:
+    if len({len(sample) for sample in samples}) == 1:
         shifts = sum(w * np.asarray(s) / m for w, s, m in zip(weights, samples, means, strict=True))
         half = t_half_width(np.asarray(shifts))
         return Slope(value, value - half, value + half)
-    from scipy.special import stdtrit
-
-    counts = np.array([len(each) for each in samples])
-    parts = weights**2 * np.array([np.var(each, ddof=1) for each in samples]) / counts / means**2
+    counts = np.array([len(sample) for sample in samples])
+    parts = weights**2 * np.array([np.var(runs, ddof=1) for runs in samples]) / counts / means**2
     if parts.sum() == 0:
         return Slope(value, value, value)
     freedom = parts.sum() ** 2 / (parts**2 / (counts - 1)).sum()
-    half = float(stdtrit(freedom, 0.5 + LEVEL / 2)) * math.sqrt(parts.sum())
+    half = float(student(freedom)) * math.sqrt(parts.sum())
     return Slope(value, value - half, value + half)
 
 
@@ -160,13 +160,13 @@ def exponent_claim(
         How many places it takes.
     """
     places, runs = unsaturated(x, samples, uniform)
-    share = max(float(each.mean()) / most for each, most in zip(samples, uniform, strict=True))
+    of_uniform = max(float(runs.mean()) / most for runs, most in zip(samples, uniform, strict=True))
     left = f"{len(places)} of {len(x)} places are below half of uniform play"
     fitted = slope(places, runs) if len(places) >= least else None
     if fitted is None:
         return Claim(source, statement, left, "-", "undecided: too near uniform play")
-    measured = f"exponent {fitted.value:.2f} from {number(places[0])} to {number(places[-1])}; "
-    measured += f"{share:.0%} of uniform play at most" if len(places) == len(x) else left
+    measured = f"exponent {decimals(fitted.value)} from {rough(places[0])} to {rough(places[-1])}; "
+    measured += f"{share(of_uniform)} of uniform play at most" if len(places) == len(x) else left
     verdict = limit_verdict(fitted.low, fitted.high, limit, up_to)
     return Claim(source, statement, measured, interval(fitted.low, fitted.high), verdict)
 
@@ -180,15 +180,15 @@ def flat_claim(
     up_to: float,
 ) -> Claim:
     """Judge that regret does not grow from the first x to the last; parameters as above."""
-    share = max(float(each.mean()) / most for each, most in zip(samples, uniform, strict=True))
+    of_uniform = max(float(runs.mean()) / most for runs, most in zip(samples, uniform, strict=True))
     grown = ratio(samples[-1], samples[0])
     return Claim(
         source,
         statement,
-        f"{times(grown.value)} times the regret at {x[-1]:g} as at {x[0]:g}; {share:.0%} of "
-        f"uniform play at most",
+        f"{times(grown.value)} times the regret at {x[-1]:g} as at {x[0]:g}; {share(of_uniform)} "
+        f"of uniform play at most",
         interval(grown.low, grown.high),
-        flat_verdict(grown.low, grown.high, up_to, share),
+        flat_verdict(grown.low, grown.high, up_to, of_uniform),
     )
 
 
@@ -204,7 +204,7 @@ def bound_slope(first: float, last: float) -> float:
 
 
 def clopper_pearson(hits: int, trials: int) -> tuple[float, float]:
-    """Return the exact 95 % interval of a share.
+    """Return the exact 95% interval of a share.
 
     Examples
     --------
@@ -217,6 +217,17 @@ def clopper_pearson(hits: int, trials: int) -> tuple[float, float]:
     low = 0.0 if hits == 0 else float(betaincinv(hits, trials - hits + 1, alpha))
     high = 1.0 if hits == trials else float(betaincinv(hits + 1, trials - hits, 1 - alpha))
     return low, high
+
+
+def share_interval(hits: int, trials: int) -> str:
+    """Write the exact 95% interval of a share.
+
+    Examples
+    --------
+    >>> share_interval(0, 100)
+    '0.0% to 3.6%'
+    """
+    return wording.interval(*clopper_pearson(hits, trials), lambda end: share(end, 1))
 
 
 def setting(world: str, key: str) -> Any:
@@ -241,7 +252,7 @@ def over(
 
 def line(name: str, x: Sequence[float], samples: Sequence[Floats], style: int) -> Series:
     """Return the means of samples, with their intervals, as a line of a chart."""
-    means = [mean_of(each) for each in samples]
+    means = [mean_of(sample) for sample in samples]
     return Series(
         name,
         list(x),
@@ -284,7 +295,7 @@ _NAMES = {
 
 def ratio(first: Floats, second: Floats) -> Slope:
     """Return mean(first) / mean(second) with its interval, by the delta method on the log."""
-    found = slope([1.0, math.e], [second, first])
-    if found is None:
+    fitted = slope([1.0, math.e], [second, first])
+    if fitted is None:
         return Slope(math.nan, None, None)
-    return Slope(*(None if end is None else math.exp(end) for end in found))  # type: ignore[arg-type]
+    return Slope(*(None if end is None else math.exp(end) for end in fitted))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Experiment 5, the lemmas: false restarts on stationary worlds, and what replays do."""
+"""Experiment 5, the lemmas: needless restarts on stationary worlds, and what replays do."""
 
 import math
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from driftduel.lab import Plan, make_plan
-from driftduel.lab.statistics import false_restarts
+from driftduel.lab.statistics import needless_restarts
 from driftduel.specs import Spec
 from driftduel.study.common import (
     Chart,
@@ -16,18 +16,18 @@ from driftduel.study.common import (
     Series,
     Size,
     Table,
-    number,
     rounds_text,
 )
-from driftduel.study.fits import clopper_pearson
+from driftduel.study.fits import clopper_pearson, share_interval
 from driftduel.study.fits import setting as of
 from driftduel.study.replays import observe, replay_charts, replay_claims, replay_tables
+from driftduel.wording import rough, share
 
 __all__ = ["NAME", "analyse", "calibration", "observe", "plans"]
 
 NAME = "lemmas"
 SAFE = 0.01
-"""The share of runs with a false restart that a practitioner may accept."""
+"""The share of runs with a needless restart that a practitioner may accept."""
 _GAP = 0.4
 _PHASES = 5
 _GRID = (2, 3, 4, 4.5, 5, 5.5, 6, 6.5, 7, 8, 10)
@@ -73,7 +73,7 @@ def _prepared(games: pl.DataFrame) -> pl.DataFrame:
             "constant": float(Spec.parse(row["policy"]).values["constant"]),
             "restarted": len(row["restarts"]) > 0,
             "restarts": len(row["restarts"]),
-            "false": false_restarts(row["restarts"], row["switches"]),
+            "needless": needless_restarts(row["restarts"], row["switches"]),
         }
         for row in games.iter_rows(named=True)
     ]
@@ -88,7 +88,7 @@ def calibration(frame: pl.DataFrame) -> dict[tuple[int, int], tuple[float, float
     frame
         A row a game on stationary worlds: arms, rounds, level, constant, restarted.
     """
-    found: dict[tuple[int, int], tuple[float, float] | None] = {}
+    safe: dict[tuple[int, int], tuple[float, float] | None] = {}
     for (k, t), group in frame.group_by("arms", "rounds", maintain_order=True):
         best = None
         for (level, constant), runs in sorted(
@@ -97,8 +97,8 @@ def calibration(frame: pl.DataFrame) -> dict[tuple[int, int], tuple[float, float
             if float(runs["restarted"].mean()) > SAFE:  # type: ignore[arg-type]
                 break
             best = (float(constant), float(level))
-        found[int(k), int(t)] = best
-    return found
+        safe[int(k), int(t)] = best
+    return safe
 
 
 def analyse(games: pl.DataFrame, seen: dict[str, Any]) -> Section:
@@ -120,9 +120,9 @@ def analyse(games: pl.DataFrame, seen: dict[str, Any]) -> Section:
                 highs.append(high)
                 rows.append(
                     [
-                        str(k), rounds_text(float(t)), number(float(constant)), number(level),
-                        f"{hits} of {trials}", f"{low:.1%} to {high:.1%}",
-                        number(float(runs["restarts"].mean())),  # type: ignore[arg-type]
+                        str(k), rounds_text(float(t)), rough(float(constant)), rough(level),
+                        f"{hits} of {trials}", share_interval(hits, trials),
+                        rough(float(runs["restarts"].mean())),  # type: ignore[arg-type]
                     ]
                 )  # fmt: skip
             lines.append(Series(f"K = {k}", xs, ys, lows, highs, style=arms.index(k)))
@@ -139,18 +139,18 @@ def analyse(games: pl.DataFrame, seen: dict[str, Any]) -> Section:
         *replay_tables(seen),
         _switching_table(moving),
         Table(
-            "False restarts on stationary worlds",
-            ["K", "T", "C", "C log T", "runs that restarted", "exact 95 % interval", "restarts"],
+            "Needless restarts on stationary worlds",
+            ["K", "T", "C", "C log T", "runs that restarted", "exact 95% interval", "restarts"],
             rows,
         ),
     ]
     chart = Chart(
-        "lemmas-restarts", "False restarts vanish once C log T is large enough", panels,
-        "Bands are exact binomial intervals. The world never changes, so every restart is false.",
+        "lemmas-restarts", "Needless restarts vanish once C log T is large enough", panels,
+        "Bands are exact binomial intervals. Nothing ever changes, so every restart is needless.",
     )  # fmt: skip
     text = (
         f"Stationary worlds in which the better arm of any two wins with probability "
-        f"{0.5 + _GAP}, so that every restart is false; and the same with {_PHASES} phases. An "
+        f"{0.5 + _GAP}, so that every restart is needless; and the same with {_PHASES} phases. An "
         f"episode restarts only when every arm was eliminated, so a restart implies that the "
         f"winner was. The reverse need not hold; the winner is looked for in the good set (the "
         f"arms not yet eliminated in this episode) of other games when they end. Replays come from "
@@ -178,13 +178,12 @@ def _calibration_table(still: pl.DataFrame) -> Table:
     rows = []
     for each in _calibrated(still):
         hits, trials = each["restarted"], each["runs"]
-        low, high = clopper_pearson(hits, trials)
-        row = [str(each["arms"]), rounds_text(each["rounds"]), number(each["constant"])]
-        row += [number(each["level"]), f"{hits} of {trials}", f"{low:.1%} to {high:.1%}"]
+        row = [str(each["arms"]), rounds_text(each["rounds"]), rough(each["constant"])]
+        row += [rough(each["level"]), f"{hits} of {trials}", share_interval(hits, trials)]
         rows.append(row)
     return Table(
-        "Calibration: the smallest C played with at most 1 false restart in 100 runs",
-        ["K", "T", "C", "C log T", "runs that restarted", "exact 95 % interval"],
+        "Calibration: the smallest C played with at most 1 needless restart in 100 runs",
+        ["K", "T", "C", "C log T", "runs that restarted", "exact 95% interval"],
         rows,
         "`anaconda:rule=calibrated` takes its C from here: for a horizon in between, the next "
         "larger C log T divided by log T. The choice is the smallest of a grid, made by looking at "
@@ -193,19 +192,18 @@ def _calibration_table(still: pl.DataFrame) -> Table:
 
 
 def _switching_table(moving: pl.DataFrame) -> Table:
-    """Tabulate runs with a false restart in worlds that switch, all K together."""
+    """Tabulate runs with a needless restart in worlds that switch, all K together."""
     rows = []
     for (t, level), runs in moving.sort("rounds", "level").group_by(
         "rounds", "level", maintain_order=True
     ):
-        hits, trials = int((runs["false"] > 0).sum()), len(runs)
-        low, high = clopper_pearson(hits, trials)
-        row = [rounds_text(float(t)), number(float(level)), f"{hits} of {trials}"]
-        row += [f"{low:.1%} to {high:.1%}", number(float(runs["restarts"].mean()))]  # type: ignore[arg-type]
+        hits, trials = int((runs["needless"] > 0).sum()), len(runs)
+        row = [rounds_text(float(t)), rough(float(level)), f"{hits} of {trials}"]
+        row += [share_interval(hits, trials), rough(float(runs["restarts"].mean()))]  # type: ignore[arg-type]
         rows.append(row)
     return Table(
         f"Restarts without a switch since the one before, with {_PHASES - 1} switches, all K",
-        ["T", "C log T", "runs that had one", "exact 95 % interval", "restarts"],
+        ["T", "C log T", "runs that had one", "exact 95% interval", "restarts"],
         rows,
     )
 
@@ -215,13 +213,13 @@ def _claims(still: pl.DataFrame, moving: pl.DataFrame) -> list[Claim]:
 
     The unit is a run: restarts of one run are not independent.
     """
-    found = []
+    claims = []
     for frame, words, statement in (
         (still, "runs without a switch did not restart", "in a world without one none ends"),
         (moving, "runs had no restart without a switch", f"with {_PHASES - 1} switches"),
     ):
         counts = [
-            (float(level), len(runs) - int((runs["false"] > 0).sum()), len(runs))
+            (float(level), len(runs) - int((runs["needless"] > 0).sum()), len(runs))
             for (level,), runs in frame.sort("level").group_by("level", maintain_order=True)
         ]
         first = len(counts)
@@ -230,15 +228,15 @@ def _claims(still: pl.DataFrame, moving: pl.DataFrame) -> list[Claim]:
         level, right, trials = counts[min(first, len(counts) - 1)]
         low, high = clopper_pearson(right, trials)
         up_to = rounds_text(float(frame["rounds"].max()))  # type: ignore[arg-type]
-        found.append(
+        claims.append(
             Claim(
                 "Lemma 4.4",
                 f"every episode but the last contains a switch, for C large enough: {statement}",
-                f"{right:,} of {trials:,} {words}, C log T = {number(level)}",
-                f"{low:.2%} to {high:.2%}, the level chosen by looking",
-                f"begins at C log T = {number(level)}"
+                f"{right:,} of {trials:,} {words}, C log T = {rough(level)}",
+                f"{share(low, 2)} to {share(high, 2)}, the level chosen by looking",
+                f"begins at C log T = {rough(level)}"
                 if first < len(counts)
                 else f"not seen up to T = {up_to}",
             )
         )
-    return found
+    return claims

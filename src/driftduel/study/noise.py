@@ -17,12 +17,12 @@ from driftduel.study.common import (
     Table,
     flat_verdict,
     interval,
-    number,
     rounds_text,
     times,
 )
 from driftduel.study.fits import Floats, label, line, mean_of, over, ratio
 from driftduel.study.fits import setting as of
+from driftduel.wording import rough, share, whole
 
 __all__ = ["NAME", "analyse", "plans"]
 
@@ -128,7 +128,7 @@ def analyse(games: pl.DataFrame) -> Section:
             if kind is _ANACONDA or kind.policy == "mdb":
                 counts.append(line(str(kind), xs, restarts, style))
             for x, sample, again in zip(xs, samples, restarts, strict=True):
-                rows.append([str(phases - 1), f"{x - 1:,.0f}", *_row(kind, sample, again)])
+                rows.append([str(phases - 1), whole(x - 1), *_row(kind, sample, again)])
             if kind is not _UNIFORM:
                 claims.append(_claim(kind, phases, xs, samples, base, rounds))
         panels += [
@@ -136,7 +136,7 @@ def analyse(games: pl.DataFrame) -> Section:
             Panel(f"restarts, S^CW = {phases - 1}", "S^P + 1", "restarts", counts, y_log=False),
         ]
     claims.append(_remark_claim(remark, rounds))
-    head = ["S^CW", "S^P", "policy", "regret", "95 % interval", "restarts"]
+    head = ["S^CW", "S^P", "policy", "regret", "95% interval", "restarts"]
     text = (
         f"Three arms; the winner beats both others with probability "
         f"{0.5 + of(family['world'][0], 'margin')}, and these two swap their "
@@ -152,7 +152,7 @@ def analyse(games: pl.DataFrame) -> Section:
         "does. ANACONDA (C = 0.5) is told T only."
     )
     title = f"Regret and restarts as losers swap more often, T = {rounds_text(rounds)}"
-    chart = Chart("noise", title, panels, "Bands are 95 % intervals over runs.")
+    chart = Chart("noise", title, panels, "Bands are 95% intervals over runs.")
     own = [
         _row(kind, *(_column(_of_kind(remark, kind), name) for name in ("regret", "restarts")))
         for kind in _KINDS
@@ -179,8 +179,8 @@ def _column(games: pl.DataFrame, name: str) -> Floats:
 def _row(kind: _Kind, regrets: Floats, restarts: Floats) -> list[str]:
     mean = mean_of(regrets)
     return [
-        str(kind), number(mean.value), interval(mean.low, mean.high),
-        number(float(restarts.mean())),
+        str(kind), rough(mean.value), interval(mean.low, mean.high),
+        rough(float(restarts.mean())),
     ]  # fmt: skip
 
 
@@ -188,10 +188,10 @@ def _claim(
     kind: _Kind, phases: int, xs: list[float], samples: list[Floats], base: Floats, rounds: float
 ) -> Claim:
     last = ratio(samples[-1], samples[0])
-    share = float(samples[0].mean() / base.mean())
+    of_uniform = float(samples[0].mean() / base.mean())
     low, high, flat = last.low, last.high, kind in _FLAT
-    if flat or low is None or high is None or share > NEAR_UNIFORM:
-        verdict = flat_verdict(low, high, rounds, share, both=True)
+    if flat or low is None or high is None or of_uniform > NEAR_UNIFORM:
+        verdict = flat_verdict(low, high, rounds, of_uniform, both=True)
     elif low > FLAT:
         verdict = "holds"
     elif high < FLAT:
@@ -208,7 +208,8 @@ def _claim(
     return Claim(
         "Remark 2.1, Theorem 3.1" if kind is _ANACONDA else "ours, after Section 3",
         f"{statement} (S^CW = {phases - 1})",
-        f"{times(last.value)} times the regret at S^P = {xs[-1] - 1:,.0f} as at {xs[0] - 1:,.0f}",
+        f"{times(last.value)} times the regret at S^P = {whole(xs[-1] - 1)} as at "
+        f"{whole(xs[0] - 1)}",
         interval(low, high),
         verdict,
     )
@@ -217,15 +218,16 @@ def _claim(
 def _remark_claim(remark: pl.DataFrame, rounds: float) -> Claim:
     part = _of_kind(remark, _ANACONDA)
     uniform = _of_kind(remark, _UNIFORM)["regret"].to_numpy()
-    share = ratio(part["regret"].to_numpy(), uniform)
+    of_uniform = ratio(part["regret"].to_numpy(), uniform)
     restarts = sum(len(each) for each in part["restarts"].to_list())
-    seen = share.high is not None and share.high < NEAR_UNIFORM and restarts == 0
+    seen = of_uniform.high is not None and of_uniform.high < NEAR_UNIFORM and restarts == 0
     return Claim(
         "Remark 2.1",
         f"in the remark's own example (S^P = T - 1, S^CW = 0) it loses less than "
-        f"{NEAR_UNIFORM:.0%} of uniform play at T = {rounds_text(rounds)}, without restarts "
+        f"{share(NEAR_UNIFORM)} of uniform play at T = {rounds_text(rounds)}, without restarts "
         f"({label(_OURS)})",
-        f"{restarts} restarts in {len(part)} runs; {share.value:.0%} of uniform play's regret",
-        interval(share.low, share.high),
+        f"{restarts} restarts in {len(part)} runs; {share(of_uniform.value)} of uniform play's "
+        f"regret",
+        interval(of_uniform.low, of_uniform.high),
         "holds" if seen else f"not seen up to T = {rounds_text(rounds)}",
     )

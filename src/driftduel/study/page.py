@@ -1,35 +1,20 @@
 """A study as Markdown and as one page for a browser, both from the same sections."""
 
-import html
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from driftduel._pages import environment
 from driftduel._reading import parse_json, read_text
 from driftduel.errors import DriftduelError
+from driftduel.figures.themes import in_page
 from driftduel.study.common import CEILING, TOLERANCE, Section, Table, section_from
+from driftduel.study.opening import KINDS, OURS, claims_table, count, opening
 from driftduel.study.short import in_short
+from driftduel.wording import share
 
 __all__ = ["Rerun", "Study", "as_html", "as_markdown", "merged", "read_study"]
-
-_STYLE = """
-:root{color-scheme:light;--ink:#1d1d1f;--grey:#5c5c63;--line:#dcdce0}
-body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);max-width:72rem;margin:0 auto;
-padding:1.5rem}
-h1{font-size:1.7rem;line-height:1.2}h2{margin-top:2.6rem;border-top:1px solid var(--line);
-padding-top:1.2rem}
-h3{font-size:1rem;margin:1.6rem 0 .4rem}p,li{max-width:46rem}
-.small{color:var(--grey);font-size:.88rem}
-table{border-collapse:collapse;font-size:.88rem;margin:.4rem 0 1rem}
-th,td{padding:.3rem .7rem;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}.wide{overflow-x:auto}
-figure{margin:1.2rem 0}figure img{max-width:100%;height:auto}figcaption{color:var(--grey);
-font-size:.88rem;max-width:46rem}
-.v{font-weight:600;min-width:9rem}td.c{min-width:13rem}.holds{color:#00664a}.begins{color:#005a8f}.not{color:#a34700}
-.undecided{color:#5c5c63}
-"""
 
 
 @dataclass(frozen=True)
@@ -87,10 +72,10 @@ def merged(before: Study, again: Study, because: str) -> Study:
     new = {section.number: section for section in again.sections}
     old = {section.number: section for section in before.sections}
     reruns = [
-        replace(each, sections=[number for number in each.sections if number not in new])
-        for each in before.reruns
+        replace(rerun, sections=[number for number in rerun.sections if number not in new])
+        for rerun in before.reruns
     ]
-    reruns = [each for each in reruns if each.sections]
+    reruns = [rerun for rerun in reruns if rerun.sections]
     reruns.append(Rerun(sorted(new), again.date, again.version, again.games, again.rounds, because))
     sections = [section for _, section in sorted({**old, **new}.items())]
     return replace(before, sections=sections, reruns=reruns, missing=before.missing + again.missing)
@@ -100,8 +85,8 @@ def read_study(source: Path | Mapping[str, Any]) -> Study:
     """Read ``study.json``, or what it holds."""
     record = parse_json(read_text(source)) if isinstance(source, Path) else source
     try:
-        sections = [section_from(each) for each in record["sections"]]
-        reruns = [Rerun(**each) for each in record.get("reruns", [])]
+        sections = [section_from(section) for section in record["sections"]]
+        reruns = [Rerun(**rerun) for rerun in record.get("reruns", [])]
         return Study(**{**record, "sections": sections, "reruns": reruns})
     except (KeyError, TypeError, ValueError, AttributeError):
         raise DriftduelError(f"{str(source)[:200]!r} is not a study of this program.") from None
@@ -127,53 +112,53 @@ def _facts(study: Study) -> str:
 
 
 _WORDS = (
-    "S^P and S^CW: how often the preferences, and the Condorcet winner, change; a phase lies "
-    "between two switches of the winner, tau is its length. V and CW variation: the largest change "
-    "of any preference, and of one against the current winner, summed over rounds. C: the constant "
-    "of the elimination rule, whose threshold is C log(T) K sqrt(length of the window). Freedman "
-    "rule: our threshold from the variance that was seen. Symmetric: a duel counts for both orders "
-    "of its pair. Replay rate r: replays r times as likely as the paper's."
+    "S^P and S^CW: how often the preferences, and the Condorcet winner, change. A phase lies "
+    "between two switches of the winner; tau is its length. V and CW variation: the largest "
+    "change of any preference, and of one against the current winner, summed over rounds. C: the "
+    "constant of the elimination rule, whose threshold is C log(T) K sqrt(length of the window). "
+    "Freedman rule: our own threshold, from the variance seen. Symmetric: a duel counts for both "
+    "orders of its pair. Replay rate r: replays are r times as likely as in the paper."
 )
 _VERDICTS = (
-    "`holds`: at every place tested, interval and all. `begins at x`: from x to the last place. "
-    "`not seen`: not at the last place, or the interval lies beyond the limit. `undecided`: cannot "
-    "be told, for the reason given. For local slopes in T our limit is stricter than the theorem: "
-    "`the bound's own` is the slope of sqrt(T) log^3 T between the same horizons, and a slope "
-    "between our limit and that contradicts nothing."
+    "`holds`: at every place tested, interval included. `begins at x`: from x to the last place. "
+    "`not seen`: not at the last place, or the interval lies beyond the limit. `undecided`: "
+    "cannot be decided, for the reason given. For local slopes in T our limit is stricter than "
+    "the theorem: `the bound's own` is the slope of sqrt(T) log^3 T between the same horizons, "
+    "and a slope between our limit and that one contradicts nothing."
 )
 _METHOD = (
-    "Intervals are 95 %: Student's t over runs for means, propagated to slopes of log regret; "
-    "exact binomial (Clopper and Pearson) for shares. None is adjusted for the number of claims. "
-    f"An exponent holds if its interval ends at most {TOLERANCE} above the paper's, whose bounds "
-    f"carry powers of log T. It is fitted to regrets of at most {CEILING:.0%} of uniform play's: "
-    "nearer to that ceiling a slope is uniform play's own, 0 in phases and variation, 1 in T. The "
-    "local slopes of section 1 are shown all the same; there, one that starts near uniform play is "
-    "too steep. Run r of a policy has the same luck in every world and at every constant, so "
-    "intervals of slopes and ratios are paired where the numbers of runs agree. A bound from above "
-    "that holds may be far from tight, and a claim that holds for one C need not for another: each "
-    "C has a row. Theorems need a C that is large enough; rows of one that restarts falsely stay "
-    "undecided."
+    "Intervals are 95%: Student's t over runs for means, propagated to slopes of log regret; "
+    "exact binomial (Clopper and Pearson) for shares. They are not adjusted for the number of "
+    f"claims. An exponent holds if its interval ends at most {TOLERANCE} above the paper's, whose "
+    f"bounds have powers of log T. It is fitted to regrets of at most {share(CEILING)} of uniform "
+    "play's: closer to that ceiling, a slope is that of uniform play itself, 0 in phases and "
+    "variation, 1 in T. The local slopes of section 1 are shown nevertheless; one that starts "
+    "near uniform play is too steep. Run r of a policy has the same luck in every world and at "
+    "every constant, so intervals of slopes and ratios are paired where the numbers of runs "
+    "agree. An upper bound that holds may be far from tight, and a claim that holds for one C may "
+    "fail for another: each C has a row. Theorems need a C that is large enough; rows of a C "
+    "with needless restarts stay undecided."
 )
 _CRITERIA = (
-    "What counts as holding was not all fixed beforehand. After small trial runs the test for "
-    "background noise went from a slope to a ratio, and the world of section 3 was designed anew, "
-    "twice, until few of its switches were significant and ANACONDA could be seen to learn in it. "
-    "A review of the code made most criteria stricter, before any game of the full run was looked "
-    "at. After that, exponents were fitted without places near uniform play, and rows with nothing "
-    "else are `undecided` (before, one such place made a row `not seen`), a level was added to the "
-    "calibration at T = 1e7, where none had been safe for K = 5, and so was the row on the "
+    "Not all criteria were fixed beforehand. After small trial runs, the test for background "
+    "noise was changed from a slope to a ratio, and the world of section 3 was redesigned twice, "
+    "until few of its switches were significant and ANACONDA visibly learned in it. A review of "
+    "the code made most criteria stricter, before any game of the full run was looked at. After "
+    "that, exponents were fitted without places near uniform play, and rows with nothing else "
+    "became `undecided` (before, one such place made a row `not seen`); a level was added to the "
+    "calibration at T = 1e7, where none had been safe for K = 5; and so was the row on the "
     "symmetric estimate with half the C. The rows of DEX3.S told S^CW were added, with ANACONDA's "
     "own criterion, before any of their games was looked at."
 )
 _TO_READ = (_WORDS, _VERDICTS, _METHOD, _CRITERIA)
-_OURS = "ours"
-"""How the source of a claim begins that is not the paper's."""
 _CLAIMS = ["paper", "claim", "measured", "interval", "verdict"]
 
 
 def as_markdown(study: Study, figures: str = "figures") -> str:
     """Write the study as Markdown; `figures` is the folder of its pictures."""
-    lines = ["# Does the paper hold? Its claims, measured", "", _facts(study), ""]
+    claims = claims_table(study.sections)
+    lines = ["# Does the paper hold? Its claims, measured", "", opening(study.sections), ""]
+    lines += [*_table_lines(claims.head, claims.rows), _facts(study), ""]
     lines += [
         "## In short",
         "",
@@ -181,7 +166,7 @@ def as_markdown(study: Study, figures: str = "figures") -> str:
         "",
     ]
     lines += ["## How to read it", ""]
-    lines += [text for each in _TO_READ for text in (each, "")]
+    lines += [text for paragraph in _TO_READ for text in (paragraph, "")]
     lines += ["## All claims", "", _short(study), "", *_table_lines(*_overview(study))]
     lines += _table_lines(
         ["section", *_CLAIMS],
@@ -211,64 +196,63 @@ def _table_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str
     return [line(head), "|" + "---|" * len(head), *(line(row) for row in rows), ""]
 
 
-def as_html(study: Study, figures: Mapping[str, bytes]) -> str:
-    """Write the study as one page; `figures` are PNG files by the names of the charts."""
-    parts = [
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
-        "<meta http-equiv='Content-Security-Policy' "
-        "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'\">",
-        "<meta name='viewport' content='width=device-width,initial-scale=1'>",
-        f"<title>driftduel study</title><style>{_STYLE}</style></head><body>",
-        "<h1>Does the paper hold? Its claims, measured</h1>",
-        f"<p>{_text(_facts(study))}</p><h2>In short</h2><ul>",
-        *(
-            f"<li><b>{_text(title)}.</b> {_text(text)}</li>"
-            for title, text in in_short(study.sections)
-        ),
-        "</ul><h2>How to read it</h2>",
-        *(f"<p class='small'>{_text(each)}</p>" for each in _TO_READ),
-        f"<h2>All claims</h2><p>{_text(_short(study))}</p>",
-        _html_table(Table("By where the paper states them", *_overview(study))),
-        "<h3>One by one</h3>",
-        _claims_table(study.sections),
+def as_html(study: Study, figures: Mapping[str, str]) -> str:
+    """Write the study as one page; `figures` are SVG files by the names of the charts."""
+    from markupsafe import Markup
+
+    template = environment("driftduel.study").get_template("study.html")
+    return template.render(
+        title="driftduel study",
+        opening=opening(study.sections),
+        claims=_answers(study),
+        facts=_facts(study),
+        in_short=in_short(study.sections),
+        to_read=_TO_READ,
+        counts=_short(study),
+        overview=_shown(Table("", *_overview(study))),
+        sections=[
+            {**vars(section), "tables": [_shown(table) for table in section.tables]}
+            for section in study.sections
+        ],
+        figures={
+            name: Markup(in_page(svg, f"figure-{name}"))  # matplotlib's, which escapes
+            for name, svg in figures.items()
+        },
+    )
+
+
+def _answers(study: Study) -> list[dict[str, str]]:
+    """Return the rows of the table of claims by the names of its columns, without bold print."""
+    table = claims_table(study.sections)
+    return [
+        {name: cell.replace("**", "") for name, cell in zip(table.head, row, strict=True)}
+        for row in table.rows
     ]
-    for section in study.sections:
-        parts.append(f"<h2 id='s{section.number}'>{section.number}. {_text(section.title)}</h2>")
-        parts.append(f"<p>{_text(section.intro)}</p>")
-        for chart in section.charts:
-            data = b64encode(figures[chart.name]).decode()
-            parts.append(
-                f"<figure><img alt='{_text(chart.title)}' src='data:image/png;base64,{data}'>"
-                f"<figcaption>{_text(chart.caption)}</figcaption></figure>"
-            )
-        parts += [_html_table(table) for table in section.tables]
-        if section.left_out:
-            parts.append(f"<p class='small'>Left out: {_text(section.left_out)}</p>")
-    return "\n".join(parts) + "</body></html>\n"
 
 
-def _text(value: str) -> str:
-    """Escape text; what stands between backticks is code."""
-    parts = html.escape(value, quote=True).split("`")
-    return "".join(f"<code>{part}</code>" if i % 2 else part for i, part in enumerate(parts))
+def _shown(table: Table) -> dict[str, Any]:
+    """Say of every cell of a table whether it is a number, which is set to the right."""
+    columns = list(zip(*table.rows, strict=True)) if table.rows else [()] * len(table.head)
+    kinds = [
+        "number" if cells and all(cell[:1].isdigit() or cell[:1] in "-+" for cell in cells) else ""
+        for cells in columns
+    ]
+    return {
+        "title": table.title,
+        "columns": list(zip(table.head, kinds, strict=True)),
+        "rows": [list(zip(row, kinds, strict=True)) for row in table.rows],
+        "note": table.note,
+    }
 
 
 def _short(study: Study) -> str:
     """Count the verdicts on the paper's claims."""
-    said = [c.verdict for s in study.sections for c in s.claims if not c.source.startswith(_OURS)]
-    counts = [f"{_count(said, start)} {words}" for start, words in _KINDS.items()]
+    said = [c.verdict for s in study.sections for c in s.claims if not c.source.startswith(OURS)]
+    counts = [f"{count(said, start)} {words}" for start, words in KINDS.items()]
     return (
         f"{len(said)} rows are about the paper's claims, one for each K, C or world in which one "
-        f"was tested: {', '.join(counts)}. Rows marked `{_OURS}` are questions of our own."
+        f"was tested: {', '.join(counts)}. Rows marked `{OURS}` are questions of our own."
     )
-
-
-_KINDS = {"holds": "hold", "begins": "begin somewhere", "not seen": "were not seen",
-          "undecided": "are undecided"}  # fmt: skip
-
-
-def _count(said: Sequence[str], start: str) -> int:
-    return sum(verdict.startswith(start) for verdict in said)
 
 
 def _overview(study: Study) -> tuple[list[str], list[list[str]]]:
@@ -278,44 +262,7 @@ def _overview(study: Study) -> tuple[list[str], list[list[str]]]:
         for claim in section.claims:
             by_source.setdefault(claim.source, []).append(claim.verdict)
     rows = [
-        [source, str(len(said)), *(str(_count(said, start)) for start in _KINDS)]
-        for source, said in sorted(by_source.items(), key=lambda pair: pair[0].startswith(_OURS))
+        [source, str(len(said)), *(str(count(said, start)) for start in KINDS)]
+        for source, said in sorted(by_source.items(), key=lambda pair: pair[0].startswith(OURS))
     ]
-    return ["paper", "tested", *_KINDS], rows
-
-
-def _claims_table(sections: Sequence[Section]) -> str:
-    rows = []
-    for section in sections:
-        for claim in section.claims:
-            kind = claim.verdict.split()[0].rstrip(":")
-            source, *rest = _claim(claim)[:-1]
-            cells = f"<td>{_text(source)}</td>"
-            cells += "".join(f"<td class='c'>{_text(cell)}</td>" for cell in rest)
-            rows.append(
-                f"<tr><td><a href='#s{section.number}'>{section.number}</a></td>{cells}"
-                f"<td class='v {kind}'>{_text(claim.verdict)}</td></tr>"
-            )
-    head = "".join(f"<th>{name}</th>" for name in ["", *_CLAIMS])
-    return f"<div class='wide'><table><tr>{head}</tr>{''.join(rows)}</table></div>"
-
-
-def _html_table(table: Table) -> str:
-    columns = list(zip(*table.rows, strict=True)) if table.rows else [()] * len(table.head)
-    kinds = [
-        " class='n'" if cells and all(cell[:1].isdigit() or cell[:1] in "-+" for cell in cells)
-        else ""
-        for cells in columns
-    ]  # fmt: skip
-    head = "".join(f"<th{k}>{_text(c)}</th>" for c, k in zip(table.head, kinds, strict=True))
-    rows = "".join(
-        "<tr>"
-        + "".join(f"<td{k}>{_text(c)}</td>" for c, k in zip(row, kinds, strict=True))
-        + "</tr>"
-        for row in table.rows
-    )
-    note = f"<p class='small'>{_text(table.note)}</p>" if table.note else ""
-    return (
-        f"<h3>{_text(table.title)}</h3><div class='wide'><table><tr>{head}</tr>{rows}</table></div>"
-        f"{note}"
-    )
+    return ["paper", "tested", *KINDS], rows

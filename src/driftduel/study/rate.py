@@ -19,7 +19,6 @@ from driftduel.study.common import (
     Table,
     begins,
     interval,
-    number,
     rounds_text,
 )
 from driftduel.study.fits import (
@@ -35,6 +34,7 @@ from driftduel.study.fits import (
     unsaturated,
 )
 from driftduel.study.fits import setting as of
+from driftduel.wording import decimals, rough, share
 
 __all__ = ["NAME", "analyse", "plans"]
 
@@ -117,7 +117,7 @@ def analyse(games: pl.DataFrame) -> Section:
     charts = [
         Chart(
             "rate-horizon", "Regret against the horizon, beside uniform play and the bounds",
-            panels, "Bands are 95 % intervals over runs.",
+            panels, "Bands are 95% intervals over runs.",
         ),
         Chart(
             "rate-switches-arms", "Regret against the number of phases, and of arms", shapes,
@@ -156,9 +156,9 @@ def _against_horizon(frame: pl.DataFrame, k: int) -> tuple[Panel, Table, list[Cl
             mean = mean_of(samples[i])
             rows.append(
                 [
-                    label(policy), rounds_text(t), str(mean.runs), number(mean.value),
-                    interval(mean.low, mean.high), f"{mean.value / _uniform(k, t):.1%}",
-                    number(float(restarts[i].mean())), *_step(step),
+                    label(policy), rounds_text(t), str(mean.runs), rough(mean.value),
+                    interval(mean.low, mean.high), share(mean.value / _uniform(k, t), 1),
+                    rough(float(restarts[i].mean())), *_step(step),
                 ]
             )  # fmt: skip
         claims.append(_slope_claim(policy, k, horizons, steps, float(restarts[-1].mean())))
@@ -175,15 +175,15 @@ def _against_horizon(frame: pl.DataFrame, k: int) -> tuple[Panel, Table, list[Cl
     ]  # fmt: skip
     panel = Panel(f"K = {k}", "horizon T", "dynamic regret", [*lines, *guides])
     head = [
-        "policy", "T", "runs", "regret", "95 % interval", "of uniform", "restarts",
+        "policy", "T", "runs", "regret", "95% interval", "of uniform", "restarts",
         "slope from the T before", "its interval",
     ]  # fmt: skip
-    note = f"The world has {PHASES - 1} switches; more restarts than that are false."
+    note = f"The world has {PHASES - 1} switches; more restarts than that are needless."
     return panel, Table(f"K = {k}", head, rows, note), claims
 
 
 def _step(step: Slope | None) -> list[str]:
-    return ["", ""] if step is None else [f"{step.value:.2f}", interval(step.low, step.high)]
+    return ["", ""] if step is None else [decimals(step.value), interval(step.low, step.high)]
 
 
 def _slope_claim(
@@ -199,9 +199,9 @@ def _slope_claim(
         f"(K = {k}, {label(policy)})",
         "-"
         if last is None
-        else f"slope {last.value:.2f} from T = {rounds_text(horizons[-2])} "
-        f"to {rounds_text(horizons[-1])} (the bound's own: {bound_slope(*horizons[-2:]):.2f}), "
-        f"{number(again)} restarts there",
+        else f"slope {decimals(last.value)} from T = {rounds_text(horizons[-2])} "
+        f"to {rounds_text(horizons[-1])} (the bound's own: "
+        f"{decimals(bound_slope(*horizons[-2:]))}), {rough(again)} restarts there",
         "-" if last is None else interval(last.low, last.high),
         wrong or begins([t for t, _ in known], below, up_to=horizons[-1]),
     )
@@ -215,13 +215,13 @@ def _false(restarts: float, switches: float) -> str | None:
     """Return a verdict where a constant is so small that restarts hide what there is to see."""
     if restarts <= switches + 1:
         return None
-    return f"undecided: {number(restarts)} restarts where {switches:g} would do"
+    return f"undecided: {rough(restarts)} restarts where {switches:g} would do"
 
 
 def _bounds(arms: int, rounds: float, phases: int = PHASES) -> tuple[float, float]:
     tau = [1 + int(i * rounds / phases) for i in range(1, phases)]
-    found = bounds(arms, int(rounds), tau, tau, 0.0, logs=False)
-    return found.phases, found.lower
+    theorem = bounds(arms, int(rounds), tau, tau, 0.0, logs=False)
+    return theorem.phases, theorem.lower
 
 
 def _bound_claim(frame: pl.DataFrame) -> Claim:
@@ -239,9 +239,9 @@ def _bound_claim(frame: pl.DataFrame) -> Claim:
     return Claim(
         "Theorem 3.1",
         "regret is at most c log^3(T) K sum sqrt(tau)",
-        f"at most {number(ratio)} times K sum sqrt(tau) ({where}), where log^3 T is "
-        f"{number(math.log(at) ** 3)}",
-        f"c = {number(needed)} is enough",
+        f"at most {rough(ratio)} times K sum sqrt(tau) ({where}), where log^3 T is "
+        f"{rough(math.log(at) ** 3)}",
+        f"c = {rough(needed)} is enough",
         f"not seen up to T = {rounds_text(at)}"
         if needed > 1
         else "undecided: uniform play stays below it too"
@@ -274,17 +274,18 @@ def _against(
         )  # fmt: skip
         if x == "arms":
             places, runs = unsaturated(xs, samples, uniform)
-            found = slope(places, [r * k / (k - 1) for r, k in zip(runs, places, strict=True)])
-            if found is not None:
-                more = f"; {found.value:.2f} once divided by (K - 1) / K, as uniform play's is"
+            fitted = slope(places, [r * k / (k - 1) for r, k in zip(runs, places, strict=True)])
+            if fitted is not None:
+                adjusted = decimals(fitted.value)
+                more = f"; {adjusted} once divided by (K - 1) / K, as uniform play's is"
                 claim = replace(claim, measured=claim.measured + more)
         for at, sample, again, all_of in zip(xs, samples, restarts, uniform, strict=True):
             mean = mean_of(sample)
             rows.append(
                 [
-                    label(policy), f"{at:g}", str(mean.runs), number(mean.value),
-                    interval(mean.low, mean.high), f"{mean.value / all_of:.1%}",
-                    number(float(again.mean())),
+                    label(policy), f"{at:g}", str(mean.runs), rough(mean.value),
+                    interval(mean.low, mean.high), share(mean.value / all_of, 1),
+                    rough(float(again.mean())),
                 ]
             )  # fmt: skip
         least = xs[0] - 1 if x == "switches" else PHASES - 1
@@ -296,6 +297,6 @@ def _against(
         kind="guide", style=1 if limit < 1 else 2,
     )  # fmt: skip
     name = what.strip("()")
-    head = ["policy", name, "runs", "regret", "95 % interval", "of uniform", "restarts"]
+    head = ["policy", name, "runs", "regret", "95% interval", "of uniform", "restarts"]
     table = Table(f"Against {name}, T = {rounds_text(rounds)}", head, rows)
     return Panel(f"against {name}", x_label, "dynamic regret", [*lines, guide]), table, claims

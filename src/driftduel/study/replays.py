@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from driftduel.figures.trace import replays_of
 from driftduel.games import Trace, play, trace
+from driftduel.games.replays import nested_replays
 from driftduel.lab.plan import game_seed
-from driftduel.study.common import Chart, Claim, Panel, Series, Size, Table, number
-from driftduel.study.fits import clopper_pearson
+from driftduel.study.common import Chart, Claim, Panel, Series, Size, Table
+from driftduel.study.fits import share_interval
+from driftduel.wording import rough, share, whole
 
 __all__ = ["observe", "replay_charts", "replay_claims", "replay_tables"]
 
@@ -41,7 +42,7 @@ def observe(size: Size, say: Callable[[str], None]) -> dict[str, Any]:
     seen["short"] = short
     for arms in _ARMS:
         for level in _LEVELS:
-            say(f"good sets, K = {arms}, C log T = {number(level)}")
+            say(f"good sets, K = {arms}, C log T = {rough(level)}")
             policy = f"anaconda:constant={level / math.log(short):.4f}"
             gone = restarted = 0
             for run in range(runs):
@@ -87,7 +88,7 @@ def _summary(played: Trace) -> dict[str, Any]:
         by_start[start] = by_start.get(start, 0.0) + value
         counts[start] = counts.get(start, 0) + 1
     number_of = {"confined": 0, "unconfined": 0}
-    for start, end, _, depth in replays_of(played):
+    for start, end, _, depth in nested_replays(played):
         if depth == 0:
             continue
         confined = any(low <= start and end < high for low, high in pairwise(edges))
@@ -114,20 +115,20 @@ def _perfect(played: Trace, edges: list[int], winners: Any) -> tuple[int, int]:
     """
     length = math.ceil((_SEGMENT * _LEVEL * 2 / _GAP) ** 2)
     episodes = [*np.unique(played.episode_start).tolist(), len(played) + 1]
-    found = hits = 0
-    replays = [(s, e) for s, e, _, depth in replays_of(played) if depth]
+    perfect = hits = 0
+    replays = [(s, e) for s, e, _, depth in nested_replays(played) if depth]
     for begin, end in pairwise(sorted({*edges, *episodes})):
         for first in range(begin, end - length, length):
             loser = 1 - int(winners[first - 1])
             for start, planned in replays:
                 if not (first <= start <= first + length / 2 and planned - start >= length):
                     continue
-                found += 1
+                perfect += 1
                 # Inactive in this replay or in a child of it: a window inside it has fired.
                 stretch = range(start - 1, first + length - 1)
                 inside = (t for t in stretch if played.replay_start[t] >= start)
                 hits += any(loser not in played.active[t] for t in inside)
-    return found, hits
+    return perfect, hits
 
 
 def _picture(played: Trace) -> dict[str, Any]:
@@ -135,7 +136,7 @@ def _picture(played: Trace) -> dict[str, Any]:
     edges = [first for first, _ in played.world.condorcet_winners()] + [len(played) + 1]
     spans = [
         (start, end, last, any(low <= start and end < high for low, high in pairwise(edges)))
-        for start, end, last, depth in replays_of(played)
+        for start, end, last, depth in nested_replays(played)
         if depth and end - start >= 64
     ]
     return {"spans": spans, "switches": edges[1:-1], "restarts": list(played.policy.restarts)}
@@ -209,8 +210,8 @@ def _lanes(spans: list[list[int]]) -> list[int]:
 
 def _merged(seen: dict[str, Any]) -> dict[tuple[str, int], list[float]]:
     merged: dict[tuple[str, int], list[float]] = {}
-    for each in seen["traces"]:
-        for name, (count, total, most) in each["lengths"].items():
+    for game in seen["traces"]:
+        for name, (count, total, most) in game["lengths"].items():
             kind, length = name.split()
             cell = merged.setdefault((kind, int(length)), [0, 0.0, 0.0])
             cell[0] += count
@@ -224,34 +225,34 @@ def replay_tables(seen: dict[str, Any]) -> list[Table]:
     winner = [
         [
             str(arms),
-            number(level),
+            rough(level),
             f"{gone} of {runs}",
-            _percent(gone, runs),
+            share_interval(gone, runs),
             f"{restarted} of {runs}",
         ]
         for arms, level, gone, restarted, runs in seen["winner"]
     ]
     games, rounds = len(seen["traces"]), seen["rounds"] * len(seen["traces"])
-    total = sum(cell[1] for each in seen["traces"] for cell in each["own"].values())
+    total = sum(cell[1] for game in seen["traces"] for cell in game["own"].values())
     kinds = []
     for kind in ("confined", "unconfined", "root"):
-        own = [each["own"][kind] for each in seen["traces"]]
-        count = sum(each["replays"].get(kind, 0) for each in seen["traces"])
-        share = sum(cell[0] for cell in own) / rounds
+        own = [game["own"][kind] for game in seen["traces"]]
+        count = sum(game["replays"].get(kind, 0) for game in seen["traces"])
+        played = sum(cell[0] for cell in own) / rounds
         loss = sum(cell[1] for cell in own) / total if total else 0.0
-        kinds.append([kind, f"{count:,}" if count else "-", f"{share:.1%}", f"{loss:.1%}"])
+        kinds.append([kind, whole(count or None), share(played, 1), share(loss, 1)])
     return [
         Table(
             f"The winner eliminated from the good set of a stationary world "
             f"(p = {0.5 + _GAP}, T = {seen['short']:,})",
-            ["K", "C log T", "runs in which it was", "exact 95 % interval", "runs that restarted"],
+            ["K", "C log T", "runs in which it was", "exact 95% interval", "runs that restarted"],
             winner,
             "Eliminations inside replays were not looked at.",
         ),
         Table(
             f"Rounds and regret by the innermost replay ({games} traced games of "
             f"{seen['rounds']:,} rounds, K = 2, p = {0.5 + _GAP}, "
-            f"C log T = {number(seen['level'])})",
+            f"C log T = {rough(seen['level'])})",
             ["replay", "how many", "of the rounds", "of the regret"],
             kinds,
             "The root is the call that opens an episode. Hardly a round is its own: at such a "
@@ -260,29 +261,24 @@ def replay_tables(seen: dict[str, Any]) -> list[Table]:
     ]
 
 
-def _percent(hits: int, trials: int) -> str:
-    low, high = clopper_pearson(hits, trials)
-    return f"{low:.1%} to {high:.1%}"
-
-
 def replay_claims(seen: dict[str, Any]) -> list[Claim]:
     """Judge whether the winner stays, perfect replays, and the cost of a confined one."""
-    found = sum(each["perfect"] for each in seen["traces"])
-    hits = sum(each["eliminated"] for each in seen["traces"])
+    perfect = sum(game["perfect"] for game in seen["traces"])
+    hits = sum(game["eliminated"] for game in seen["traces"])
     claims = [
         *(_stays(arms, seen) for arms in dict.fromkeys(row[0] for row in seen["winner"])),
         Claim(
             "Proposition A.1",
             f"a perfect replay eliminates its arm (bad segments with c_3 = {_SEGMENT:g} C; "
             f"{_where(seen)})",
-            f"{hits} of {found} perfect replays did, many of which overlap"
-            if found
+            f"{hits} of {perfect} perfect replays did, many of which overlap"
+            if perfect
             else "none was perfect",
-            "not independent: no interval" if found else "-",
+            "not independent: no interval" if perfect else "-",
             "undecided: none was seen"
-            if not found
+            if not perfect
             else "holds"
-            if hits == found
+            if hits == perfect
             else f"not seen up to T = {seen['rounds']:,}",
         ),
     ]
@@ -295,8 +291,8 @@ def replay_claims(seen: dict[str, Any]) -> list[Claim]:
             "Lemma A.8",
             "a weaker form: a confined replay of length m loses at most C log(T) K sqrt(m) in its "
             f"own rounds, its children's apart ({_where(seen)})",
-            f"at most {number(worst)} times as much, in {sum(c[0] for c in long.values()):.0f} "
-            f"replays that could have lost more (m above {_idle(scale):.0f})",
+            f"at most {rough(worst)} times as much, in {whole(sum(c[0] for c in long.values()))} "
+            f"replays that could have lost more (m above {whole(_idle(scale))})",
             "the largest of all",
             "undecided: none was seen"
             if not long
@@ -309,7 +305,7 @@ def replay_claims(seen: dict[str, Any]) -> list[Claim]:
 
 
 def _where(seen: dict[str, Any]) -> str:
-    return f"K = 2, C log T = {number(seen['level'])}, T = {seen['rounds']:,}"
+    return f"K = 2, C log T = {rough(seen['level'])}, T = {seen['rounds']:,}"
 
 
 def _idle(scale: float) -> float:
@@ -328,9 +324,9 @@ def _stays(arms: int, seen: dict[str, Any]) -> Claim:
         "Lemma 4.3",
         f"a weaker form: the winner is never eliminated from the good set in its own phase, for C "
         f"large enough (K = {arms}, T = {seen['short']:,})",
-        f"eliminated in {gone} of {runs} runs at C log T = {number(level)}",
-        _percent(gone, runs) + ", the level chosen by looking",
-        f"begins at C log T = {number(level)}"
+        f"eliminated in {gone} of {runs} runs at C log T = {rough(level)}",
+        share_interval(gone, runs) + ", the level chosen by looking",
+        f"begins at C log T = {rough(level)}"
         if first < len(rows)
         else f"not seen up to T = {seen['short']:,}",
     )

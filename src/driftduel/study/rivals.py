@@ -19,10 +19,10 @@ from driftduel.study.common import (
     Table,
     begins,
     interval,
-    number,
     rounds_text,
 )
 from driftduel.study.fits import label, line, mean_of, over
+from driftduel.wording import rough
 
 __all__ = ["NAME", "analyse", "overtaking", "plans"]
 
@@ -89,7 +89,7 @@ def overtaking(
     below, more, last = [], False, None
     for t in horizons:
         runs = sorted(ours[t].keys() & rival[t].keys())
-        pair = [np.array([each[t][run] for run in runs]) for each in (ours, rival)]
+        pair = [np.array([regrets[t][run] for run in runs]) for regrets in (ours, rival)]
         ends = t_interval(pair[0] - pair[1])
         below.append(ends is not None and ends[1] < 0)
         more = ends is not None and ends[0] > 0
@@ -97,19 +97,19 @@ def overtaking(
     return Standing(begins(horizons, below), last, horizons[-1], more)
 
 
-def _since(each: Standing) -> str:
+def _since(standing: Standing) -> str:
     """Say from which horizon on it has less regret, or how things stand at the last one."""
-    if each.verdict.startswith(("holds", "begins")):
-        return each.verdict.removeprefix("begins at ").replace("holds", "always")
-    return "more" if each.more else "undecided"
+    if standing.verdict.startswith(("holds", "begins")):
+        return standing.verdict.removeprefix("begins at ").replace("holds", "always")
+    return "more" if standing.more else "undecided"
 
 
 def _sorted_out(standings: dict[str, Standing]) -> str:
     """Say than whom it has less regret and from where on, than whom more, and who is open."""
     groups: dict[str, list[str]] = {"less regret than": [], "more than": [], "undecided:": []}
-    for rival, each in standings.items():
-        at = f"T = {rounds_text(each.last)}"
-        since = _since(each)
+    for rival, standing in standings.items():
+        at = f"T = {rounds_text(standing.last)}"
+        since = _since(standing)
         kind = {"more": "more than", "undecided": "undecided:"}.get(since, "less regret than")
         groups[kind].append(f"{label(rival)} ({since if kind == 'less regret than' else at})")
     return "; ".join(f"{kind} {', '.join(names)}" for kind, names in groups.items() if names)
@@ -134,29 +134,29 @@ def analyse(games: pl.DataFrame) -> Section:
         said = {rival: overtaking(table[OURS], table[rival]) for rival in rivals}
         ratios.append(
             [name]
-            + [f"{_since(e)} ({number(e.ratio)} at {rounds_text(e.last)})" for e in said.values()]
+            + [f"{_since(e)} ({rough(e.ratio)} at {rounds_text(e.last)})" for e in said.values()]
         )
-        for t in sorted({t for each in table.values() for t in each}):
-            here_too = {p: each[t] for p, each in table.items() if t in each}
+        for t in sorted({t for by_horizon in table.values() for t in by_horizon}):
+            here_too = {p: by_horizon[t] for p, by_horizon in table.items() if t in by_horizon}
             # Only runs that all have: another run may be another, easier world.
-            shared = sorted(set.intersection(*(set(each) for each in here_too.values())))
-            means = {p: mean_of([each[run] for run in shared]) for p, each in here_too.items()}
+            shared = sorted(set.intersection(*(set(by_run) for by_run in here_too.values())))
+            means = {p: mean_of([by_run[run] for run in shared]) for p, by_run in here_too.items()}
             order = sorted(means, key=lambda p: means[p].value)
             first, ours = means[order[0]], means[OURS]
             best.append(
                 [
-                    name, rounds_text(t), str(len(shared)), label(order[0]), number(first.value),
-                    interval(first.low, first.high), number(ours.value),
+                    name, rounds_text(t), str(len(shared)), label(order[0]), rough(first.value),
+                    interval(first.low, first.high), rough(ours.value),
                     f"{order.index(OURS) + 1} of {len(order)}",
                 ]
             )  # fmt: skip
-        wins = sum(each.verdict.startswith(("holds", "begins")) for each in said.values())
+        wins = sum(standing.verdict.startswith(("holds", "begins")) for standing in said.values())
         claims.append(
             Claim(
                 "ours, not the paper's",
                 f"ANACONDA (C = 0.5) overtakes its rivals: {name}",
                 _sorted_out(said),
-                "paired, 95 %",
+                "paired, 95%",
                 "holds"
                 if wins == len(said)
                 else f"not seen up to T = {rounds_text(max(table[OURS]))}: it overtakes {wins} of "
@@ -180,7 +180,7 @@ def analyse(games: pl.DataFrame) -> Section:
         Table(
             "Who wins",
             [
-                "world", "T", "runs", "least regret", "regret", "95 % interval", "ANACONDA's",
+                "world", "T", "runs", "least regret", "regret", "95% interval", "ANACONDA's",
                 "its place",
             ],
             best,

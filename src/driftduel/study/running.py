@@ -10,11 +10,12 @@ import polars as pl
 
 from driftduel import __version__
 from driftduel._files import whole_file
+from driftduel._pages import environment
 from driftduel._reading import parse_json, read_text
 from driftduel.errors import DriftduelError
 from driftduel.lab import Plan, Watch
 from driftduel.lab.estimate import estimate
-from driftduel.lab.experiment import play_cells, prepare
+from driftduel.lab.experiment import open_results, play_cells
 from driftduel.lab.store import Store
 from driftduel.study import constants, lemmas, noise, rate, rivals, significant, variation
 from driftduel.study.charts import draw
@@ -61,13 +62,13 @@ def budget(
     rows: dict[str, list[float]] = {}
     for name, folder, plan in _planned(size, Path(out), only):
         store = Store(folder) if (folder / "plan.json").exists() else None
-        found = estimate(list(plan.cells()), store)
+        expected = estimate(list(plan.cells()), store)
         row = rows.setdefault(name, [0, 0, 0, 0.0])
-        for _, _, cells, finished, rounds, each in found.iter_rows():
+        for _, _, cells, finished, rounds, seconds in expected.iter_rows():
             row[0] += cells
             row[1] += finished
             row[2] += (cells - finished) * rounds
-            row[3] += (cells - finished) * (each or 0.0)
+            row[3] += (cells - finished) * (seconds or 0.0)
     return [(name, int(a), int(b), int(c), d) for name, (a, b, c, d) in rows.items()]
 
 
@@ -97,15 +98,16 @@ def run_study(
     progress
         Called with a few words before each longer step.
     """
+    environment("driftduel.study")  # if pages cannot be made, say so before long work
     out = Path(out)
     say = progress or (lambda text: None)
     frames: dict[str, list[pl.DataFrame]] = {}
     missing, seeds = 0, set[int]()
     for name, folder, plan in _planned(size, out, only):
         say(f"experiment {name}, {folder.name}: {len(plan):,} games")
-        found = prepare(plan, folder, replan=True)
-        play_cells(found, list(plan.cells()), workers=workers, watch=watch)
-        frame = found.store.rows(_COLUMNS)
+        results = open_results(plan, folder, replan=True)
+        play_cells(results, list(plan.cells()), workers=workers, watch=watch)
+        frame = results.store.rows(_COLUMNS)
         missing += len(plan) - len(frame)
         seeds |= set(plan.seeds)
         place = len(frames.setdefault(name, []))
@@ -162,7 +164,7 @@ def write_study(study: Study, out: Path, say: Progress = lambda text: None) -> N
             say(f"figure {chart.name}")
             paths = [folder / f"{chart.name}.{ending}" for ending in ("png", "svg")]
             draw(chart, paths)
-            pictures[chart.name] = paths[0].read_bytes()
+            pictures[chart.name] = paths[1].read_text("utf-8")
     texts = {
         "study.json": json.dumps(study.as_dict(), indent=1) + "\n",
         "study.md": as_markdown(study),

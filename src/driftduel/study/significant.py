@@ -16,11 +16,11 @@ from driftduel.study.common import (
     Size,
     Table,
     interval,
-    number,
     rounds_text,
 )
 from driftduel.study.fits import Floats, exponent_claim, flat_claim, label, line, mean_of, over
 from driftduel.study.fits import setting as of
+from driftduel.wording import decimals, rough
 from driftduel.worlds import make_world
 
 __all__ = ["NAME", "analyse", "plans"]
@@ -71,28 +71,28 @@ def analyse(games: pl.DataFrame) -> Section:
             if policy != "uniform":
                 claims.append(_claim(policy, severe, xs, samples, uniform, rounds))
             for world, sample, again in zip(worlds, samples, restarts, strict=True):
-                found, mean = measured[world], mean_of(sample)
+                measures, mean = measured[world], mean_of(sample)
                 rows.append(
                     [
-                        label(policy), str(found.condorcet_switches),
-                        str(found.significant_switches), number(mean.value),
-                        interval(mean.low, mean.high), number(float(again.mean())),
+                        label(policy), str(measures.condorcet_switches),
+                        str(measures.significant_switches), rough(mean.value),
+                        interval(mean.low, mean.high), rough(float(again.mean())),
                     ]
                 )  # fmt: skip
         panels.append(Panel(title, "phases, S^CW + 1", "dynamic regret", lines))
     length = of(by_hair[0], "length")
     lead = 1 / (1 + math.exp(-of(by_hair[0], "lead"))) - 0.5
-    head = ["policy", "S^CW", "significant", "regret", "95 % interval", "restarts"]
+    head = ["policy", "S^CW", "significant", "regret", "95% interval", "restarts"]
     text = (
         "Four arms with logistic utilities (SST and STI hold), in two pairs. In the first family "
-        f"the better pair changes {SEVERE} times, and within it the lead of {lead:.2f} in "
+        f"the better pair changes {SEVERE} times, and within it the lead of {decimals(lead)} in "
         f"probability turns round for {length} rounds again and again: two switches of the winner "
         "each time, none "
         "significant. In the second every switch is one of pairs, and significant. Significant "
         "switches are counted exactly, by the definition of the paper's Section 2.2."
     )
     title = f"Switches that matter and switches that do not, T = {rounds_text(rounds)}"
-    chart = Chart("significant", title, panels, "Bands are 95 % intervals over runs.")
+    chart = Chart("significant", title, panels, "Bands are 95% intervals over runs.")
     return Section(3, "Significant switches", text, claims, [Table(title, head, rows)], [chart])
 
 

@@ -14,11 +14,11 @@ from driftduel.study.common import (
     Size,
     Table,
     interval,
-    number,
     rounds_text,
 )
 from driftduel.study.fits import exponent_claim, flat_claim, label, line, mean_of, over
 from driftduel.study.fits import setting as of
+from driftduel.wording import rough
 from driftduel.worlds import make_world
 
 __all__ = ["NAME", "analyse", "plans"]
@@ -69,8 +69,8 @@ def analyse(games: pl.DataFrame) -> Section:
     ):
 
         def x_of(row: dict[str, str], which: int = number_of) -> float:
-            found = measured[row["world"]]
-            variations = (found.condorcet_variation, found.total_variation, found.rounds)
+            measures = measured[row["world"]]
+            variations = (measures.condorcet_variation, measures.total_variation, measures.rounds)
             return float(f"{variations[which] or 0.0:.4g}")
 
         frame = games.filter(choose)
@@ -83,8 +83,8 @@ def analyse(games: pl.DataFrame) -> Section:
             lines.append(line(label(policy), xs, samples, style))
             for x, sample in zip(xs, samples, strict=True):
                 mean = mean_of(sample)
-                row = [f"{name} = {number(x) if name != 'T' else rounds_text(x)}", label(policy)]
-                rows.append([*row, number(mean.value), interval(mean.low, mean.high)])
+                row = [f"{name} = {rough(x) if name != 'T' else rounds_text(x)}", label(policy)]
+                rows.append([*row, rough(mean.value), interval(mean.low, mean.high)])
             if policy == "uniform":
                 continue
             # In T, the last step counts: the first horizons are too short to learn anything.
@@ -126,10 +126,10 @@ def analyse(games: pl.DataFrame) -> Section:
         "2 is the harder one."
     )
     table = Table(
-        "Slow drift", ["where", "policy", "regret", "95 % interval"], rows,
+        "Slow drift", ["where", "policy", "regret", "95% interval"], rows,
         f"The sweep over T has {_SWINGS} swings and losers that stand still.",
     )  # fmt: skip
     chart = Chart(
-        "variation", "Regret under slow drift", panels, "Bands are 95 % intervals over runs."
+        "variation", "Regret under slow drift", panels, "Bands are 95% intervals over runs."
     )
     return Section(4, "Variation", text, claims, [table], [chart])

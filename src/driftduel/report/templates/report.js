@@ -1,5 +1,5 @@
-/* The report page: draws charts when they come into view; sorts tables; switches themes, worlds and
-   policies. What the charts are is in the data, see charts.py. */
+/* The report page: draws charts when they come into view; switches worlds and policies. What the charts
+   are is in the data, see report/chart.py; themes and tables are layout.js's. */
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -14,23 +14,12 @@
     plotlyServerURL: "",
   };
 
-  // Themes: what the system prefers, until the reader chooses.
-  const themeButton = document.getElementById("theme");
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  let chosen = null;
-  const dark = () => chosen ?? system.matches;
+  const dark = () => root.dataset.theme === "dark";
   const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
-
-  function applyTheme() {
-    root.dataset.theme = dark() ? "dark" : "light";
-    themeButton.setAttribute("aria-pressed", String(dark()));
-    themeButton.textContent = dark() ? "Light" : "Dark";
-    refresh();
-  }
 
   function template() {
     const axis = {
-      title: { font: { size: 13 } }, gridcolor: css("--grid"), zerolinecolor: css("--rule"), linecolor: css("--rule"),
+      title: { font: { size: 13 }, standoff: 10 }, ticklabelstandoff: 6, gridcolor: css("--grid"), zerolinecolor: css("--rule"), linecolor: css("--rule"),
       automargin: true, separatethousands: true,
     };
     return {
@@ -90,6 +79,15 @@
     return traces;
   }
 
+  // Labels that keep apart on a phone: small, short (20k), and on a log axis of powers of ten only.
+  function narrowAxis(axis) {
+    const compact = new Intl.NumberFormat("en", { notation: "compact" });
+    axis.tickfont = { size: 10 };
+    axis.nticks = 5;
+    if (axis.ticktext) axis.ticktext = axis.tickvals.map((value) => compact.format(value));
+    if (axis.type === "log" && !axis.ticktext) Object.assign(axis, { dtick: 1, tickformat: "~s" });
+  }
+
   function layoutOf(chart, box, traces) {
     const layout = structuredClone(chart.layout);
     layout.template = template();
@@ -101,10 +99,7 @@
     for (const shape of layout.shapes ?? []) {
       if (shape.line?.color === "theme") shape.line.color = css("--text");
     }
-    if (narrow(box)) {
-      layout.margin.r = Math.min(layout.margin.r, 16);
-      layout.xaxis.tickfont = { size: 10 };
-    }
+    if (narrow(box)) layout.margin.r = Math.min(layout.margin.r, 16);
     if (chart.rows) {
       const rows = chart.rows.filter((policy) => !hidden.has(policy));
       const labels = rows.map((policy) => data.policies[policy].label);
@@ -130,6 +125,7 @@
         Object.assign(layout[axis], { type: "log", range: chart.log[axis], dtick: "D2", tickformat: ",~r" });
       }
     }
+    if (narrow(box)) narrowAxis(layout.xaxis);
     return layout;
   }
 
@@ -206,13 +202,12 @@
     showWorld(worldPicker.value);
   }
 
-  // Charts of which one is picked, with the sentence that belongs to it.
+  // Charts of which one is picked, with the sentence and the table that belong to it.
   for (const picker of all("select[data-picks]")) {
     picker.addEventListener("change", () => {
       const box = document.getElementById(picker.dataset.picks);
       box.dataset.chart = picker.value;
-      document.getElementById(`${box.id}-says`).innerHTML = data.charts[picker.value].says;
-      for (const table of all(`[data-belongs="${box.id}"]`)) table.hidden = table.dataset.chart !== picker.value;
+      for (const part of all(`[data-belongs="${box.id}"]`)) part.hidden = part.dataset.chart !== picker.value;
       refresh([box]);
     });
   }
@@ -229,33 +224,8 @@
     });
   }
 
-  // Tables: a click on a heading sorts, a second one turns the order round; what is missing is last.
-  function sort(heading) {
-    const body = heading.closest("table").tBodies[0];
-    const turn = heading.getAttribute("aria-sort") === "ascending" ? -1 : 1;
-    const value = (row) => {
-      const cell = row.cells[heading.cellIndex];
-      return cell.dataset.value === undefined ? cell.textContent.trim() : cell.dataset.value;
-    };
-    const compare = (one, other) => {
-      if (one === "" || other === "") return (one === "") - (other === "");
-      const difference = Number(one) - Number(other);
-      return turn * (Number.isNaN(difference) ? one.localeCompare(other) : difference);
-    };
-    const rows = [...body.rows].map((row) => [value(row), row]);
-    rows.sort((one, other) => compare(one[0], other[0]));
-    body.append(...rows.map(([, row]) => row));
-    for (const other of heading.parentElement.cells) other.removeAttribute("aria-sort");
-    heading.setAttribute("aria-sort", turn === 1 ? "ascending" : "descending");
-  }
-  for (const button of all("th button")) {
-    button.addEventListener("click", () => sort(button.closest("th")));
-  }
-
-  themeButton.addEventListener("click", () => { chosen = !dark(); applyTheme(); });
-  system.addEventListener("change", applyTheme);
+  document.addEventListener("theme", () => refresh());
   addEventListener("beforeprint", () => {
     for (const box of all(".chart")) if (box.offsetParent !== null) draw(box);
   });
-  applyTheme();
 })();

@@ -1,0 +1,130 @@
+"""Who won, by how much, how sure that is, and where the world changes: the top of the page."""
+
+from collections.abc import Callable, Sequence
+
+from driftduel.lab import verdicts
+from driftduel.lab.findings import Changes, Findings, WorldFindings
+from driftduel.regret import BENCHMARKS
+from driftduel.report.section import Section, game_name
+from driftduel.wording import counted, listed, often, share, whole
+
+__all__ = ["about_changes", "about_presence", "about_world", "heading", "section"]
+
+_MOST_WINNERS = 8
+
+
+def heading(findings: Findings, folder: str) -> Section:
+    """Return what the page is about."""
+    plan = findings.plan
+    return Section(
+        "heading.html",
+        {
+            "spec": plan.worlds[0].spec if len(plan.worlds) == 1 else "",
+            "heading": f"{folder}: {counted(len(plan.worlds), 'world')}",
+            "setting": _setting(findings, folder),
+        },
+    )
+
+
+def section(findings: Findings) -> Section:
+    """Return who won: over all worlds, or in the only one."""
+    plan = findings.plan
+    one = findings.worlds[0] if len(plan.worlds) == 1 else None
+    paragraphs = (
+        [verdicts.overall_verdict(findings.worlds)]
+        if one is None
+        else about_world(one, game_name(one.example, len(plan.seeds)))
+    )
+    return Section("verdict.html", {"paragraphs": paragraphs})
+
+
+def about_world(world: WorldFindings, run: str) -> list[str]:
+    """Say who won in a world, what the winner was told, and what the world is like."""
+    changes = about_changes(world.changes, world.winners, world.fixed, run, world.called)
+    said = (
+        verdicts.verdict(world.standings, world.spec, world.loss),
+        verdicts.told_remark(world.standings, world.loss),
+        f"{changes} {about_presence(world)}".rstrip(),
+    )
+    return [text for text in said if text]
+
+
+def _setting(findings: Findings, folder: str) -> str:
+    plan = findings.plan
+    arms = sorted({world.arms for world in plan.worlds})
+    rounds = sorted({world.rounds for world in plan.worlds})
+    text = f"{settings_text(findings)}; {listed([str(k) for k in arms])} arms, "
+    text += f"{listed([f'{t:,}' for t in rounds])} rounds."
+    if plan.benchmark != "condorcet":
+        text += f" Regret is {BENCHMARKS[plan.benchmark]}."
+    return text if len(plan.worlds) > 1 else f"{text} Results: {folder}."
+
+
+def about_changes(
+    changes: Changes,
+    winners: Sequence[tuple[int, int | None]] | None,
+    fixed: bool,
+    example: str,
+    called: Callable[[int], str] = "arm {}".format,
+) -> str:
+    """Say where the world changes, and from which best arm to which."""
+    what, (change, stay) = changes.subject, changes.verbs
+    runs = "In every run the" if changes.runs > 1 else "The"
+    if changes.most == 0:
+        return f"{runs} {what} {stay} the same throughout."
+    times = often(changes.fewest, changes.most)
+    where = "round" if len(changes.rounds) == 1 else "rounds"
+    if changes.example:
+        rounds = listed([whole(t) for t in changes.rounds])
+        return (
+            f"The {what} {change} {times} a run, in other rounds each time; the "
+            f"changes drawn are those of {example}: in {where} {rounds}."
+        )
+    if changes.same:
+        rounds = listed([whole(t) for t in changes.rounds], most=12)
+        text = f"{runs} {what} {change} {times}, in {where} {rounds}"
+    else:
+        rounds = listed(
+            [
+                f"{t:,} ({'all' if count == changes.runs else count} of {changes.runs} runs)"
+                for t, count in zip(changes.rounds, changes.counts, strict=True)
+            ],
+            most=12,
+        )
+        rounds = rounds.replace(f"all of {changes.runs} runs", "all runs")
+        text = f"The {what} {change} {times} a run: in {where} {rounds}"
+    if what != "best arm":
+        return f"{text}."
+    if winners and (fixed or changes.runs == 1) and len(winners) <= _MOST_WINNERS:
+        arms = ["none" if winner is None else called(winner) for _, winner in winners]
+        text += f", from {' to '.join(arms)}"
+    elif not fixed and changes.runs > 1:
+        text += "; which arm is best differs from run to run"
+    return text + "."
+
+
+def about_presence(world: WorldFindings) -> str:
+    """Say how many arms there are at a time, if they come and go, and how many duels tie."""
+    said = []
+    if world.present is not None:
+        low, high = world.present
+        many = f"{low}" if low == high else f"{low} to {high}"
+        verb = "is" if many == "1" else "are"
+        said.append(
+            f"Arms come and go: {many} of {world.arms} {verb} there at a time, and the best arm is "
+            f"the best of those."
+        )
+    if world.ties > 0:
+        said.append(f"Of the duels of two arms, {share(world.ties)} tie; a tie is half a win.")
+    return " ".join(said)
+
+
+def settings_text(findings: Findings) -> str:
+    """Say in one sentence what was planned."""
+    plan = findings.plan
+    policies = counted(len(plan.policies), "policy", "policies")
+    text = f"{policies} in {counted(len(plan.worlds), 'world')}, "
+    text += f"{counted(plan.runs * len(plan.seeds), 'run')} each"
+    return text + (
+        f" (seeds {listed([str(s) for s in plan.seeds])})" if len(plan.seeds) > 1 else ""
+    )
