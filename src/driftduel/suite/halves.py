@@ -1,4 +1,4 @@
-"""The two halves of the suite: one to tune on, one to be played once."""
+"""The two halves of the suite, one to tune on, one to be played once; and those before them."""
 
 import tomllib
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from driftduel.specs import near
 
 __all__ = ["HALVES", "Half", "read_half"]
 
-HALVES = ("development", "test")
+HALVES = ("development", "test", "development-1", "test-1")
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def read_half(name: str) -> Half:
     (300, 1000, 3000, 10000, 30000, 100000)
     """
     if name not in HALVES:
-        raise DriftduelError(f"the suite has no half named {name!r}; {near(name, HALVES)}.")
+        raise DriftduelError(f"the suite has no half named {name!r}; {near(name, HALVES)}")
     record = tomllib.loads((files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))
     lists = ("changing", "quiet", "windows", "rivals")
     return Half(name=name, **{**record, **{key: tuple(record[key]) for key in lists}})

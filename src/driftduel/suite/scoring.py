@@ -9,10 +9,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from driftduel._defaults import BENCHMARK
 from driftduel.lab import Results
-from driftduel.lab.statistics import false_restarts, t_half_width, t_interval
+from driftduel.lab.statistics import needless_restarts, t_half_width, t_interval
 from driftduel.regret import BENCHMARKS
 from driftduel.suite.cast import Cast
+from driftduel.wording import decimals, interval
 
 __all__ = ["Score", "as_markdown", "read_score", "score", "tables"]
 
@@ -34,7 +36,7 @@ class Changing:
     to_oracle: float
     """Its regret divided by that of DTS restarted at every true switch."""
     restarts: float
-    false_restarts: float
+    needless_restarts: float
     """Those with no switch since the one before."""
     switches: float
     nearest_rival: str | None
@@ -55,7 +57,7 @@ class Quiet:
     high: float | None
     to_oracle: float
     """Its regret divided by that of plain DTS: with no switch, that is the oracle."""
-    false_restarts: float
+    needless_restarts: float
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class Score:
     worst_cost: float
     changing: tuple[Changing, ...]
     quiet: tuple[Quiet, ...]
-    benchmark: str = "condorcet"
+    benchmark: str = BENCHMARK
     """What regret is against."""
 
     def as_dict(self) -> dict[str, Any]:
@@ -85,13 +87,13 @@ class Score:
 
 def read_score(record: dict[str, Any]) -> Score:
     """Read what `Score.as_dict` gave."""
-    changing = tuple(Changing(**each) for each in record["changing"])
-    quiet = tuple(Quiet(**each) for each in record["quiet"])
+    changing = tuple(Changing(**row) for row in record["changing"])
+    quiet = tuple(Quiet(**row) for row in record["quiet"])
     return Score(**{**record, "changing": changing, "quiet": quiet})
 
 
 def ratio_interval(first: Floats, second: Floats) -> tuple[float, float | None, float | None]:
-    """Return the ratio of two means over the same runs, and its 95 % interval.
+    """Return the ratio of two means over the same runs, and its 95% interval.
 
     The interval is symmetric on the log scale: the delta method for paired runs, with Student's t.
 
@@ -109,13 +111,15 @@ def ratio_interval(first: Floats, second: Floats) -> tuple[float, float | None, 
 
 def score(half: str, policy: str, cast: Cast, changing: Results, quiet: Results) -> Score:
     """Score a policy on what `run_suite` has played: ``score("test", "king", *played)``."""
-    found = tuple(_changing(changing, cast, policy, world.spec) for world in changing.plan.worlds)
+    worlds = tuple(_changing(changing, cast, policy, world.spec) for world in changing.plan.worlds)
     calm = tuple(_quiet(quiet, cast, policy, world) for world in quiet.plan.worlds)
-    logs = [math.log(each.score) for each in found]
+    logs = [math.log(world.score) for world in worlds]
     mean = sum(logs) / len(logs)
     low = high = None
-    if all(each.high is not None for each in found):
-        widths = [math.log(each.high or 1.0) - log for each, log in zip(found, logs, strict=True)]
+    if all(world.high is not None for world in worlds):
+        widths = [
+            math.log(world.high or 1.0) - log for world, log in zip(worlds, logs, strict=True)
+        ]
         width = math.sqrt(sum(width**2 for width in widths)) / len(widths)  # as if independent
         low, high = math.exp(mean - width), math.exp(mean + width)
     ends = t_interval(logs) or (None, None)
@@ -127,9 +131,9 @@ def score(half: str, policy: str, cast: Cast, changing: Results, quiet: Results)
         high=high,
         worlds_low=None if ends[0] is None else math.exp(ends[0]),
         worlds_high=None if ends[1] is None else math.exp(ends[1]),
-        worst=max(each.score for each in found),
-        worst_cost=max(each.cost for each in calm),
-        changing=found,
+        worst=max(world.score for world in worlds),
+        worst_cost=max(world.cost for world in calm),
+        changing=worlds,
         quiet=calm,
         benchmark=changing.plan.benchmark,
     )
@@ -162,7 +166,7 @@ def _changing(results: Results, cast: Cast, policy: str, world: str) -> Changing
         high=high,
         to_oracle=ratio_interval(*_paired(games, policy, cast.floor))[0],
         restarts=_mean_length(own, "restarts"),
-        false_restarts=_false_restarts(own),
+        needless_restarts=_needless_restarts(own),
         switches=_mean_length(own, "switches"),
         nearest_rival=nearest,
         rival_ratio=rival[0],
@@ -174,7 +178,7 @@ def _best(games: pl.DataFrame, kind: Iterable[str]) -> str | None:
     """Return the policy with the lowest mean among those that were played to the end."""
     regrets = {spec: games.filter(policy=spec)["regret"].to_numpy() for spec in kind}
     most = max(map(len, regrets.values()), default=0)
-    full = {spec: float(each.mean()) for spec, each in regrets.items() if len(each) == most}
+    full = {spec: float(games.mean()) for spec, games in regrets.items() if len(games) == most}
     return min(full, key=full.__getitem__, default=None)
 
 
@@ -182,9 +186,9 @@ def _mean_length(games: pl.DataFrame, column: str) -> float:
     return sum(games[column].list.len()) / len(games)
 
 
-def _false_restarts(games: pl.DataFrame) -> float:
+def _needless_restarts(games: pl.DataFrame) -> float:
     rows = games.select("restarts", "switches").iter_rows()
-    return sum(false_restarts(restarts, switches) for restarts, switches in rows) / len(games)
+    return sum(needless_restarts(restarts, switches) for restarts, switches in rows) / len(games)
 
 
 def _quiet(results: Results, cast: Cast, policy: str, world: Any) -> Quiet:
@@ -200,68 +204,66 @@ def _quiet(results: Results, cast: Cast, policy: str, world: Any) -> Quiet:
         low=None if interval is None else interval[0],
         high=None if interval is None else interval[1],
         to_oracle=float(own.mean() / plain.mean()),
-        false_restarts=_false_restarts(games.filter(policy=policy)),
+        needless_restarts=_needless_restarts(games.filter(policy=policy)),
     )
 
 
 _CHANGING = (
-    "world", "runs", "best window", "score", "95 % interval", "to the oracle", "restarts",
-    "false ones", "switches", "nearest rival", "its regret / ours",
+    "world", "runs", "best window", "score", "95% interval", "to the oracle", "restarts",
+    "needless", "switches", "nearest rival", "its regret / ours",
 )  # fmt: skip
 _QUIET = (
     "world",
     "runs",
     "above DTS, sqrt(K T)",
-    "95 % interval",
+    "95% interval",
     "to the oracle",
-    "false restarts",
+    "needless restarts",
 )
 
 
-def _rows(found: Score) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+def _rows(score: Score) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
     changing: list[tuple[str, ...]] = [
         (
-            each.world, f"{each.runs}", each.best_window, f"{each.score:.2f}",
-            _interval(each.low, each.high), f"{each.to_oracle:.2f}", f"{each.restarts:.1f}",
-            f"{each.false_restarts:.2f}", f"{each.switches:.1f}", each.nearest_rival or "-",
-            "-" if each.rival_ratio is None else f"{each.rival_ratio:.1f}",
+            world.world, f"{world.runs}", world.best_window, decimals(world.score),
+            interval(world.low, world.high, decimals), decimals(world.to_oracle),
+            decimals(world.restarts, 1), decimals(world.needless_restarts),
+            decimals(world.switches, 1), world.nearest_rival or "-", decimals(world.rival_ratio, 1),
         )
-        for each in found.changing
+        for world in score.changing
     ]  # fmt: skip
     quiet: list[tuple[str, ...]] = [
         (
-            each.world, f"{each.runs}", f"{each.cost:+.2f}", _interval(each.low, each.high),
-            f"{each.to_oracle:.2f}", f"{each.false_restarts:.2f}",
+            world.world, f"{world.runs}", decimals(world.cost, sign=True),
+            interval(world.low, world.high, decimals),
+            decimals(world.to_oracle), decimals(world.needless_restarts),
         )
-        for each in found.quiet
+        for world in score.quiet
     ]  # fmt: skip
     return changing, quiet
 
 
-def _interval(low: float | None, high: float | None) -> str:
-    return "-" if low is None or high is None else f"{low:.2f} to {high:.2f}"
-
-
-def _headline(found: Score) -> str:
+def _headline(score: Score) -> str:
     return (
-        f"{found.policy} on the {found.half} half: geometric mean {found.geometric_mean:.2f} "
-        f"({_interval(found.low, found.high)} over runs, "
-        f"{_interval(found.worlds_low, found.worlds_high)} over worlds), "
-        f"worst world {found.worst:.2f}; "
-        f"at most {found.worst_cost:+.2f} sqrt(K T) above DTS where the winner never changes."
-        + (f" Regret: {BENCHMARKS[found.benchmark]}." if found.benchmark != "condorcet" else "")
+        f"{score.policy} on the {score.half} half: geometric mean {decimals(score.geometric_mean)} "
+        f"({interval(score.low, score.high, decimals)} over runs, "
+        f"{interval(score.worlds_low, score.worlds_high, decimals)} over worlds), "
+        f"worst world {decimals(score.worst)}; "
+        f"at most {decimals(score.worst_cost, sign=True)} sqrt(K T) above DTS where the winner "
+        "never changes."
+        + (f" Regret: {BENCHMARKS[score.benchmark]}." if score.benchmark != "condorcet" else "")
     )
 
 
-def tables(found: Score) -> tuple[str, list[tuple[tuple[str, ...], list[tuple[str, ...]]]]]:
+def tables(score: Score) -> tuple[str, list[tuple[tuple[str, ...], list[tuple[str, ...]]]]]:
     """Return a headline and two tables, each a head and rows."""
-    changing, quiet = _rows(found)
-    return _headline(found), [(_CHANGING, changing), (_QUIET, quiet)]
+    changing, quiet = _rows(score)
+    return _headline(score), [(_CHANGING, changing), (_QUIET, quiet)]
 
 
-def as_markdown(found: Score) -> str:
+def as_markdown(score: Score) -> str:
     """Write a score for a page."""
-    headline, both = tables(found)
+    headline, both = tables(score)
     parts = [headline]
     for head, rows in both:
         # A space after each comma: a long spec would push the numbers off the page.

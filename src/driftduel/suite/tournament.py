@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import polars as pl
 
+from driftduel._defaults import BENCHMARK
 from driftduel.errors import DriftduelError
 from driftduel.lab import Plan, Results, Watch, make_plan
-from driftduel.lab.experiment import play_cells, prepare
+from driftduel.lab.experiment import open_results, play_cells
 from driftduel.lab.statistics import paired_difference
 from driftduel.suite.cast import Cast, cast
 from driftduel.suite.halves import Half
@@ -29,7 +30,7 @@ def run_suite(
     policies: Sequence[str],
     out: str | Path,
     *,
-    benchmark: str = "condorcet",
+    benchmark: str = BENCHMARK,
     workers: int | None = None,
     watch: Watch | None = None,
 ) -> Played:
@@ -37,7 +38,7 @@ def run_suite(
 
     Every policy plays the trial runs in every world. Then the policies under test, plain DTS and
     the oracle play the rest, and so do windows and rivals that could still be the best of their
-    kind: not those whose paired 95 % interval to it lies above 0. What was played is kept in `out`,
+    kind: not those whose paired 95% interval to it lies above 0. What was played is kept in `out`,
     so a suite that was stopped goes on, and a further policy costs only itself.
 
     Parameters
@@ -82,7 +83,7 @@ def _prepare(
     half: Half, worlds: Sequence[str], policies: Sequence[str], benchmark: str, out: Path
 ) -> Results:
     plan = make_plan(worlds, policies, half.runs, (half.seed,), benchmark=benchmark, points=20)
-    return prepare(plan, out, replan=True)
+    return open_results(plan, out, replan=True)
 
 
 def _lost(games: pl.DataFrame, plan: Plan, kind: Iterable[str]) -> set[tuple[str, str]]:
