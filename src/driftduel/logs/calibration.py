@@ -1,0 +1,68 @@
+"""Do predictions come true? Chances said beforehand, and how often the favourite then won."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftduel.logs.choice import predict
+from driftduel.logs.posterior import Fit
+
+__all__ = ["Predicted", "calibration", "wilson"]
+
+_BINS = 10
+_NORMAL = 1.959963984540054  # the 97.5% quantile
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Held-out votes whose favourite was given about the same chance."""
+
+    said: float
+    """The favourite's mean chance, as it was predicted."""
+    won: float
+    """How often it won."""
+    low: float
+    high: float
+    """95% of the uncertainty of that, by Wilson's interval; dependent votes count for fewer."""
+    votes: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether what was said lies in the interval."""
+        return self.low <= self.said <= self.high
+
+
+def calibration(fit: Fit) -> list[Predicted]:
+    """Predict votes from others than themselves, and compare with what happened.
+
+    Parts of the votes are held out in turn, and each part is predicted from all others. A vote is
+    counted once, from the side of its favourite, so chances are between 50 and 100%.
+    """
+    a, b = np.triu_indices(fit.counts.options, 1)
+    votes, said, won = np.zeros(_BINS), np.zeros(_BINS), np.zeros(_BINS)
+    for _, wins, (expected,) in predict(fit.counts, fit.phi, [fit.kind]):
+        held = wins.sum(axis=0)
+        ahead, behind = held[:, a, b].ravel(), held[:, b, a].ravel()
+        chance = expected[:, a, b].ravel()
+        first = chance >= 0.5
+        chance = np.where(first, chance, 1 - chance)
+        place = np.minimum(((chance - 0.5) * 2 * _BINS).astype(np.int64), _BINS - 1)
+        both = ahead + behind
+        votes += np.bincount(place, both, _BINS)
+        said += np.bincount(place, both * chance, _BINS)
+        won += np.bincount(place, np.where(first, ahead, behind), _BINS)
+    table = []
+    for n, sum_said, sum_won in zip(votes, said, won, strict=True):
+        if n > 0:
+            part = float(sum_won / n)
+            low, high = wilson(part, float(n) / fit.phi)
+            table.append(Predicted(float(sum_said / n), part, low, high, float(n)))
+    return table
+
+
+def wilson(part: float, n: float) -> tuple[float, float]:
+    """Return Wilson's 95% interval of a share that was seen in n cases."""
+    spread = _NORMAL**2 / n
+    middle = (part + spread / 2) / (1 + spread)
+    reach = np.sqrt(part * (1 - part) * spread + spread**2 / 4) / (1 + spread)
+    return float(max(0.0, middle - reach)), float(min(1.0, middle + reach))

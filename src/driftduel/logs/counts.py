@@ -1,0 +1,665 @@
+"""Votes as counts: who beat whom, how often, in which stretch of time.
+
+All that is said about a log is read off its counts, never off its rows, so the work after counting
+does not depend on how many rows there are. Counts add up: parts of a log can be counted anywhere.
+
+Time has two grains. *Fine* bins say exactly when something changed; *coarse* bins, unions of fine
+ones, are what a first look goes through, and what votes are held out in. No bin ever cuts an event,
+which is all votes of one time: rows of one event are in no order.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from driftduel._files import whole_file
+from driftduel._reading import arrays, read_bytes
+from driftduel.errors import DriftduelError
+
+__all__ = [
+    "PARTS",
+    "Counts",
+    "Groups",
+    "counts_from_votes",
+    "even_bins",
+    "fine_bins_for",
+    "group_table",
+    "load_counts",
+    "scramble",
+    "time_words",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+PARTS = 10
+"""Events are dealt into this many parts, some of which are held out when models are compared."""
+_FINE = 20  # fine bins to a coarse one
+_FINE_IF_LONG = 5  # the same where not all times are looked at
+_MOST_CELLS = 4_000_000  # of the tensor of fine bins
+_MOST_GROUP_CELLS = 1_000_000  # beyond, a sample of whole groups is kept
+_FEWEST_BINS = 64
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which votes depend on each other: those of one race, session or voter.
+
+    A table of cells, one for each group, fine bin and (winner, loser). Of very many groups a
+    sample is kept, each group whole: those whose hash falls below a threshold, so that two parts
+    of a log keep the same ones.
+    """
+
+    ids: NDArray[np.uint64]
+    """(G,) the groups, ascending."""
+    group: Ints
+    """(C,) each cell's group, as a place in `ids`."""
+    bin: Ints
+    """(C,) its fine bin."""
+    winner: Ints
+    loser: Ints
+    wins: Floats
+    share: float = 1.0
+    """How many of all groups are kept."""
+
+    def sizes(self) -> Floats:
+        """Return the votes of each group."""
+        return _totals(self.group, self.wins, len(self.ids))
+
+    def first_bins(self) -> Ints:
+        """Return the fine bin in which each group begins."""
+        first = np.full(len(self.ids), np.iinfo(np.int64).max)
+        np.minimum.at(first, self.group, self.bin)
+        return first
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a log says, without its rows."""
+
+    names: tuple[str, ...]
+    """The options."""
+    wins: Floats
+    """(F, K, K) wins of the row's option over the column's in each fine bin; a tie is half a win
+    for each."""
+    first: Floats
+    """(F,) the first time in each fine bin."""
+    last: Floats
+    """(F,) the last time in it."""
+    events: Ints
+    """(F,) how many different times it has."""
+    coarse: Ints
+    """(F,) the coarse bin it belongs to."""
+    parts: Floats
+    """(PARTS, C, K, K) the wins in each coarse bin, dealt by event or, if there are any, group."""
+    shown: Floats
+    """(K, K) how often the row's option was shown first and the column's second, where known."""
+    shown_wins: Floats
+    """(K, K) how often the one shown first won."""
+    votes: int
+    """Rows."""
+    ties: float
+    """Votes that were ties."""
+    weight: float
+    """The sum of all weights; as many as votes if they all weigh 1."""
+    squares: float
+    """The sum of all squared weights."""
+    clock: str = "number"
+    """How times are to be read: ``row``, ``number``, ``date`` (days) or ``datetime``
+    (microseconds), both since 1970."""
+    groups: Groups | None = None
+    """What depends on what; None: every vote is independent of all others."""
+
+    @property
+    def options(self) -> int:
+        """K."""
+        return len(self.names)
+
+    @property
+    def effective_votes(self) -> float:
+        """Kish's effective number of votes: how many of equal weight would say as much."""
+        return self.weight**2 / self.squares if self.squares else 0.0
+
+    @property
+    def dispersion_of_weights(self) -> float:
+        """How much more the votes vary than as many votes of weight 1 would."""
+        return self.squares / self.weight if self.weight else 1.0
+
+    def per_bin(self) -> Floats:
+        """Return the (weighted) votes in each fine bin."""
+        total: Floats = self.wins.sum(axis=(1, 2))
+        return total
+
+    def units(self) -> Floats:
+        """Return how many independent things happened in each fine bin: groups begun, or votes."""
+        if self.groups is None:
+            return self.per_bin() / self.dispersion_of_weights
+        begun = np.bincount(self.groups.first_bins(), minlength=len(self.wins))
+        units: Floats = begun / self.groups.share
+        return units
+
+    def grid(self, bins: int) -> Ints:
+        """Return about `bins` stretches of equal votes as first fine bins, and one past the last.
+
+        They are unions of coarse bins.
+        """
+        starts = np.flatnonzero(np.diff(self.coarse, prepend=-1))
+        sizes = np.add.reduceat(self.per_bin(), starts)
+        keep = _first_of_each(even_bins(sizes, bins))
+        return np.append(starts[keep], len(self.wins))
+
+    def over(self, grid: Ints) -> Floats:
+        """Return the (B, K, K) wins in the stretches of a grid."""
+        return np.add.reduceat(self.wins, grid[:-1], axis=0)
+
+    def parts_over(self, grid: Ints) -> Floats:
+        """Return the (PARTS, B, K, K) wins of each part in the stretches of a `grid`."""
+        return np.add.reduceat(self.parts, self.coarse[grid[:-1]], axis=1)
+
+    def rarely_there(self, share: float = 0.9, bins: int = 20) -> tuple[str, ...]:
+        """Return the options without a vote in more than ``1 - share`` of a few long stretches."""
+        wins = self.over(self.grid(bins))
+        there = ((wins.sum(axis=1) + wins.sum(axis=2)) > 0).mean(axis=0)
+        return tuple(name for name, part in zip(self.names, there, strict=True) if part < share)
+
+    def only(self, names: Sequence[str]) -> "Counts":
+        """Return the counts of the votes between these options, in the order given."""
+        unknown = [name for name in names if name not in self.names]
+        if unknown:
+            raise DriftduelError(f"there is no option {unknown[0]!r} in this log.")
+        if len(set(names)) != len(names) or len(names) < 2:
+            raise DriftduelError(
+                f"at least two different options are needed, not {', '.join(names) or 'none'}."
+            )
+        kept = np.array([self.names.index(name) for name in names])
+        place = np.full(self.options, -1)
+        place[kept] = np.arange(len(kept))
+        pick = np.ix_(kept, kept)
+        wins = self.wins[:, pick[0], pick[1]]
+        part = wins.sum() / max(self.wins.sum(), 1e-300)
+        groups = self.groups
+        if groups is not None:
+            inside = (place[groups.winner] >= 0) & (place[groups.loser] >= 0)
+            who, whom = place[groups.winner], place[groups.loser]
+            columns = groups.ids[groups.group], groups.bin, who, whom, groups.wins
+            groups = group_table([column[inside] for column in columns], groups.share)
+        chosen = replace(
+            self,
+            names=tuple(names),
+            wins=wins,
+            parts=self.parts[:, :, pick[0], pick[1]],
+            shown=self.shown[pick],
+            shown_wins=self.shown_wins[pick],
+            votes=round(self.votes * part),
+            ties=self.ties * part,
+            weight=self.weight * part,
+            squares=self.squares * part,
+            groups=groups,
+        )
+        return without_empty(chosen)
+
+    def __add__(self, other: "Counts") -> "Counts":
+        """Return the counts of both logs together.
+
+        Bins that share a time become one. Logs of different times, or counted with the same
+        edges, lose nothing by it.
+        """
+        if not isinstance(other, Counts):
+            return NotImplemented
+        if self.clock != other.clock:
+            raise DriftduelError(
+                f"one log's times are {self.clock}s and the other's {other.clock}s; they cannot "
+                f"be counted together."
+            )
+        if self.clock == "row" and len(self.wins):  # the other's rows come after all of these
+            later = self.last[-1] + 1
+            other = replace(other, first=other.first + later, last=other.last + later)
+        names = self.names + tuple(name for name in other.names if name not in self.names)
+        return _merged([_renamed(self, names), _renamed(other, names)])
+
+    def save(self, path: str | Path) -> None:
+        """Write the counts as an NPZ file without pickles, whole or not at all."""
+        path = Path(path)
+        if path.suffix.lower() != ".npz":
+            raise DriftduelError(f"counts are written as .npz; {path.name!r} ends otherwise.")
+        stored: dict[str, Any] = {"names": np.array(self.names), "clock": np.array(self.clock)}
+        stored |= {name: getattr(self, name) for name in (*_ARRAYS, *_NUMBERS)}
+        if self.groups is not None:
+            stored |= {f"group_{name}": getattr(self.groups, name) for name in _GROUP_FIELDS}
+        with whole_file(path) as temporary, open(temporary, "wb") as file:
+            np.savez_compressed(file, **stored)
+
+
+_ARRAYS = ("wins", "first", "last", "events", "coarse", "parts", "shown", "shown_wins")
+_TOO_LARGE = 1e18  # nothing in a file of counts is, neither votes nor times
+_NUMBERS = ("votes", "ties", "weight", "squares")
+_GROUP_FIELDS = ("ids", "group", "bin", "winner", "loser", "wins", "share")
+_CLOCKS = ("row", "number", "date", "datetime")
+
+
+def counts_from_votes(
+    first: ArrayLike,
+    second: ArrayLike,
+    outcome: ArrayLike,
+    time: ArrayLike | None = None,
+    group: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    bins: int = 256,
+    edges: ArrayLike | None = None,
+    clock: str | None = None,
+    placed: bool = True,
+) -> Counts:
+    """Count votes.
+
+    Parameters
+    ----------
+    first, second
+        The options of each vote, as places in `names`.
+    outcome
+        1 if the first won, 0 if the second did, 1/2 for a tie.
+    time
+        When; None: one vote after the other, as they are given.
+    group
+        What each vote depends on, as whole numbers: votes of different groups are independent.
+        The same number must mean the same group in all parts of a log. None: all are.
+    weight
+        What each vote counts; None: 1.
+    names
+        The options; None: their numbers.
+    bins
+        About how many coarse bins to make, of equal votes.
+    edges
+        Times at which fine bins begin, ascending, in place of bins of equal votes; for parts of a
+        log that will be added.
+    clock
+        How times are to be read, see `Counts`; None: ``number``, or ``row`` without times.
+    placed
+        Whether `first` and `second` say where the options were shown.
+
+    Examples
+    --------
+    >>> counts = counts_from_votes([0, 1, 0], [1, 2, 2], [1, 0, 0.5], names=["tea", "milk", "ale"])
+    >>> counts.votes, counts.ties, counts.wins.sum(axis=0).tolist()
+    (3, 1.0, [[0.0, 1.0, 0.5], [0.0, 0.0, 0.0], [0.5, 1.0, 0.0]])
+    """
+    votes = _checked(first, second, outcome, time, group, weight, names)
+    a, b, won, when, who, weights, names = votes
+    clock = clock or ("number" if time is not None else "row")
+    if clock not in _CLOCKS:
+        raise DriftduelError(f"clock={clock} must be one of {', '.join(_CLOCKS)}.")
+    if bins < 1:
+        raise DriftduelError(f"bins={bins} must be at least 1.")
+    K = len(names)
+
+    order = np.argsort(when, kind="stable")
+    begins = np.flatnonzero(np.diff(when[order], prepend=-np.inf))
+    sizes = np.diff(begins, append=len(order)).astype(np.float64)
+    if edges is None:
+        event_bin = even_bins(sizes, fine_bins_for(K, bins))
+        votes_per_bin = _totals(event_bin, sizes, int(event_bin[-1]) + 1)
+        coarse = even_bins(votes_per_bin, bins)
+    else:
+        cells = np.searchsorted(np.asarray(edges, np.float64), when[order[begins]], side="right")
+        used, event_bin = np.unique(cells, return_inverse=True)
+        # A cell's coarse bin must not depend on the votes, or parts of a log would not fit.
+        a_coarse_bin = -(-(np.size(edges) + 1) // bins)
+        coarse = np.unique(used // a_coarse_bin, return_inverse=True)[1]
+    event = np.empty(len(order), np.int64)
+    event[order] = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(order)))
+    fine, F = event_bin[event], int(event_bin[-1]) + 1
+
+    dealt = scramble(who.view(np.uint64) if who is not None else time_words(when)) % PARTS
+    ahead, behind = weights * won, weights * (1 - won)
+    cell = (fine * K + a) * K + b, (fine * K + b) * K + a
+    part = (dealt.astype(np.int64) * (int(coarse[-1]) + 1) + coarse[fine]) * K
+    part_cell = (part + a) * K + b, (part + b) * K + a
+    C = int(coarse[-1]) + 1
+    wins = _sums(cell, (ahead, behind), F * K * K).reshape(F, K, K)
+    parts = _sums(part_cell, (ahead, behind), PARTS * C * K * K).reshape(PARTS, C, K, K)
+    shown = np.zeros((K, K))
+    shown_wins = np.zeros((K, K))
+    if placed:
+        np.add.at(shown, (a, b), weights)
+        np.add.at(shown_wins, (a, b), ahead)
+    first_event = _first_of_each(event_bin)
+    last_event = np.append(first_event[1:], len(begins)) - 1
+    event_times = when[order[begins]]
+    groups = None
+    if who is not None:
+        keys = who.view(np.uint64)
+        sides = [(keys, fine, a, b, ahead), (keys, fine, b, a, behind)]
+        groups = group_table([np.concatenate(side) for side in zip(*sides, strict=True)])
+    return Counts(
+        names=names,
+        wins=wins,
+        first=event_times[first_event],
+        last=event_times[last_event],
+        events=np.bincount(event_bin, minlength=F).astype(np.int64),
+        coarse=coarse,
+        parts=parts,
+        shown=shown,
+        shown_wins=shown_wins,
+        votes=len(a),
+        ties=float((won == 0.5).sum()),
+        weight=float(weights.sum()),
+        squares=float((weights**2).sum()),
+        clock=clock,
+        groups=groups,
+    )
+
+
+def _checked(
+    first: ArrayLike,
+    second: ArrayLike,
+    outcome: ArrayLike,
+    time: ArrayLike | None,
+    group: ArrayLike | None,
+    weight: ArrayLike | None,
+    names: Sequence[str] | None,
+) -> tuple[Ints, Ints, Floats, Floats, Ints | None, Floats, tuple[str, ...]]:
+    a, b = np.asarray(first, np.int64), np.asarray(second, np.int64)
+    won = np.asarray(outcome, np.float64)
+    when = np.arange(len(a), dtype=np.float64) if time is None else np.asarray(time, np.float64)
+    weights = np.ones(len(a)) if weight is None else np.asarray(weight, np.float64)
+    who = None if group is None else np.ascontiguousarray(group, np.int64)
+    if not len(a):
+        raise DriftduelError("there are no votes to count.")
+    columns = {"second": b, "outcome": won, "time": when, "weight": weights, "group": who}
+    for name, column in columns.items():
+        if column is not None and column.shape != a.shape:
+            raise DriftduelError(
+                f"{name} has the shape {column.shape} where first has {a.shape}; "
+                f"a vote has one of each."
+            )
+    if names is None:
+        names = [str(option) for option in range(max(int(max(a.max(), b.max())), 1) + 1)]
+    if len(names) < 2 or len(set(names)) != len(names):
+        raise DriftduelError(f"a log needs two options with different names; it has {list(names)}.")
+    for wrong, complaint in (
+        ((a < 0) | (a >= len(names)) | (b < 0) | (b >= len(names)), "names an unknown option"),
+        (a == b, "compares an option with itself"),
+        (~((won >= 0) & (won <= 1)), "has an outcome outside of 0 to 1"),
+        (~np.isfinite(when), "has no finite time"),
+        (~(np.isfinite(weights) & (weights > 0)), "has a weight that is not above 0"),
+    ):
+        if wrong.any():
+            raise DriftduelError(f"vote {int(wrong.argmax()) + 1} {complaint}.")
+    return a, b, won, when, who, weights, tuple(names)
+
+
+def fine_bins_for(options: int, bins: int, *, long: bool = False) -> int:
+    """Return how many fine bins to make: twenty to a coarse one, unless that takes much memory.
+
+    In a very long log there are five, and still thousands of votes in each: to group all rows by
+    four times as many would take twice as long.
+    """
+    most = (_FINE_IF_LONG if long else _FINE) * bins
+    return int(np.clip(_MOST_CELLS // (PARTS * options**2), _FEWEST_BINS, most))
+
+
+def even_bins(sizes: Floats, bins: int) -> Ints:
+    """Put things of these sizes into at most `bins` consecutive bins of about equal size."""
+    if len(sizes) <= bins:
+        return np.arange(len(sizes))
+    middle = np.cumsum(sizes) - sizes / 2
+    wished = np.minimum((middle * (bins / max(sizes.sum(), 1e-300))).astype(np.int64), bins - 1)
+    return np.unique(wished, return_inverse=True)[1]
+
+
+def _first_of_each(bins: Ints) -> Ints:
+    return np.flatnonzero(np.diff(bins, prepend=-1))
+
+
+def _totals(places: Ints, values: Floats, size: int) -> Floats:
+    return np.bincount(places, values, size).astype(np.float64)
+
+
+def _sums(cells: tuple[Ints, Ints], values: tuple[Floats, Floats], size: int) -> Floats:
+    return _totals(cells[0], values[0], size) + _totals(cells[1], values[1], size)
+
+
+def time_words(when: Floats) -> NDArray[np.uint64]:
+    """Return the bits of times, to be scrambled."""
+    return (when + 0.0).view(np.uint64)  # + 0: minus zero is zero
+
+
+def scramble(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Mix the bits of each word (splitmix64), so that any few of them are as good as random."""
+    mixed = words + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def group_table(columns: Sequence[NDArray[Any]], share: float = 1.0) -> Groups:
+    """Make the table of cells, and halve it until it is small enough.
+
+    Parameters
+    ----------
+    columns
+        Group, fine bin, winner, loser and wins of cells, which may repeat.
+    share
+        The share of all groups that are kept.
+    """
+    keys, bins, winner, loser, wins = (column[columns[4] > 0] for column in columns)
+    rank = (
+        scramble(scramble(keys)) / 2.0**64
+    )  # hashed twice: independent of the part it is dealt to
+    while True:
+        kept = rank < share
+        ids, group = np.unique(keys[kept], return_inverse=True)
+        options = int(max(winner.max(initial=0), loser.max(initial=0))) + 1
+        cell = group * (int(bins.max(initial=0)) + 1) + bins[kept]
+        cell = (cell * options + winner[kept]) * options + loser[kept]
+        cells, place = np.unique(cell, return_inverse=True)
+        if len(cells) <= _MOST_GROUP_CELLS or len(ids) <= 1000:
+            break
+        share /= 2
+    cells, losers = np.divmod(cells, options)
+    cells, winners = np.divmod(cells, options)
+    owners, places = np.divmod(cells, int(bins.max(initial=0)) + 1)
+    return Groups(
+        ids, owners, places, winners, losers, _totals(place, wins[kept], len(cells)), share
+    )
+
+
+def _renamed(counts: Counts, names: tuple[str, ...]) -> Counts:
+    """Make room for options that others have."""
+    if counts.names == names:
+        return counts
+    place = np.array([names.index(name) for name in counts.names])
+    K = len(names)
+
+    def spread(tensor: Floats) -> Floats:
+        wide = np.zeros((*tensor.shape[:-2], K, K))
+        wide[..., place[:, None], place[None, :]] = tensor
+        return wide
+
+    groups = counts.groups
+    if groups is not None:
+        groups = replace(groups, winner=place[groups.winner], loser=place[groups.loser])
+    return replace(
+        counts,
+        names=names,
+        groups=groups,
+        wins=spread(counts.wins),
+        parts=spread(counts.parts),
+        shown=spread(counts.shown),
+        shown_wins=spread(counts.shown_wins),
+    )
+
+
+def _joined(first: Floats, last: Floats) -> Ints:
+    """Number intervals of time so that those that share a time share a number."""
+    order = np.lexsort((last, first))
+    reach = np.maximum.accumulate(last[order])
+    new = np.ones(len(order), np.bool_)
+    new[1:] = first[order[1:]] > reach[:-1]
+    number = np.empty(len(order), np.int64)
+    number[order] = np.cumsum(new) - 1
+    return number
+
+
+def _merged(both: list[Counts]) -> Counts:
+    first, last = (np.concatenate([getattr(c, n) for c in both]) for n in ("first", "last"))
+    fine = _joined(first, last)
+    F, K = int(fine.max()) + 1, both[0].options
+    if min(_FEWEST_BINS, *(len(c.wins) // 2 for c in both)) > F:
+        raise DriftduelError(
+            "these counts overlap in time but were made with different bins; count the parts with "
+            "the same edges."
+        )
+    spans = [
+        (c.first[_first_of_each(c.coarse)], c.last[np.append(_first_of_each(c.coarse)[1:] - 1, -1)])
+        for c in both
+    ]
+    coarse_number = _joined(*(np.concatenate(side) for side in zip(*spans, strict=True)))
+    split = np.cumsum([0, *(len(c.wins) for c in both)])
+    split_coarse = np.cumsum([0, *(c.parts.shape[1] for c in both)])
+    wins = np.zeros((F, K, K))
+    parts = np.zeros((PARTS, int(coarse_number.max()) + 1, K, K))
+    events, coarse = np.zeros(F, np.int64), np.zeros(F, np.int64)
+    merged_first, merged_last = np.full(F, np.inf), np.full(F, -np.inf)
+    np.minimum.at(merged_first, fine, first)
+    np.maximum.at(merged_last, fine, last)
+    tables = []
+    for i, counts in enumerate(both):
+        here = fine[split[i] : split[i + 1]]
+        here_coarse = coarse_number[split_coarse[i] : split_coarse[i + 1]]
+        np.add.at(wins, here, counts.wins)
+        for part, more in zip(parts, counts.parts, strict=True):
+            np.add.at(part, here_coarse, more)
+        np.add.at(events, here, counts.events)
+        coarse[here] = here_coarse[counts.coarse]
+        if counts.groups is not None:
+            g = counts.groups
+            tables.append((g.ids[g.group], here[g.bin], g.winner, g.loser, g.wins))
+    if tables and len(tables) < len(both):
+        raise DriftduelError("one log says what its votes depend on and the other does not.")
+    groups = None
+    if tables:
+        share = min(c.groups.share for c in both if c.groups is not None)
+        columns = [np.concatenate(column) for column in zip(*tables, strict=True)]
+        groups = group_table(columns, share)
+    sums: dict[str, Any] = {
+        name: sum(getattr(c, name) for c in both)
+        for name in ("shown", "shown_wins", "votes", "ties", "weight", "squares")
+    }
+    # An event that lies in both is one event: a bin of a single time has no more than one.
+    events = np.where(merged_first == merged_last, 1, events)
+    return Counts(
+        both[0].names, wins, merged_first, merged_last, events, coarse, parts,
+        clock=both[0].clock, groups=groups, **sums,
+    )  # fmt: skip
+
+
+def without_empty(counts: Counts) -> Counts:
+    """Leave out fine bins in which nothing is left."""
+    some = counts.per_bin() > 0
+    if not some.any():
+        raise DriftduelError(f"there are no votes between {', '.join(counts.names)}.")
+    used, coarse = np.unique(counts.coarse[some], return_inverse=True)
+    groups = counts.groups
+    if groups is not None:
+        groups = replace(groups, bin=(np.cumsum(some) - 1)[groups.bin])
+    return replace(
+        counts,
+        wins=counts.wins[some],
+        first=counts.first[some],
+        last=counts.last[some],
+        events=counts.events[some],
+        coarse=coarse,
+        parts=counts.parts[:, used],
+        groups=groups,
+    )
+
+
+def load_counts(path: str | Path) -> Counts:
+    """Read what `Counts.save` wrote; whatever else it may be is refused in one sentence."""
+    try:
+        content = arrays(read_bytes(path))
+    except DriftduelError as error:
+        raise DriftduelError(f"{str(path)!r} cannot be read as counts: {error}") from None
+    wanted = ("names", "clock", *_ARRAYS, *_NUMBERS)
+    missing = [name for name in wanted if name not in content]
+    if missing:
+        raise DriftduelError(f"{str(path)!r} holds no counts: it has no {missing[0]!r}.")
+    for name, array in content.items():
+        text = name in ("names", "clock")
+        ids = name == "group_ids"  # any number of 64 bits
+        if (array.dtype.kind == "U") != text or not (
+            text or ids or (np.abs(array.astype(np.float64)) < _TOO_LARGE).all()  # nor NaN
+        ):
+            raise DriftduelError(f"{name!r} in {str(path)!r} is not what it should be.")
+    names = tuple(content["names"].ravel().tolist())
+    F, K, C = len(content["first"].ravel()), len(names), content["parts"].ravel().size
+    C = C // max(PARTS * K * K, 1)
+    shapes = {
+        "wins": (F, K, K), "first": (F,), "last": (F,), "events": (F,), "coarse": (F,),
+        "parts": (PARTS, C, K, K), "shown": (K, K), "shown_wins": (K, K), "clock": (),
+    } | dict.fromkeys(_NUMBERS, ())  # fmt: skip
+    for name, shape in shapes.items():
+        if content[name].shape != shape:
+            raise DriftduelError(
+                f"{name!r} in {str(path)!r} has the shape {content[name].shape}, not {shape}."
+            )
+    coarse = content["coarse"].astype(np.int64)
+    steps = np.diff(coarse, prepend=-1)
+    if (
+        K < 2 or F < 1 or len(set(names)) != K or str(content["clock"]) not in _CLOCKS
+        or (content["first"] > content["last"]).any()
+        or (content["first"][1:] <= content["last"][:-1]).any()
+        or steps[0] != 1 or not np.isin(steps, (0, 1)).all() or coarse[-1] != C - 1
+        or any((content[n] < 0).any() for n in ("wins", "parts", "events", "shown", *_NUMBERS))
+        or content["wins"].sum() <= 0 or content["squares"] <= 0
+    ):  # fmt: skip
+        raise DriftduelError(f"the counts in {str(path)!r} contradict themselves.")
+    return Counts(
+        names=names,
+        wins=content["wins"].astype(np.float64),
+        first=content["first"].astype(np.float64),
+        last=content["last"].astype(np.float64),
+        events=content["events"].astype(np.int64),
+        coarse=coarse,
+        parts=content["parts"].astype(np.float64),
+        shown=content["shown"].astype(np.float64),
+        shown_wins=content["shown_wins"].astype(np.float64),
+        votes=int(content["votes"]),
+        ties=float(content["ties"]),
+        weight=float(content["weight"]),
+        squares=float(content["squares"]),
+        clock=str(content["clock"]),
+        groups=_loaded_groups(content, F, K, path),
+    )
+
+
+def _loaded_groups(
+    content: dict[str, NDArray[Any]], F: int, K: int, path: str | Path
+) -> Groups | None:
+    stored = {name: content.get(f"group_{name}") for name in _GROUP_FIELDS}
+    if all(array is None for array in stored.values()):
+        return None
+    table = {name: array for name, array in stored.items() if array is not None}
+    try:
+        limits = {"group": table["ids"].size, "bin": F, "winner": K, "loser": K}
+        cells = table["wins"].shape
+        for name, limit in limits.items():
+            column = table[name] = table[name].astype(np.int64)
+            if column.shape != cells or (column < 0).any() or (column >= limit).any():
+                raise KeyError
+        dimensions = [table[name].ndim for name in ("wins", "ids", "share")]
+        if (
+            dimensions != [1, 1, 0] or table["ids"].dtype != np.uint64
+            or (table["wins"] < 0).any() or not 0 < table["share"] <= 1
+        ):  # fmt: skip
+            raise KeyError
+    except KeyError:
+        raise DriftduelError(f"the groups in {str(path)!r} contradict themselves.") from None
+    share = float(table.pop("share"))
+    return Groups(**table, share=share)

@@ -1,0 +1,66 @@
+"""A small log whose truth is known: sixteen weeks of blind tastings, with three changes."""
+
+import csv
+from datetime import date, timedelta
+from pathlib import Path
+
+import numpy as np
+
+from driftduel._files import lasting_folder, whole_file
+from driftduel.logs.bradley_terry import preferences_of
+from driftduel.logs.simulate import votes_of
+from driftduel.worlds import Piecewise
+
+__all__ = ["CHANGES", "NAMES", "write_demo"]
+
+NAMES = ("Amber", "Basil", "Cocoa", "Daisy", "Elder")
+_FIRST_DAY = date(2025, 1, 6)
+_VOTES_A_DAY = 60
+# First days, counted from 0, and utilities of the stretches.
+_STRETCHES = (
+    (0, (0.9, 0.4, 0.0, -0.3, -1.0)),
+    (28, (0.2, 0.9, 0.0, -0.3, -1.0)),
+    (49, (0.2, 0.9, -0.6, -0.3, 0.3)),
+    (70, (0.2, -0.2, -0.6, 1.1, 0.3)),
+)
+_DAYS = 112
+
+
+def _day(place: int) -> date:
+    return _FIRST_DAY + timedelta(days=place)
+
+
+CHANGES = (
+    (_day(28), "Basil takes the lead from Amber"),
+    (_day(49), "Elder rises and Cocoa falls, while Basil stays best"),
+    (_day(70), "Daisy takes the lead from Basil"),
+)
+"""The truth: what changes on which day."""
+
+
+def write_demo(folder: str | Path, seed: int = 0) -> Path:
+    """Write the votes as ``votes.csv`` into a folder, and return the path.
+
+    Parameters
+    ----------
+    folder
+        It is made if it is not there.
+    seed
+        Fixes who met whom, and who won.
+    """
+    world = Piecewise(
+        preferences_of(np.array([utilities for _, utilities in _STRETCHES])),
+        [1 + _VOTES_A_DAY * day for day, _ in _STRETCHES],
+        _VOTES_A_DAY * _DAYS,
+    )
+    votes = votes_of(world, seed)
+    lasting_folder(folder)
+    path = Path(folder) / "votes.csv"
+    with whole_file(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(("time", "first", "second", "winner"))
+        for t, (a, b, won) in enumerate(
+            zip(votes["first"], votes["second"], votes["outcome"], strict=True)
+        ):
+            rows.writerow((_day(t // _VOTES_A_DAY), NAMES[a], NAMES[b], NAMES[a if won else b]))
+    return path

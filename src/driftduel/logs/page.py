@@ -1,0 +1,303 @@
+"""A page about a log that opens anywhere: who is best now, what changed, and what it cannot tell.
+
+Python prepares plain data here, and the templates beside it write the HTML.
+"""
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import driftduel
+from driftduel._files import lasting_folder, whole_file
+from driftduel._pages import environment, html_escaped
+from driftduel.errors import DriftduelError
+from driftduel.logs import facts
+from driftduel.logs.calibration import Predicted, calibration
+from driftduel.logs.charts import COLOURS, bars, ranking, ribbons, span_of, time_axis, winner_areas
+from driftduel.logs.doubts import cannot_tell
+from driftduel.logs.posterior import Fit
+from driftduel.logs.reading import Log
+from driftduel.logs.sisters import compare_on_sisters
+from driftduel.logs.strength import edges_of, strengths
+from driftduel.logs.times import time_text
+from driftduel.wording import counted, decimals, share, whole
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+__all__ = ["PAGE", "write_page"]
+
+PAGE = "index.html"
+_DRAWS = 40  # worlds that the measures are read off
+_MOST_IN_HEAT = 12
+_MOST_ERAS = 24
+_MOST_RECENT = 6
+_ROOM = 22  # letters of a name beside a heat map
+_MOST_REIGNS = 40
+_FEW = 10  # votes of a pair, below which its cell is hatched
+_MEASURES = {
+    "significant_switches": "significant switches of the winner",
+    "condorcet_switches": "switches of the Condorcet winner, S^CW",
+    "preference_switches": "switches of any preference, S^P",
+    "total_variation": "total variation, V",
+    "condorcet_variation": "variation against the winner",
+}
+Progress = Callable[[str], None]
+
+
+def write_page(
+    log: Log,
+    fit: Fit,
+    out: str | Path,
+    *,
+    title: str = "a log",
+    policies: bool = True,
+    progress: Progress | None = None,
+) -> Path:
+    """Write a page about a log, and return its path.
+
+    Parameters
+    ----------
+    log, fit
+        The log, and what was fitted to it.
+    out
+        A folder for ``index.html``; it is made if it is not there.
+    title
+        What to call the log.
+    policies
+        Whether policies play worlds that may have made the log, which takes a while.
+    progress
+        Called with a few words before each longer step.
+    """
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise DriftduelError(f"{str(folder)!r} is a file, not a folder for a page.")
+    templates = environment("driftduel.logs", "logs")
+    templates.filters |= {"middle": _without_middle, "dated": _with_whole_dates}
+    values = _values(log, fit, title, policies, progress or (lambda _: None))
+    text = templates.get_template("log.html").render(values)
+    lasting_folder(folder)
+    path = folder / PAGE
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return path
+
+
+def _without_middle(name: str) -> str:
+    """Shorten a name where there is no room; names of models differ at the end.
+
+    Examples
+    --------
+    >>> _without_middle("tea"), _without_middle("a-very-large-language-model-17b")
+    ('tea', 'a-very-lar…-model-17b')
+    """
+    return name if len(name) <= _ROOM else f"{name[:10]}…{name[-10:]}"
+
+
+def _with_whole_dates(text: str) -> "Markup":
+    """Escape a sentence, and keep its dates from being broken at the end of a line."""
+    from markupsafe import Markup
+
+    whole = r'<span class="whole">\g<0></span>'
+    return Markup(re.sub(r"\b\d{4}-\d\d-\d\d\b", whole, html_escaped(text)))
+
+
+def _values(log: Log, fit: Fit, title: str, policies: bool, say: Progress) -> dict[str, Any]:
+    say("who is best, and what changed")
+    now, changed = facts.facts(log, fit), facts.changes(log, fit)
+    reported = [change for change in fit.changes if change.reported]
+    axis = time_axis(fit)
+    marks = bars(reported, axis)
+    say("how strong each option was")
+    strength = strengths(fit)
+    panels = ribbons(fit, strength, axis)
+    floor, top = span_of(strength)
+    say("predicting votes that were held out")
+    predicted = calibration(fit)
+    say("measuring")
+    measured = facts.measured(log, fit, draws=_DRAWS)
+    say("what the log cannot tell")
+    doubts = cannot_tell(log, fit, measured)
+    weak = facts.doubts(fit)  # said once, among all doubts
+    standings = None
+    if policies:
+        say("letting policies play worlds that may have made the log")
+        found = compare_on_sisters(fit)
+        standings = {"sentence": found.sentence, **found.as_dict()}
+    return {
+        "title": f"driftduel: {title}",
+        "log": title,
+        "version": driftduel.__version__,
+        "colours": COLOURS,
+        "says_now": facts.says_now(fit),
+        "says_changes": facts.says_changes(changed),
+        "remarks": [line for line in now["remarks"] if line not in weak],
+        "remarks_on_changes": [line for line in changed["remarks"] if line not in weak],
+        "chances": _chances(now),
+        "votes": log.counts.votes,
+        "span": f"{now['from']} to {now['to']}",
+        "kind": fit.kind,
+        "changes": changed["changes"],
+        "rows": _facts_table(log, now),
+        "ticks": axis.ticks(),
+        "few_ticks": axis.ticks(3),
+        "areas": winner_areas(fit, axis),
+        "bars": marks,
+        "lanes": 1 + max((bar["lane"] for bar in marks), default=0),
+        "reigns": _reigns(fit),
+        "panels": panels,
+        "heights": [share(floor), share((floor + top) / 2), share(top)],
+        "not_drawn": [fit.names[i] for i in ranking(fit)[len(panels) :]],
+        "eras": _eras(fit),
+        "few": _FEW,
+        "heat_left_out": max(0, fit.counts.options - _MOST_IN_HEAT),
+        "predicted": predicted,
+        "square": _points(predicted),
+        "says_predicted": _says_predicted(predicted),
+        "choice": fit.choice,
+        "measures": [(text, measured[name]) for name, text in _MEASURES.items()],
+        "rounds": measured["rounds"],
+        "standings": standings,
+        "doubts": doubts,
+        "problems": log.problems,
+    }
+
+
+def _chances(now: dict[str, Any]) -> list[tuple[str, float]]:
+    """Return who may be best now, nobody too, as far as it is worth a line."""
+    ordered = sorted(now["now"].items(), key=lambda item: -item[1])
+    shown = [item for item in ordered if item[1] >= 0.005][:_MOST_IN_HEAT]
+    return [*shown, ("nobody", now["nobody"])]
+
+
+def _facts_table(log: Log, now: dict[str, Any]) -> list[tuple[str, str]]:
+    counts = log.counts
+    pairs = counts.options * (counts.options - 1) // 2
+    rows = [
+        ("votes", f"{counts.votes:,}"),
+        ("time", f"{now['from']} to {now['to']}"),
+        ("options", f"{counts.options:,}; {now['pairs_seen']:,} of {pairs:,} pairs met"),
+        ("ties", share(counts.ties / counts.votes, 1)),
+        ("dependence phi", f"{decimals(now['phi'])} (1: votes are independent of each other)"),
+    ]
+    if now["first_advantage"] is not None:
+        rows.append(("shown first", f"wins {share(now['first_advantage'], 1)} of the votes"))
+    if now["heaviest_group"] is not None:
+        rows.append(("heaviest group", f"{share(now['heaviest_group'], 1)} of the votes"))
+    if now["weighted"]:
+        rows.append(("effective votes", f"{whole(counts.effective_votes)} of equal weight"))
+    return rows
+
+
+def _reigns(fit: Fit) -> dict[str, Any]:
+    """Return who was most probably the winner from when to when."""
+    leading = fit.winners.argmax(axis=1)
+    edges, clock = edges_of(fit), fit.counts.clock
+    starts = [*_reigns_that_count(fit, leading, edges), len(leading)]
+    rows = [
+        {
+            "who": (*fit.names, "nobody")[leading[i]],
+            "from": time_text(edges[i], clock),
+            "to": time_text(edges[j], clock),
+            "least": float(fit.winners[i:j, leading[i]].min()),
+            "most": float(fit.winners[i:j, leading[i]].max()),
+        }
+        for i, j in pairwise(starts)
+    ]
+    return {"rows": rows[-_MOST_REIGNS:], "earlier": max(0, len(rows) - _MOST_REIGNS)}
+
+
+def _reigns_that_count(fit: Fit, leading: Any, edges: Any) -> list[int]:
+    """Return where reigns begin.
+
+    While it is open who is best, the first place changes hands with every few votes. A lead counts
+    if it becomes more probable than not, or if the winner may have changed where it began; and the
+    last one, of which the headline speaks, with what came before it.
+    """
+    turns = [0, *(np.flatnonzero(np.diff(leading)) + 1).tolist(), len(leading)]
+    switches = [c for c in fit.changes if c.reported and c.before != c.after]
+    starts = [0]
+    for i, j in pairwise(turns):
+        sure = fit.winners[i:j, leading[i]].max() >= 0.5
+        told = any(change.low <= edges[i] <= change.high for change in switches)
+        if (sure or told or j >= turns[-2]) and leading[i] != leading[starts[-1]]:
+            starts.append(i)
+    return starts
+
+
+def _eras(fit: Fit) -> dict[str, Any]:
+    """Return the preferences between the reported changes, as cells of tables."""
+    counts = fit.counts
+    names = ranking(fit)[:_MOST_IN_HEAT]
+    bins = [0, *(change.bin for change in fit.changes if change.reported), len(counts.wins)]
+    shown = []
+    for i, j in list(pairwise(bins))[-_MOST_ERAS:]:
+        wins = counts.wins[i:j].sum(axis=0)
+        expected = fit.blend.expected(wins / fit.phi)
+        shown.append(
+            {
+                "from": time_text(counts.first[i], counts.clock),
+                "to": time_text(counts.last[j - 1], counts.clock),
+                "votes": round(float(wins.sum())),
+                "rows": [
+                    (counts.names[a], [_cell(fit, a, b, wins, expected) for b in names])
+                    for a in names
+                ],
+            }
+        )
+    return {
+        "names": [counts.names[i] for i in names],
+        "recent": shown[-_MOST_RECENT:],
+        "before": shown[:-_MOST_RECENT],
+        "earlier": max(0, len(bins) - 1 - _MOST_ERAS),
+    }
+
+
+def _cell(fit: Fit, a: int, b: int, wins: Any, expected: Any) -> dict[str, Any] | None:
+    if a == b:
+        return None
+    chance, votes = float(expected[a, b]), float(wins[a, b] + wins[b, a])
+    return {
+        "text": whole(100 * chance),
+        "ahead": chance >= 0.5,
+        "strength": round(min(1.0, abs(2 * chance - 1)) * 85),
+        "few": votes < _FEW,
+        "title": f"{fit.names[a]} beats {fit.names[b]} with {share(chance)}; "
+        f"it won {wins[a, b]:,.10g} of {votes:,.10g} votes",
+    }
+
+
+def _points(predicted: list[Predicted]) -> dict[str, Any]:
+    """Return where the points of the calibration are, in percent of a square that ends at 1."""
+    most = max((one.votes for one in predicted), default=1.0)
+    low = min((one.low for one in predicted), default=0.5)
+    low = 0.5 if low >= 0.5 else np.floor(low * 10) / 10
+
+    def up(value: float) -> float:
+        return round(100 * (value - low) / (1 - low), 2)
+
+    points = [
+        {"x": up(one.said), "y": up(one.won), "low": up(one.low), "high": up(one.high),
+         "size": round(1.2 + 2.2 * float(np.sqrt(one.votes / most)), 2)}
+        for one in predicted
+    ]  # fmt: skip
+    ticks = [(up(v), share(v)) for v in np.arange(low, 1.001, 0.1)]
+    return {"points": points, "ticks": ticks}
+
+
+def _says_predicted(predicted: list[Predicted]) -> str:
+    votes = sum(one.votes for one in predicted)
+    if not votes:
+        return "There are too few votes to hold some of them out."
+    said = sum(one.said * one.votes for one in predicted) / votes
+    won = sum(one.won * one.votes for one in predicted) / votes
+    agree = sum(one.agrees for one in predicted)
+    return (
+        f"Of {whole(votes)} votes that were held out, the favourite was expected to win "
+        f"{share(said, 1)} and won {share(won, 1)}; in {agree} of {counted(len(predicted), 'bin')} "
+        f"the prediction lies within the 95% interval of what happened."
+    )

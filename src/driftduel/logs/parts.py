@@ -1,0 +1,153 @@
+"""Count the files of a log side by side: here, or on the dask cluster that sweeps use."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial, reduce
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from driftduel.errors import DriftduelError, MissingExtraError
+from driftduel.logs.columns import find_columns
+from driftduel.logs.counting import Bins, bins_of_times, count_rows, prepared, some_times
+from driftduel.logs.reading import (
+    Log,
+    clock_of,
+    notes_of,
+    open_rows,
+    problems_of,
+    read_log,
+    schema_of,
+)
+
+__all__ = ["count_files"]
+
+
+def count_files(
+    files: Sequence[str | Path],
+    *,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
+    time: str | None = None,
+    group: str | Sequence[str] | None = None,
+    weight: str | None = None,
+    time_format: str | None = None,
+    bins: int = 256,
+    cluster: str | None = None,
+) -> Log:
+    """Count the files of one log, each by itself, and add the counts up.
+
+    All files are looked through twice: for their times, of which bins are made that all of them
+    share, and for their votes.
+
+    Parameters
+    ----------
+    files
+        CSV or Parquet files with the same columns, and times.
+    columns, time, group, weight, time_format, bins
+        As for `read_log`.
+    cluster
+        Address of a dask scheduler, ``tcp://host:port``, whose workers can read the files; None:
+        one file after the other, here.
+    """
+    given: dict[str, Any] = dict(columns or {})
+    given |= {k: v for k, v in (("time", time), ("group", group), ("weight", weight)) if v}
+    paths = [str(path) for path in files]
+    if len(paths) == 1 and cluster is None:
+        return read_log(paths[0], columns=given, time_format=time_format, bins=bins)
+    with _Workers(cluster) as workers:
+        look = partial(_times_in, given=given, style=time_format)
+        looks = workers.map(look, paths)
+        clocks = {kind for kind, *_ in looks}
+        if len(clocks) > 1:
+            raise DriftduelError(f"the files' times are of different kinds: {sorted(clocks)}.")
+        options = max(different for *_, different in looks)
+        sample = np.concatenate([when for _, when, _, _ in looks])
+        # A sample may have thinned the files differently, so each time counts what it stands for.
+        weights = np.concatenate([np.full(len(when), kept) for _, when, kept, _ in looks])
+        shared = bins_of_times(sample, weights, options, bins)
+        count = partial(_count_one, given=given, style=time_format, bins=shared)
+        parts = workers.map(count, paths)
+    return Log(
+        counts=reduce(add, (part.counts for part in parts)),
+        rows=sum(part.rows for part in parts),
+        skipped=_added(part.skipped for part in parts),
+        problems=tuple(problem for part in parts for problem in part.problems),
+        left_out=_added(part.left_out for part in parts),
+        notes=parts[0].notes,  # what is to be said about one file is so about all
+    )
+
+
+def _added(tables: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for table in tables:
+        total.update(table)
+    return dict(total)
+
+
+def _times_in(
+    path: str, given: Mapping[str, Any], style: str | None
+) -> tuple[str, Any, float, int]:
+    """Return the kind of a file's times, some of them, how many each stands for, and options."""
+    frame, _ = open_rows(path)
+    schema = schema_of(frame)
+    named = find_columns(schema.names(), given)
+    clock = clock_of(frame, schema, named, style)
+    if clock is None:
+        raise DriftduelError(
+            f"{path!r} has no column of times, without which files have no order; name one, or "
+            f"make one file of all."
+        )
+    return clock.kind, *some_times(prepared(frame, named, clock))
+
+
+def _count_one(path: str, given: Mapping[str, Any], style: str | None, bins: Bins) -> Log:
+    """Count one file, in bins that all files share; what makes no sense is told with its file."""
+    frame, first_line = open_rows(path)
+    schema = schema_of(frame)
+    named = find_columns(schema.names(), given)
+    clock = clock_of(frame, schema, named, style)
+    assert clock is not None
+    votes = prepared(frame, named, clock)
+    counted = count_rows(votes, bins, most=1000, clock=clock.kind, placed=named.placed)
+    found = problems_of(frame, votes, counted, first_line) if counted.skipped else ()
+    file = Path(path).name
+    return Log(
+        counts=counted.counts,
+        rows=counted.rows,
+        skipped=counted.skipped,
+        problems=tuple(replace(each, row={"file": file, **each.row}) for each in found),
+        left_out=counted.left_out,
+        notes=tuple(notes_of(frame, schema, named, clock, votes, counted)),
+    )
+
+
+class _Workers:
+    """Who looks through the files: this process, or a cluster's."""
+
+    def __init__(self, cluster: str | None) -> None:
+        self._client: Any = None
+        if cluster is not None:
+            try:
+                from distributed import Client
+            except ImportError:
+                raise MissingExtraError("distributed", "cluster", "a cluster") from None
+            try:
+                self._client = Client(cluster, timeout="10s", set_as_default=False)
+            except (OSError, ValueError) as error:
+                raise DriftduelError(f"there is no cluster at {cluster!r}: {error}.") from None
+
+    def __enter__(self) -> "_Workers":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._client is not None:
+            self._client.close()
+
+    def map(self, work: Callable[[str], Any], paths: Iterable[str]) -> list[Any]:
+        if self._client is None:
+            return [work(path) for path in paths]
+        results: list[Any] = self._client.gather(self._client.map(work, list(paths), pure=False))
+        return results

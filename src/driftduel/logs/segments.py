@@ -1,0 +1,389 @@
+"""Where a log changed: a posterior over all ways to cut it into stretches that stand still.
+
+Every stretch of bins has an *evidence*, how probable its votes are if its preferences are drawn
+anew. Two models give one: *utilities* (Bradley and Terry's, normal around the whole log's) and
+*pairs* (each pair by itself, Beta around the whole log's rate). The sum over all cuttings, weighted
+by a prior, is exact.
+
+No change at all has half of the prior, and is scored at the log's own mean, for nothing. That mean
+is read off the same votes: if a single stretch had to pay for a prior around it and many short
+ones need not, many short ones would win in most logs that stand still.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftduel.errors import DriftduelError
+from driftduel.logs.bradley_terry import bradley_terry, dispersion
+from driftduel.logs.counts import Counts
+
+__all__ = ["HAZARDS", "MODELS", "STRENGTHS", "TAUS", "Cuttings", "cuttings", "segment"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MODELS = ("utilities", "pairs")
+TAUS: tuple[float, ...] = (0.1, 0.2, 0.4, 0.8, 1.6)
+"""Standard deviations of a stretch's utilities around the log's, all as probable."""
+STRENGTHS: tuple[float, ...] = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
+"""Votes that the log's rate of a pair is worth in a stretch, all as probable."""
+HAZARDS = (1.0, 3.0, 10.0, 30.0)
+"""Changes to expect in a log that changes, all as probable."""
+_POSSIBLE = 1e-4  # the posterior a prior must have in the first pass to be in the second
+_SUB_BINS = 40  # around each change in the second pass, if there are few
+_MOST_SUB_BINS = 200  # around all
+_OUTSIDE = 160  # bins in the second pass, if there are many sub-bins
+
+
+@dataclass(frozen=True)
+class Cuttings:
+    """The posterior over cuttings of a log at the boundaries of a grid."""
+
+    grid: Ints
+    """(B + 1,) fine bins at which the grid's bins begin, and one past the last."""
+    model: str
+    scale: float
+    """What a vote counts: 1 / phi."""
+    still: float
+    """P(nothing changed)."""
+    evidence: Floats
+    """(M, B + 1, B + 1) log evidence of every stretch, for each width or strength of the prior."""
+    cut: Floats
+    """(H, B + 1) log prior of a cut at each boundary, for each hazard; 0 at the end."""
+    stay: Floats
+    """(H, B) sum of the logs of no cut at the boundaries up to each."""
+    forward: Floats
+    """(M, H, B + 1) log weight of all before a cut, and of the cut."""
+    backward: Floats
+    """(M, H, B + 1) log weight of all behind a cut."""
+    totals: Floats
+    """(M, H) log weight of all cuttings with a cut."""
+    logz: float
+    """Log evidence of the log, the plugged mean's prior left out."""
+
+    @property
+    def bins(self) -> int:
+        """B."""
+        return len(self.grid) - 1
+
+    @cached_property
+    def weights(self) -> Floats:
+        """(M, H) the posterior of prior and hazard in a log that changes."""
+        if not np.isfinite(self.totals).any():  # there is no way to cut this log
+            return np.full(self.totals.shape, 1 / self.totals.size)
+        prior = self.totals - _log1mexp(self.stay[:, -1])
+        weights = np.exp(prior - prior.max())
+        share: Floats = weights / weights.sum()
+        return share
+
+    def likely_priors(self) -> list[float]:
+        """Return the widths or strengths that are not as good as impossible, if all were tried."""
+        tried = np.array(TAUS if self.model == "utilities" else STRENGTHS)
+        return [float(prior) for prior in tried[self.weights.sum(axis=1) > _POSSIBLE]]
+
+    @cached_property
+    def stretches(self) -> Floats:
+        """(B + 1, B + 1) the probability that bins i, ..., j - 1 are a stretch between two cuts.
+
+        No change at all is not among them: it has the probability `still`.
+        """
+        total = np.zeros((self.bins + 1, self.bins + 1))
+        if self.still == 1:
+            return total
+        for m, h in zip(*np.nonzero(self.weights > 1e-9), strict=True):
+            total += self.weights[m, h] * self._stretches_of(m, h)
+        return total * (1 - self.still)
+
+    @cached_property
+    def _likely(self) -> list[tuple[float, Floats]]:
+        """The priors that matter, each with its weight and its stretches."""
+        pairs = zip(*np.nonzero(self.weights > 1e-3), strict=True)
+        return [(float(self.weights[m, h]), self._stretches_of(m, h)) for m, h in pairs]
+
+    def _stretches_of(self, m: int, h: int) -> Floats:
+        """Return what `stretches` are under one prior and hazard, if there is a change."""
+        B = self.bins
+        after = self.cut[h] + self.backward[m, h]
+        start = self.forward[m, h, :B] - self.stay[h]
+        log = start[:, None] + self.evidence[m, :B, 1:] + (self.stay[h] + after[1:])
+        chance = np.zeros((B + 1, B + 1))
+        chance[:B, 1:] = np.exp(log - self.totals[m, h])
+        chance[0, B] = 0.0
+        return chance
+
+    @cached_property
+    def cut_probability(self) -> Floats:
+        """(B + 1,) the probability of a change at each boundary; 0 at both ends."""
+        probability: Floats = self.stretches.sum(axis=1)
+        probability[0] = 0.0
+        return probability
+
+    def changed_within(self, first: int, last: int) -> float:
+        """Return the probability of a change at one of the boundaries first, ..., last at least."""
+        none = self.still + self.stretches[:first, last + 1 :].sum()
+        return float(np.clip(1 - none, 0.0, 1.0))
+
+    def mode(self) -> Ints:
+        """Return the boundaries of the most probable cutting under the best of the priors."""
+        from driftduel.logs._kernels import best_cuts
+
+        B = self.bins
+        if B < 2 or not np.isfinite(self.totals).any():
+            return np.empty(0, np.int64)
+        m, h = np.unravel_index(np.argmax(self.weights), self.weights.shape)
+        best, before = np.empty(B + 1), np.zeros(B + 1, np.int64)
+        best_cuts(self.evidence[m], self.cut[h], self.stay[h], best, before)
+        cuts, j = [], int(before[B])
+        while j > 0:
+            cuts.append(j)
+            j = int(before[j])
+        return np.array(cuts[::-1], np.int64)
+
+    def changes(self, least: float = 0.5) -> list[tuple[int, int, int, float]]:
+        """Return the changes: (boundary, low, high, probability) each.
+
+        They are those of the most probable cutting, those between them that are probable without
+        being so at any one place, and none that are improbable by themselves. Between the middles
+        of the ways to its neighbours a change has a most probable boundary and a smallest set of
+        boundaries, low to high, that holds it with 95%.
+        """
+        cuts = self._with_hidden(self.mode(), least)
+        while len(cuts):
+            windows = self.windows(cuts)
+            chances = np.array([self.changed_within(*window) for window in windows])
+            worst = int(chances.argmin())
+            if chances[worst] >= least:
+                return [
+                    (*self._placed(*window), float(chance))
+                    for window, chance in zip(windows, chances, strict=True)
+                ]
+            cuts = np.delete(cuts, worst)
+        return []
+
+    def _with_hidden(self, cuts: Ints, least: float) -> Ints:
+        """Add changes that may be in so many places that no single cutting shows them."""
+        while True:
+            sets = [self._placed(*window)[1:] for window in self.windows(cuts)]
+            lows, highs = zip(*sets, strict=True) if sets else ((), ())
+            gaps = list(zip((0, *highs), (*lows, self.bins), strict=True))
+            chances = [self.changed_within(a + 1, b - 1) if b - a > 1 else 0.0 for a, b in gaps]
+            ranked = sorted(zip(chances, gaps, strict=True), reverse=True)
+            probable = [gap for chance, gap in ranked if chance >= least]
+            places = [self._placed(low + 1, high - 1)[0] for low, high in probable]
+            # A cut may lie outside the set of its change, and so in a gap: it is there already.
+            new = [place for place in places if place not in cuts]
+            if not new:
+                return cuts
+            cuts = np.sort(np.append(cuts, new[0]))
+
+    def windows(self, cuts: Ints) -> list[tuple[int, int]]:
+        """Share out the inner boundaries among cuts, each to the nearest: (first, last)."""
+        if not len(cuts):
+            return []
+        edges = np.concatenate(([0], cuts, [2 * self.bins - cuts[-1]]))
+        middles = (edges[1:] + edges[:-1]) // 2
+        middles[0] = 0
+        return [(int(low) + 1, min(int(high), self.bins - 1)) for low, high in pairwise(middles)]
+
+    def _placed(self, first: int, last: int) -> tuple[int, int, int]:
+        chance = self._alone(first, last)
+        best = first + int(chance.argmax())
+        return best, *_shortest(chance, 0.95, first)
+
+    def _alone(self, first: int, last: int) -> Floats:
+        """Return the chance of a change at each of these boundaries and at no other of them.
+
+        A second change nearby, however improbable, may be anywhere; it says nothing about where
+        this one is.
+        """
+        total = np.zeros(last + 1 - first)
+        for weight, chance in self._likely:
+            ends = chance[:first, first : last + 1].sum(axis=0)
+            begins = chance[first : last + 1, last + 1 :].sum(axis=1)
+            cuts = chance[first : last + 1].sum(axis=1)
+            total += weight * ends * begins / np.maximum(cuts, 1e-300)
+        if total.sum() > 0.01 * self.changed_within(first, last):
+            return total
+        return self.cut_probability[first : last + 1]
+
+    def draw(self, size: int, rng: np.random.Generator) -> list[Ints]:
+        """Draw cuttings from the posterior: the boundaries of each, none if nothing changed."""
+        flat = self.weights.ravel()
+        chosen = rng.choice(len(flat), size=size, p=flat)
+        changing = rng.random(size) >= self.still
+        drawn: list[Ints] = []
+        for which, changes in zip(chosen, changing, strict=True):
+            cuts: list[int] = []
+            if changes:
+                m, h = np.unravel_index(which, self.weights.shape)
+                lead = self.forward[m, h, :-1] - self.stay[h]
+                j = self.bins
+                while j > 0:
+                    log = lead[:j] + self.evidence[m, :j, j]
+                    if j == self.bins:
+                        log[0] = -np.inf
+                    weight = np.cumsum(np.exp(log - log.max()))
+                    j = int(np.searchsorted(weight, rng.random() * weight[-1], side="right"))
+                    if j > 0:
+                        cuts.append(j)
+            drawn.append(np.array(cuts[::-1], np.int64))
+        return drawn
+
+
+def _shortest(chance: Floats, level: float, first: int) -> tuple[int, int]:
+    """Return the shortest run of places that holds a share of the chance."""
+    total = np.concatenate(([0.0], np.cumsum(chance)))
+    need = level * total[-1]
+    ends = np.searchsorted(total, total[:-1] + need - 1e-12 * total[-1], side="left")
+    lengths = np.where(ends < len(total), ends - np.arange(len(chance)), len(chance) + 1)
+    low = int(lengths.argmin())
+    return first + low, first + int(ends[low]) - 1
+
+
+def _log1mexp(x: Floats) -> Floats:
+    """Return log(1 - exp(x)) for x < 0."""
+    result: Floats = np.log(-np.expm1(np.minimum(x, -1e-300)))
+    return result
+
+
+def cuttings(
+    counts: Counts,
+    grid: Ints,
+    model: str = "utilities",
+    phi: float | None = None,
+    fewest: float | None = None,
+    wins: Floats | None = None,
+    priors: Sequence[float] | None = None,
+) -> Cuttings:
+    """Weigh all cuttings of a log at the boundaries of a grid.
+
+    Parameters
+    ----------
+    counts
+        The log.
+    grid
+        Fine bins at which the grid's bins begin, and one past the last.
+    model
+        ``utilities`` or ``pairs``.
+    phi
+        How much more votes vary than independent ones; None: estimated.
+    fewest
+        How many groups a stretch must have, so that two odd races are not an era; None: as many as
+        there are options, if there are groups.
+    wins
+        (B, K, K) counts to use in place of the log's own on this grid: those without a part held
+        out.
+    priors
+        The widths or strengths to look at; None: all. Those left out are as good as impossible.
+    """
+    from driftduel.logs._kernels import likelihood, pairs_evidence, sum_over_cuts
+    from driftduel.logs._kernels import utilities_evidence as of_utilities
+
+    if model not in MODELS:
+        raise DriftduelError(f"model={model} must be one of {', '.join(MODELS)}.")
+    phi = dispersion(counts) if phi is None else phi
+    if fewest is None:
+        fewest = float(counts.options) if counts.groups is not None else 0.0
+    units = np.add.reduceat(counts.units(), grid[:-1])
+    wins = (counts.over(grid) if wins is None else wins) / phi
+    B, K = wins.shape[:2]
+    whole = wins.sum(axis=0)
+    sums = np.empty((K, K))
+    if model == "utilities":
+        mean = bradley_terry(whole)[0]
+        plugged = likelihood(whole, mean)
+        possible = TAUS
+    else:
+        rate = (whole + 0.5) / (whole + whole.T + 1.0)
+        plugged = float((whole * np.log(rate)).sum())
+        possible = STRENGTHS
+    priors = possible if priors is None else tuple(priors)
+    evidence = np.empty((len(priors), B + 1, B + 1))
+    for m, prior in enumerate(priors):
+        if model == "utilities":
+            room = sums, np.empty(K), np.empty(K), np.zeros((K, K))
+            of_utilities(wins, units, fewest, mean, prior, evidence[m], *room)
+        else:
+            pairs_evidence(wins, units, fewest, rate, prior, evidence[m], sums)
+
+    cut, stay = _prior_of_cuts(counts.per_bin(), grid)
+    shape = len(priors), len(HAZARDS)
+    forward, backward = np.empty((*shape, B + 1)), np.empty((*shape, B + 1))
+    totals = np.empty(shape)
+    for m, h in np.ndindex(shape):
+        totals[m, h] = sum_over_cuts(evidence[m], cut[h], stay[h], forward[m, h], backward[m, h])
+    changing = -np.inf
+    if B > 1 and np.isfinite(totals).any():
+        logs = totals - _log1mexp(stay[:, -1])
+        chance = np.exp(logs - logs.max()).sum() / (len(possible) * len(HAZARDS))
+        changing = float(logs.max() + np.log(chance))
+    logz = float(np.logaddexp(plugged, changing) - np.log(2))
+    still = float(np.exp(plugged - np.log(2) - logz))
+    return Cuttings(
+        grid, model, 1 / phi, still, evidence, cut, stay, forward, backward, totals, logz
+    )
+
+
+def _prior_of_cuts(per_bin: Floats, grid: Ints) -> tuple[Floats, Floats]:
+    """Expect changes per vote, so that the prior does not depend on how fine a grid is where."""
+    sizes = np.add.reduceat(per_bin, grid[:-1])
+    near = (sizes[1:] + sizes[:-1]) / 2
+    near = near / near.sum() if len(near) else near
+    hazard = np.array(HAZARDS)[:, None] * near
+    cut = np.zeros((len(HAZARDS), len(grid)))
+    cut[:, 1:-1] = _log1mexp(-hazard)
+    cut[:, 0] = -np.inf
+    stay = np.zeros((len(HAZARDS), len(grid) - 1))
+    stay[:, 1:] = -np.cumsum(hazard, axis=1)
+    return cut, stay
+
+
+def segment(
+    counts: Counts, model: str = "utilities", bins: int = 256, phi: float | None = None
+) -> Cuttings:
+    """Find where a log changed, in two passes.
+
+    A bin in which something changes fits neither side and would become a stretch of its own. So
+    the second pass looks again, with small bins around each change that the first one found.
+    """
+    phi = dispersion(counts) if phi is None else phi
+    bins = min(bins, affordable_bins(counts.options))
+    first = cuttings(counts, counts.grid(bins), model, phi)
+    changes = first.changes(least=0.2)
+    grid = _refined(counts, first.grid, [(low, high) for _, low, high, _ in changes])
+    if len(grid) == len(first.grid) and (grid == first.grid).all():
+        return first
+    return cuttings(counts, grid, model, phi, priors=first.likely_priors())
+
+
+def affordable_bins(options: int) -> int:
+    """Return how many bins a first pass can afford: the work is bins^2 K^3 or so."""
+    return int(np.clip(256 * (16 / options) ** 1.0, 48, 256))
+
+
+def _refined(counts: Counts, grid: Ints, around: list[tuple[int, int]]) -> Ints:
+    """Put small bins from one bin before to one behind each of these sets of boundaries."""
+    if not around:
+        return grid
+    each = int(np.clip(_MOST_SUB_BINS // len(around), 8, _SUB_BINS))
+    kept = np.ones(len(grid), np.bool_)
+    extra: list[Ints] = []
+    for low, high in around:
+        start, end = max(low - 1, 0), min(high + 1, len(grid) - 1)
+        fine = np.arange(grid[start], grid[end] + 1)
+        if end - start >= each:
+            continue
+        if len(fine) > each:
+            fine = fine[np.round(np.linspace(0, len(fine) - 1, each + 1)).astype(np.int64)]
+            kept[start + 1 : end] = False
+        extra.append(fine)
+    outside = grid[kept]
+    step = max(1, -(-len(outside) // _OUTSIDE)) if len(extra) * each > 80 else 1
+    ends = grid[[0, -1]]
+    edges = [edge for low, high in around for edge in grid[[max(low - 1, 0), high]]]
+    return np.unique(np.concatenate([outside[::step], ends, np.array(edges), *extra]))

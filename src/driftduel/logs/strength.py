@@ -1,0 +1,94 @@
+"""How strong each option was over time: its chance to beat another one, picked at random."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftduel.logs.bradley_terry import preferences_of
+from driftduel.logs.posterior import Fit
+from driftduel.worlds import Piecewise
+
+__all__ = ["Strengths", "edges_of", "stepped", "strengths"]
+
+Floats = NDArray[np.float64]
+
+_BAND = (0.05, 0.95)
+
+
+@dataclass(frozen=True)
+class Strengths:
+    """The strength of every option, as lines to draw."""
+
+    times: Floats
+    """(N,) ascending; where something jumps, a time twice."""
+    low: Floats
+    mean: Floats
+    high: Floats
+    """(N, K) the mean of the posterior, and the ends of 90% of it."""
+
+
+def strengths(fit: Fit, draws: int = 200) -> Strengths:
+    """Return how strong each option was: steps, or what a walk went through.
+
+    Parameters
+    ----------
+    fit
+        A log's.
+    draws
+        Of how many worlds.
+    """
+    if fit.kind == "walk":
+        rng = np.random.default_rng([fit.seed, 2])
+        drawn = fit.walk.draw(draws, rng)
+        values = np.stack([_against_others(preferences_of(u)) for u in drawn])
+        return Strengths(_times_at(fit, fit.walk.places), *_summary(values))
+    votes = fit.counts.votes
+    done = np.concatenate(([0.0], np.cumsum(fit.counts.per_bin())))
+    begins = np.round(done[fit.cuttings.grid[:-1]] / done[-1] * votes).astype(np.int64) + 1
+    values = np.empty((draws, len(begins), fit.counts.options))
+    for row, world in zip(values, fit.worlds(draws), strict=True):
+        assert isinstance(world, Piecewise)
+        row[:] = _against_others(world.matrices)[
+            np.searchsorted(world.starts, begins, side="right") - 1
+        ]
+    edges = edges_of(fit)
+    lines = [stepped(edges, value) for value in _summary(values)]
+    return Strengths(lines[0][0], *(line[1] for line in lines))
+
+
+def _against_others(preferences: Floats) -> Floats:
+    """Return the mean over all others (..., K) of preferences (..., K, K)."""
+    K = preferences.shape[-1]
+    score: Floats = (preferences.sum(axis=-1) - 0.5) / (K - 1)
+    return score
+
+
+def _summary(values: Floats) -> tuple[Floats, Floats, Floats]:
+    low, high = np.quantile(values, _BAND, axis=0)
+    return low, values.mean(axis=0), high
+
+
+def _times_at(fit: Fit, shares: Floats) -> Floats:
+    """Return the times at which these shares of all votes had been given."""
+    done = np.cumsum(fit.counts.per_bin())
+    place = np.searchsorted(done / done[-1], shares)
+    times: Floats = fit.counts.first[np.minimum(place, len(done) - 1)]
+    return times
+
+
+def edges_of(fit: Fit) -> Floats:
+    """Return the times at which the bins of `Fit.winners` begin, and the last time of the log."""
+    return np.append(fit.starts, fit.counts.last[-1])
+
+
+def stepped(edges: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """Turn values (B, ...) between edges (B + 1,) into the corners of steps.
+
+    Examples
+    --------
+    >>> times, corners = stepped(np.array([0.0, 1.0, 5.0]), np.array([0.25, 0.75]))
+    >>> times.tolist(), corners.tolist()
+    ([0.0, 1.0, 1.0, 5.0], [0.25, 0.25, 0.75, 0.75])
+    """
+    return np.repeat(edges, 2)[1:-1], np.repeat(values, 2, axis=0)

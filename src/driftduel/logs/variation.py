@@ -1,0 +1,72 @@
+"""A lower bound on V that the choice of the changes cannot inflate.
+
+Differences of noisy rates add up to a large V where nothing changes at all. Here one half of the
+events says where the log is to be cut, and which pair moves which way at each cut, and the other
+half says how far. That half did not choose, so its jumps are right on average, and no jump of one
+pair exceeds the largest, which is what V adds up.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftduel.logs.counts import PARTS, Counts
+from driftduel.logs.segments import affordable_bins, cuttings
+from driftduel.logs.stretch import blend_of
+
+__all__ = ["least_variation"]
+
+Floats = NDArray[np.float64]
+_BINS = 128
+_ONE_SIDED = 1.645
+
+
+def least_variation(counts: Counts, model: str, phi: float) -> float:
+    """Return what V is at least, with 95% confidence: the mean of what each half says of the
+    changes that the other half chose, less 1.645 standard errors.
+    """  # noqa: D205
+    grid = counts.grid(min(_BINS, affordable_bins(counts.options)))
+    parts = counts.parts_over(grid)
+    halves = parts[0::2].sum(axis=0), parts[1::2].sum(axis=0)
+    assert len(parts) == PARTS
+    jumps = [
+        _jumps(counts, grid, mine, other, model, phi)
+        for mine, other in (halves, halves[::-1])
+        if mine.any() and other.any()
+    ]
+    if not jumps:
+        return 0.0
+    total, variance = np.mean(jumps, axis=0)
+    return max(0.0, float(total - _ONE_SIDED * np.sqrt(phi * variance / len(jumps))))
+
+
+def _jumps(
+    counts: Counts,
+    grid: NDArray[np.int64],
+    mine: Floats,
+    other: Floats,
+    model: str,
+    phi: float,
+) -> tuple[float, float]:
+    """Return the sum of the jumps and, but for phi, its variance."""
+    found = cuttings(counts, grid, model, phi, wins=mine)
+    edges = [0, *(cut for cut, *_ in found.changes()), found.bins]
+    if len(edges) == 2:
+        return 0.0, 0.0
+    mine, other = (np.add.reduceat(half, edges[:-1], axis=0) for half in (mine, other))
+    blend = blend_of([wins / phi for wins in mine])
+    expected = np.stack([blend.expected(wins / phi) for wins in mine])
+    votes = other + other.transpose(0, 2, 1)
+    total = variance = 0.0
+    for s in range(len(expected) - 1):
+        jump = expected[s + 1] - expected[s]
+        # A pair that the other half has not seen on both sides says nothing.
+        seen = (votes[s] > 0) & (votes[s + 1] > 0)
+        if not seen.any():
+            continue
+        a, b = np.unravel_index(np.argmax(np.where(seen, jump, -1.0)), jump.shape)
+        rates = [(other[t, a, b] + 0.5) / (votes[t, a, b] + 1) for t in (s, s + 1)]
+        total += other[s + 1, a, b] / votes[s + 1, a, b] - other[s, a, b] / votes[s, a, b]
+        variance += sum(
+            rate * (1 - rate) / votes[t, a, b] for t, rate in zip((s, s + 1), rates, strict=True)
+        )
+    return float(total), float(variance)

@@ -1,0 +1,137 @@
+"""Utilities that walk: u(t + 1) = u(t) + normal steps, for logs that drift rather than jump."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftduel.logs.bradley_terry import bradley_terry, preferences_of
+
+__all__ = ["PACES", "Walk", "fit_walk"]
+
+Floats = NDArray[np.float64]
+
+PACES = tuple(np.geomspace(0.02, 300.0, 13).tolist())
+"""Variances that a utility may gather over the whole log, all as probable."""
+_START = 1.6  # standard deviation of the first utilities around those of the whole log
+_MOST_STEPS = 100
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The posterior of utilities that walk, at the middles of bins."""
+
+    places: Floats
+    """(B,) the middle of each bin, as a share of the log's votes."""
+    modes: Floats
+    """(Q, B, K) the most probable utilities for each pace."""
+    factors: tuple[Floats, ...]
+    """(Q) banded Cholesky factors of the precisions there."""
+    logs: Floats
+    """(Q,) log evidence of each pace."""
+
+    @property
+    def weights(self) -> Floats:
+        """(Q,) the posterior of the paces."""
+        weights = np.exp(self.logs - self.logs.max())
+        share: Floats = weights / weights.sum()
+        return share
+
+    def mean(self) -> Floats:
+        """Return the (B, K) expected utilities."""
+        return np.tensordot(self.weights, self.modes, axes=1)
+
+    def preferences(self) -> Floats:
+        """Return the (B, K, K) preferences that the most probable utilities expect."""
+        return np.tensordot(self.weights, preferences_of(self.modes), axes=1)
+
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+        """Draw (size, B, K) utilities."""
+        from scipy.linalg import solve_banded
+
+        B, K = self.modes.shape[1:]
+        drawn = np.empty((size, B, K))
+        chosen = rng.choice(len(self.logs), size=size, p=self.weights)
+        for q in np.unique(chosen):
+            mine = np.flatnonzero(chosen == q)
+            factor = self.factors[q]
+            upper = np.zeros_like(factor)  # the factor's transpose, as scipy wants bands
+            for d in range(K + 1):
+                upper[K - d, d:] = factor[d, : B * K - d]
+            noise = rng.standard_normal((B * K, len(mine)))
+            moved = solve_banded((0, K), upper, noise, check_finite=False)
+            drawn[mine] = self.modes[q] + moved.T.reshape(-1, B, K)
+        return drawn
+
+
+def fit_walk(wins: Floats, places: Floats | None = None) -> Walk:
+    """Fit a walk to wins (B, K, K), over phi, by Newton's method on a banded matrix.
+
+    Parameters
+    ----------
+    wins
+        Wins of the row's option over the column's in each bin.
+    places
+        (B,) the middle of each bin, as a share of the log; None: by the votes.
+    """
+    B, K = wins.shape[:2]
+    if places is None:
+        sizes = wins.sum(axis=(1, 2))
+        places = (np.cumsum(sizes) - sizes / 2) / sizes.sum()
+    steps = np.maximum(np.diff(places), 1e-9)
+    mean = bradley_terry(wins.sum(axis=0))[0]
+    u = np.tile(mean, (B, 1))
+    modes, factors, logs = np.empty((len(PACES), B, K)), [], np.empty(len(PACES))
+    for q, pace in enumerate(PACES):
+        u, factor, logs[q] = _climb(wins, mean, pace * steps, u)
+        modes[q] = u
+        factors.append(factor)
+    return Walk(places, modes, tuple(factors), logs)
+
+
+def _value(wins: Floats, mean: Floats, variances: Floats, u: Floats) -> float:
+    gaps = u[:, :, None] - u[:, None, :]
+    fit = -(wins * np.logaddexp(0.0, -gaps)).sum()
+    start = ((u[0] - mean) ** 2).sum() / _START**2
+    return float(fit - 0.5 * (start + ((np.diff(u, axis=0) ** 2).sum(axis=1) / variances).sum()))
+
+
+def _climb(
+    wins: Floats, mean: Floats, variances: Floats, u: Floats
+) -> tuple[Floats, Floats, float]:
+    from scipy.linalg import cho_solve_banded, cholesky_banded
+
+    B, K = u.shape
+    votes = wins + wins.transpose(0, 2, 1)
+    value = _value(wins, mean, variances, u)
+    for _ in range(_MOST_STEPS):
+        P = preferences_of(u)
+        slope = (wins - votes * P).sum(axis=2)
+        slope[0] -= (u[0] - mean) / _START**2
+        pull = np.diff(u, axis=0) / variances[:, None]
+        slope[:-1] += pull
+        slope[1:] -= pull
+        bend = votes * P * (1 - P)
+        own = bend.sum(axis=2)
+        own[0] += _START**-2
+        own[:-1] += 1 / variances[:, None]
+        own[1:] += 1 / variances[:, None]
+        band = np.zeros((K + 1, B, K))
+        band[0] = own
+        for d in range(1, K):
+            band[d, :, : K - d] = -np.diagonal(bend, offset=d, axis1=1, axis2=2)
+        band[K, :-1] = -1 / variances[:, None]
+        factor = cholesky_banded(band.reshape(K + 1, B * K), lower=True, check_finite=False)
+        step = cho_solve_banded((factor, True), slope.ravel(), check_finite=False).reshape(B, K)
+        scale = 1.0
+        while True:
+            tried = u + scale * step
+            better = _value(wins, mean, variances, tried)
+            if better >= value - 1e-9 * abs(value) or scale < 1e-6:
+                break
+            scale /= 2
+        u, value = tried, better
+        if np.abs(scale * step).max() < 1e-7:
+            break
+    log = value - 0.5 * K * (2 * np.log(_START) + np.log(variances).sum())
+    return u, factor, float(log - np.log(factor[0]).sum())

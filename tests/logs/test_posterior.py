@@ -1,0 +1,267 @@
+"""What is said about a log, where the world behind it is known."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("scipy")
+
+from driftduel.errors import DriftduelError
+from driftduel.logs import posterior
+from driftduel.logs.choice import KINDS, Choice, choose
+from driftduel.logs.counts import counts_from_votes
+from driftduel.logs.posterior import MEASURES, fit
+from driftduel.logs.simulate import simulate, votes_of
+from driftduel.logs.stretch import blend_of
+from driftduel.measures import measure
+from driftduel.worlds import Piecewise, make_world
+
+THREE = "geometric-btl:arms=4,rounds=9000,phases=3,ratio=1.6,change=winner"
+
+
+@pytest.fixture(scope="module")
+def three():
+    world = make_world(THREE, seed=2)
+    return world, fit(simulate(world, 1), "utilities")
+
+
+def test_who_is_best_now(three):
+    world, found = three
+    now = found.now
+    truth = world.condorcet_winners()[-1][1]
+    assert now.winner == str(truth)
+    assert now.chances[now.winner] > 0.9
+    assert sum(now.chances.values()) + now.nobody == pytest.approx(1)
+    assert now.winner in now.likely
+    assert abs(now.stretch - 6001) < 200
+    assert abs(now.votes - 3000) < 200
+    assert abs(now.since - 6001) < 200
+    assert now.sure == (now.evidence >= 20)
+
+
+def test_what_changed(three):
+    world, found = three
+    winners = [str(winner) for _, winner in world.condorcet_winners()]
+    assert [c.before for c in found.changes] == winners[:-1]
+    assert [c.after for c in found.changes] == winners[1:]
+    for change, truth in zip(found.changes, (3001, 6001), strict=True):
+        assert change.low <= change.time <= change.high
+        assert change.low <= truth <= change.high
+        assert abs(change.vote - truth) < 200
+        assert change.changed > 0.99
+        assert change.winner_changed > 0.8
+        assert change.reported
+        assert change.p <= change.q <= 0.05
+    assert found.certified().switches <= 2
+
+
+def test_the_measures_hold_the_truth(three):
+    world, found = three
+    truth, said = measure(world), found.measures(draws=60)
+    assert tuple(said) == MEASURES
+    for name in MEASURES:
+        value = said[name]
+        assert value.low <= value.median <= value.high
+        assert value.told
+        slack = 0.05 if "variation" in name else 0
+        assert value.low - slack <= getattr(truth, name) <= value.high + slack
+    bound = said["total_variation"].bound
+    assert 0.6 * truth.total_variation < bound < truth.total_variation
+    more = found.measures(rounds=1_000_000, draws=20)["significant_switches"]
+    assert more.median >= said["significant_switches"].median
+
+
+def test_draws_are_ordinary_worlds(three):
+    world, found = three
+    expected = found.world()
+    assert expected.condorcet_winners()[0][1] == world.condorcet_winners()[0][1]
+    assert expected.rounds == 9000
+    a, b = found.worlds(2, seed=4)
+    assert (a.arms, a.rounds) == (4, 9000)
+    assert not np.array_equal(a.matrices[0], b.matrices[0])
+    again = found.worlds(2, seed=4)
+    np.testing.assert_array_equal(a.matrices, again[0].matrices)
+    assert found.worlds(1, rounds=50)[0].rounds == 50
+    for wrong in ({"size": 0}, {"size": 1, "rounds": 1}):
+        with pytest.raises(DriftduelError):
+            found.worlds(**wrong)
+
+
+def test_nothing_changed_in_a_still_log():
+    world = make_world("geometric-btl:arms=4,rounds=6000,phases=1,ratio=1.3")
+    found = fit(simulate(world, 3), "utilities")
+    assert found.changes == []
+    assert found.now.winner == str(world.condorcet_winners()[0][1])
+    assert found.now.since == found.now.stretch == 1
+    assert found.now.sure
+    said = found.measures(draws=30)
+    assert said["total_variation"].median <= 0.05
+    assert said["total_variation"].bound == 0
+    assert said["significant_switches"].high == 0
+
+
+def test_cycles_are_said_and_not_hidden():
+    """Bradley-Terry alone would name a winner here."""
+    cycle = simulate(make_world("cycle:arms=5,rounds=3000"), 1)
+    for kind in ("utilities", "pairs"):
+        found = fit(cycle, kind)
+        assert found.now.nobody > 0.8
+        assert found.now.winner is None
+        assert found.now.evidence == 0
+        assert not found.measures(draws=20)["condorcet_switches"].told
+
+
+def test_a_pair_that_never_met_is_what_utilities_say():
+    """Trap 8: no votes are no certainty."""
+    wins = np.array([[0, 60, 0], [40, 0, 60], [0, 40, 0.0]])
+    blend = blend_of([wins])
+    P = blend.expected(wins)
+    assert 0.55 < P[0, 2] < 0.8
+    drawn = blend.draw(wins, blend.kinds(400, np.random.default_rng(0)), np.random.default_rng(1))
+    np.testing.assert_allclose(drawn + drawn.transpose(0, 2, 1), 1.0)
+    assert drawn[:, 0, 2].std() > drawn[:, 0, 1].std()
+    certain = np.array([[0, 5.0], [0, 0.0]])  # always won, five times
+    assert 0.5 < blend_of([certain]).expected(certain)[0, 1] < 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("spec", "kinds"),
+    [
+        ("geometric-btl:arms=5,rounds=20000,phases=1,ratio=1.3", {"still"}),
+        ("geometric-btl:arms=5,rounds=20000,phases=4,ratio=1.5,change=winner", {"utilities"}),
+        ("random-condorcet:arms=5,rounds=20000,phases=4", {"utilities", "pairs"}),
+        ("random-walk:arms=5,rounds=20000", {"walk"}),
+    ],
+)
+def test_the_model_that_is_chosen(spec, kinds):
+    chosen = [choose(simulate(make_world(spec, seed=seed), seed)).kind for seed in range(3)]
+    assert sum(kind in kinds for kind in chosen) >= 2, chosen
+
+
+def test_a_log_that_drifts_is_a_walk():
+    counts = simulate(make_world("random-walk:arms=3,rounds=8000,sd=0.02", seed=3), 3, bins=64)
+    found = fit(counts, "walk", bins=64)
+    world = found.worlds(1, rounds=500)[0]
+    assert (world.arms, world.rounds) == (3, 500)
+    said = found.measures(draws=10)
+    assert said["significant_switches"].told
+    assert not any(said[n].told for n in MEASURES if n != "significant_switches")
+    assert said["total_variation"].bound is None
+
+
+def test_a_walk_that_ends_with_another_in_front_is_said():
+    """What is best now is of the last stretch; strengths on the page are those of the walk."""
+    pytest.importorskip("polars")
+    from driftduel.logs.facts import facts
+    from driftduel.logs.reading import Log
+
+    early, late = [[0.5, 0.75], [0.25, 0.5]], [[0.5, 0.35], [0.65, 0.5]]
+    world = Piecewise([early, late], [1, 3_941], 4_000)
+    counts = simulate(world, 1, bins=64)
+    found = fit(counts, "walk", bins=64)
+    assert found.now.winner == "1"
+    assert found.leader_of_walk[0] == "0"
+    (said,) = (text for text in facts(Log(counts, 4_000), found)["remarks"] if "drift" in text)
+    assert "as they seem to, 0 is ahead at the very end" in said
+    pieces = fit(counts, "utilities", bins=64)
+    assert not any("drift" in text for text in facts(Log(counts, 4_000), pieces)["remarks"])
+
+
+@pytest.mark.parametrize("kind", ["auto", "walk"])
+def test_a_log_that_stands_still_walks_only_if_asked_to(kind, monkeypatch):
+    counts = simulate(make_world("geometric-btl:arms=4,rounds=4000,phases=1", seed=1), 1, bins=64)
+    lucky = Choice("walk", dict.fromkeys(KINDS, 0.6), dict.fromkeys(KINDS, 0.0))
+    monkeypatch.setattr(posterior, "choose", lambda *_: lucky)
+    found = fit(counts, kind, bins=64)
+    assert found.cuttings.still > 0.5
+    assert found.kind == ("utilities" if kind == "auto" else "walk")
+    moved = simulate(make_world(THREE, seed=2), 1)
+    assert fit(moved, kind).kind == "walk"
+
+
+def test_options_that_come_and_go_are_left_out_and_named():
+    votes = votes_of(make_world(THREE, seed=2), 1)
+    rows = (votes["time"] > 5000) | ((votes["first"] != 3) & (votes["second"] != 3))
+    counts = counts_from_votes(**{name: column[rows] for name, column in votes.items()}, bins=64)
+    found = fit(counts, "utilities", bins=64)
+    assert found.left_out == ("3",)
+    assert found.names == ("0", "1", "2")
+
+
+def test_renaming_and_permuting_change_nothing():
+    """Trap 6, and its like: what must not matter does not."""
+    votes = votes_of(make_world(THREE, seed=2), 1)
+    votes["time"] = (votes["time"] - 1) // 30
+    names = ["a", "b", "c", "d"]
+    one = fit(counts_from_votes(**votes, names=names, bins=50), "utilities", bins=50)
+    mixed = np.random.default_rng(0).permutation(9000)
+    swap = np.random.default_rng(1).random(9000) < 0.5
+    new = np.array([2, 0, 3, 1])
+    first, second = new[votes["first"]], new[votes["second"]]
+    other = {
+        "first": np.where(swap, second, first)[mixed],
+        "second": np.where(swap, first, second)[mixed],
+        "outcome": np.where(swap, 1 - votes["outcome"], votes["outcome"])[mixed],
+        "time": votes["time"][mixed],
+    }
+    renamed = [names[int(np.flatnonzero(new == k)[0])] for k in range(4)]
+    two = fit(counts_from_votes(**other, names=renamed, bins=50), "utilities", bins=50)
+    assert two.now.winner == one.now.winner
+    for c, d in zip(one.changes, two.changes, strict=True):
+        assert (c.time, c.low, c.high, c.before, c.after) == (
+            d.time,
+            d.low,
+            d.high,
+            d.before,
+            d.after,
+        )
+        assert c.changed == pytest.approx(d.changed, abs=1e-6)
+
+
+def test_kind_errors():
+    counts = counts_from_votes([0, 1, 0, 1], [1, 0, 1, 0], [1, 0, 1, 1])
+    with pytest.raises(DriftduelError, match="kind=glicko must be one of"):
+        fit(counts, "glicko")
+    with pytest.raises(DriftduelError, match="level=2"):
+        fit(counts, "utilities").certified(2)
+    assert "votes=4" in repr(fit(counts))
+    assert fit(counts).rough
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"time": np.zeros(60)},  # one event
+        {"time": np.arange(60), "group": np.arange(60) // 30},  # two groups, four options
+        {"time": np.arange(60), "group": np.zeros(60, int)},
+        {"weight": np.linspace(0.1, 2, 60)},
+        {},
+    ],
+)
+@pytest.mark.parametrize("kind", ["auto", "pairs", "walk"])
+def test_logs_that_say_next_to_nothing(more, kind):
+    rng = np.random.default_rng(0)
+    first = rng.integers(4, size=60)
+    second = (first + 1 + rng.integers(3, size=60)) % 4
+    counts = counts_from_votes(first, second, rng.integers(3, size=60) / 2, **more)
+    found = fit(counts, kind, least_present=0.0)
+    assert found.changes == []
+    assert sum(found.now.chances.values()) + found.now.nobody == pytest.approx(1)
+    assert found.now.since >= found.now.stretch == counts.first[0]
+    said = found.measures(draws=5)
+    assert all(value.low <= value.high for value in said.values())
+    assert found.certified().switches == 0
+    assert found.world().rounds == 60
+
+
+def test_two_options_of_which_one_always_wins():
+    found = fit(counts_from_votes([0] * 300, [1] * 300, [1] * 300))
+    assert found.now.winner == "0"
+    assert found.now.sure
+    assert found.changes == []
+
+
+@pytest.mark.parametrize("votes", [1, 2, 3])
+def test_a_few_votes_make_nobody_sure(votes):
+    counts = counts_from_votes([0] * votes, [1] * votes, [1] * votes)
+    assert 0.5 < fit(counts).now.chances["0"] < 1 - 0.5 ** (votes + 2)

@@ -1,0 +1,82 @@
+"""The page about logs: its tables are those of the file, and what it says of them holds."""
+
+import json
+
+import pytest
+
+from tests.scripts import load_script
+
+pytest.importorskip("polars")
+pytest.importorskip("scipy")
+
+real_logs = load_script("benchmarks/real_logs.py")
+study = load_script("benchmarks/logs_study.py")
+PAGE = real_logs.PAGE.read_text("utf-8")
+RECORD = json.loads(real_logs.RECORD.read_text("utf-8"))
+
+
+def test_the_tables_on_the_page_are_those_of_the_file():
+    assert real_logs.on_page(PAGE, real_logs.tables(RECORD)) == PAGE
+    assert "| 14,484 |" in PAGE
+    assert f"]({real_logs.FIGURE.relative_to(real_logs.PAGE.parent)})" in PAGE
+
+
+def test_the_study_on_the_page_is_that_of_the_file():
+    record = json.loads(study.RECORD.read_text("utf-8")) if study.RECORD.exists() else {}
+    assert study.on_page(PAGE, study.tables(record)) == PAGE
+
+
+def test_a_study_goes_on_where_it_ended():
+    record = {"still": {name: {"logs": 100} for name in study.STILL}}
+    name = next(iter(study.STILL))
+    assert study.next_row(record, 100, ["still"]) is None
+    assert study.next_row(record, 101, ["still"]) is not None
+    assert study.next_row(record, None, ["still"]) is not None  # 200 logs are usual for these
+    record["still"][name]["logs"] = 99
+    assert study.next_row(record, 100, ["still"]) == ("still", name)
+    assert study.next_row(record, 100, ["still", "recovery"])[0] == "recovery"
+    assert study.next_row(record, 100, []) is None
+
+
+def test_what_was_seen_in_logs_adds_up():
+    one, other = {"logs": 2, "errors": [3], "chose walk": 2}, {"logs": 1, "errors": [], "found": 1}
+    assert study.added(one, other) == {"logs": 3, "errors": [3], "chose walk": 2, "found": 1}
+
+
+def test_a_table_has_shares_intervals_and_a_line_for_every_row():
+    seen = {"logs": 1, "sure": 20, "sure right": 20, "sure logs": 1}
+    seen |= {"rather": 0, "rather right": 0, "rather logs": 0}
+    first, second, *_ = study.WINNERS
+    wrong = {**seen, "sure right": 10}
+    lines = study.tables({"winners": {second: wrong, first: seen}})["study-winners"].splitlines()
+    assert [line.split(" | ")[0] for line in lines[2:]] == [f"| {first}", f"| {second}", "| all"]
+    assert lines[2].split(" | ")[1:4] == ["1", "20", "1.000 (0.21 to 1.00)"]
+    assert lines[4].split(" | ")[1:] == ["2", "40", "0.750 (0.20 to 0.97)", "0", "- |"]
+
+
+@pytest.mark.parametrize("question", study.QUESTIONS)
+@pytest.mark.long
+def test_every_question_has_an_answer_and_a_line(question):
+    ask, worlds, _ = study.QUESTIONS[question]
+    name = next(iter(worlds))
+    table = study.tables({question: {name: {"logs": 1, **ask(name, 0)}}})[f"study-{question}"]
+    assert f"| {name} | 1 | " in table
+
+
+def test_the_eras_are_those_that_a_fan_would_name():
+    after = [row["after"] for row in RECORD["f1"]["changes"] if row["before"] != row["after"]]
+    years = [row["time"][:4] for row in RECORD["f1"]["changes"] if row["after"] != row["before"]]
+    assert after[-3:] == ["Brawn, Mercedes", "Red Bull", "McLaren"]
+    assert ("Brawn, Mercedes", "2009") in zip(after, years, strict=True)
+    assert ("Brawn, Mercedes", "2014") in zip(after, years, strict=True)
+    assert RECORD["f1"]["phi"] > 2 > RECORD["mlb"]["phi"]
+
+
+def test_sources_and_licences_are_named():
+    text = " ".join(PAGE.split())
+    assert "f1db" in text
+    assert "CC BY 4.0" in text
+    assert (
+        "the information used here was obtained free of charge from and is copyrighted by "
+        "Retrosheet ([www.retrosheet.org](https://www.retrosheet.org))"
+    ) in text
