@@ -1,0 +1,38 @@
+"""The arena: people vote, tastes drift, and the board says who leads and how sure that is.
+
+Needs the extra ``arena``.
+"""
+
+from importlib.util import find_spec as _find_spec
+
+if _find_spec("msgspec") is None:
+    from driftduel.errors import MissingExtraError
+
+    raise MissingExtraError("msgspec", "arena", "an arena")
+
+from driftduel.arena.arena import Arena
+from driftduel.arena.client import ArenaClient
+from driftduel.arena.hall import Hall
+from driftduel.arena.live import Live
+from driftduel.arena.problems import ArenaError
+from driftduel.arena.records import Record
+from driftduel.arena.said import Option, Pending, Shown, Vote
+from driftduel.arena.settings import Settings
+from driftduel.arena.state import State
+from driftduel.arena.stores import open_store
+
+__all__ = [
+    "Arena",
+    "ArenaClient",
+    "ArenaError",
+    "Hall",
+    "Live",
+    "Option",
+    "Pending",
+    "Record",
+    "Settings",
+    "Shown",
+    "State",
+    "Vote",
+    "open_store",
+]

@@ -1,0 +1,160 @@
+"""An arena in your own program: named options, duels, votes, and who leads."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from driftduel.arena.board import Board
+from driftduel.arena.hall import Hall, option_text
+from driftduel.arena.problems import ArenaError
+from driftduel.arena.records import Record
+from driftduel.arena.said import Option, Shown, Vote, lasting
+from driftduel.arena.stores import open_store
+
+__all__ = ["Arena"]
+
+
+class Arena:
+    """Options that people compare, and a policy that chooses which two to show next.
+
+    Everything that happens is in a log on the disk before a call returns; whatever kills the
+    program, opening the arena again goes on where it was.
+
+    Parameters
+    ----------
+    store
+        A file such as ``headlines.db``, ``postgresql://...``, or None for memory.
+    options
+        What to compare, if the arena is new: names, or mappings with `name`, `kind` (``text``,
+        ``markdown``, ``image``) and `content`.
+    name
+        A store can have many arenas.
+    clock
+        Tells the time in seconds since 1970.
+    settings
+        If the arena is new: `policy` or `policies`, `mode`, `order`, `ties`, `seed`, `grace`,
+        `lease`, `votes_a_day` and so on (`driftduel.arena.Settings`). In a program of yours there
+        is no grace unless you want one: a vote is learned at once, and cannot be undone.
+
+    Examples
+    --------
+    >>> arena = Arena(options=["red", "green", "blue"], seed=7)
+    >>> for _ in range(200):
+    ...     shown = arena.ask()
+    ...     pick = "left" if shown.left.name == "green" else "right"
+    ...     _ = arena.vote(shown.duel, pick)
+    >>> arena.best().name
+    'green'
+    >>> arena.close()
+    """
+
+    def __init__(
+        self,
+        store: str | None = None,
+        *,
+        options: Iterable[str | Mapping[str, Any]] | None = None,
+        name: str = "arena",
+        clock: Callable[[], float] = time.time,
+        **settings: Any,
+    ) -> None:
+        self._hall = Hall(open_store(store or "memory:"), clock)
+        try:
+            if not self._hall.store.exists(name):
+                if options is None:
+                    raise ArenaError(
+                        "no-such-arena", f"there is no arena {name!r} yet; say its options."
+                    )
+                self._hall.create(name, options, **({"grace": 0.0} | settings))
+            self._live = self._hall.arena(name)
+        except BaseException:
+            self._hall.close()
+            raise
+        self.name = name
+
+    def ask(self, voter: str | None = None, *, resume: bool = False) -> Shown:
+        """Choose what to show; `resume` shows again what this voter has not answered."""
+        return lasting(self._live.ask(voter, resume=resume))
+
+    def vote(self, duel: str, pick: str) -> Vote:
+        """Take an answer: left, right, tie or skip. Saying the same twice does no harm."""
+        return lasting(self._live.vote(duel, pick))
+
+    def skip(self, duel: str) -> Vote:
+        """Note that somebody does not want to answer."""
+        return self.vote(duel, "skip")
+
+    def undo(self, duel: str) -> int:
+        """Take a vote back, within the arena's grace; return the place in the log."""
+        return lasting(self._live.undo(duel))
+
+    def join(self, name: str, kind: str = "text", content: str = "") -> Option:
+        """Let an option take part; one that left by its id, or a new one by its name."""
+        if name in self._live.state.ids:
+            return lasting(self._live.come_back(name))
+        text = option_text("", name, kind, content)
+        return lasting(self._live.join(text.name, text.kind, text.content))
+
+    def leave(self, option: str) -> Option:
+        """Show an option, said by its id, no more."""
+        return lasting(self._live.leave(option))
+
+    def options(self) -> list[Option]:
+        """Return every option that ever was."""
+        return self._live.options()
+
+    def hear(self, votes: Sequence[tuple[str, str, str | None]]) -> int:
+        """Take votes of the past before the first duel: two ids, and the winner's or None."""
+        arm = self._live.state.arm
+        said = [
+            [arm(first), arm(second), -1 if winner is None else int(winner == first), 1.0]
+            for first, second, winner in votes
+        ]
+        return lasting(self._live.hear(said))
+
+    def void(self, seqs: Iterable[int], why: str) -> int:
+        """Take votes out of all counts; what policies learned from them stays learned."""
+        return lasting(self._live.void(seqs, why))
+
+    def erase(self, voter: str) -> bool:
+        """Forget who a voter is; the votes stay, and nobody can tell whose they are."""
+        return self._live.erase(voter)
+
+    def end(self) -> None:
+        """Ask for no more duels; open ones may still be answered."""
+        lasting(self._live.end())
+
+    def tick(self) -> None:
+        """Do what time has made due: votes whose grace is over are learned."""
+        lasting(self._live.tick())
+
+    def best(self) -> Option | None:
+        """Return the option to ship now."""
+        return self._live.best()
+
+    def board(self) -> "Board":
+        """Return what there is to say: who leads, how sure that is, what changed."""
+        return self._live.board()
+
+    def records(self, after: int = 0, limit: int = 10_000) -> list[Record]:
+        """Return what is in the log."""
+        return self._live.records(after, limit)
+
+    def close(self) -> None:
+        """Let the store go. The arena is there the next time."""
+        self._hall.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _repr_html_(self) -> str:
+        return self.board()._repr_html_()

@@ -1,0 +1,174 @@
+"""All arenas of a process: opened when they are needed, let go when they are not."""
+
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from driftduel.arena.access import SCOPES, fresh_token, hashed
+from driftduel.arena.live import Live
+from driftduel.arena.markdown import is_image
+from driftduel.arena.problems import ArenaError
+from driftduel.arena.records import Record
+from driftduel.arena.settings import settings_of
+from driftduel.arena.stores import OptionText, Store
+from driftduel.arena.writer import Writer
+
+__all__ = ["KINDS", "Hall", "option_text", "option_texts"]
+
+KINDS = ("text", "markdown", "image")
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+_LONGEST_NAME, _LONGEST_CONTENT = 200, 20_000
+_IDLE = 30.0
+_ANY = "*"
+
+
+class Hall:
+    """The arenas of one store, as far as this process has them.
+
+    Parameters
+    ----------
+    store
+        Where they are kept.
+    clock
+        Tells the time in seconds since 1970.
+    most_live
+        How many are kept in memory, besides those used within the last half minute.
+    """
+
+    def __init__(
+        self, store: Store, clock: Callable[[], float] = time.time, most_live: int = 1000
+    ) -> None:
+        self.store, self._clock, self._most = store, clock, most_live
+        self.writer = Writer(store)
+        self._live: dict[str, Live] = {}
+        self._lock = threading.Lock()
+
+    def create(self, name: str, options: Iterable[str | Mapping[str, Any]], **settings: Any) -> str:
+        """Open an arena; return its owner's token.
+
+        Parameters
+        ----------
+        name
+            Small letters, digits, hyphens.
+        options
+            Names, or mappings with `name`, `kind` and `content`.
+        settings
+            As `driftduel.arena.settings.settings_of` takes them.
+        """
+        if not _NAME.fullmatch(name):
+            raise ArenaError(
+                "bad-request",
+                f"the arena's name {name!r:.80} must be small letters, digits, '-' and '_', at "
+                f"most 63 of them.",
+            )
+        if self.store.exists(name):
+            raise ArenaError("name-taken", f"there is an arena {name!r} already.")
+        texts = option_texts(options)
+        made = settings_of(len(texts), **settings)
+        body = {"settings": msgspec.to_builtins(made), "options": [text.id for text in texts]}
+        first = Record(1, int(1000 * self._clock()), "opened", body)
+        self.store.create(name, secrets.token_bytes(32), [first], texts)
+        return self.token(name, "own", "owner")
+
+    def token(self, name: str, scope: str, label: str = "") -> str:
+        """Make a token for an arena, or for ``*``, with which arenas are opened."""
+        if scope not in SCOPES:
+            raise ArenaError("bad-request", f"scope={scope!r} must be {', '.join(SCOPES)}.")
+        if name != _ANY:
+            self._need(name)
+        token = fresh_token(scope)
+        self.store.put_token(hashed(token), name, scope, label)
+        return token
+
+    def allowed(self, token: str) -> tuple[str, str] | None:
+        """Return which arena a token is for, and its scope; None if it is none."""
+        return self.store.token(hashed(token))
+
+    def _need(self, name: str) -> None:
+        if not self.store.exists(name):
+            raise ArenaError("no-such-arena", f"there is no arena {name!r:.80}.")
+
+    def live(self, name: str) -> Live | None:
+        """Return an arena if it is in memory."""
+        return self._live.get(name)
+
+    def arena(self, name: str) -> Live:
+        """Return an arena, from the store if need be."""
+        with self._lock:
+            live = self._live.get(name)
+            if live is None:
+                self._need(name)
+                live = self._live[name] = Live(self.store, self.writer, name, self._clock)
+            return live
+
+    def tick(self) -> None:
+        """Do in every arena what time has made due; let those go that nobody needs."""
+        for live in list(self._live.values()):
+            if live.due():
+                live.tick()
+        if len(self._live) > self._most:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        now = self._clock()
+        with self._lock:
+            oldest = sorted(self._live.values(), key=lambda live: live.used)
+            for live in oldest[: len(self._live) - self._most]:
+                if now - live.used > _IDLE:
+                    del self._live[live.name]
+                    live.rest()
+
+    def close(self) -> None:
+        """Write snapshots, finish writing, and let everything go."""
+        with self._lock:
+            for live in self._live.values():
+                live.rest()
+            self._live.clear()
+            self.writer.close()
+            self.store.close()
+
+
+def option_texts(options: Iterable[str | Mapping[str, Any]], first: int = 1) -> list[OptionText]:
+    """Check options, and give them ids."""
+    texts = []
+    for number, option in enumerate(options, start=first):
+        given = option if isinstance(option, Mapping) else {"name": option}
+        unknown = next((key for key in given if key not in ("name", "kind", "content")), None)
+        if unknown is not None:
+            raise ArenaError(
+                "bad-request", f"an option has name, kind and content, and no {unknown!r:.40}."
+            )
+        texts.append(option_text(f"o{number}", **given))
+    names = [text.name for text in texts]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ArenaError("bad-request", f"two options are called {twice!r:.80}.")
+    return texts
+
+
+def option_text(known_as: str, name: Any = "", kind: Any = "text", content: Any = "") -> OptionText:
+    """Check what is shown of an option."""
+    for key, value, longest in (
+        ("name", name, _LONGEST_NAME),
+        ("content", content, _LONGEST_CONTENT),
+    ):
+        if not isinstance(value, str) or len(value) > longest:
+            raise ArenaError(
+                "bad-request", f"an option's {key} must be a text of at most {longest} characters."
+            )
+    if not name.strip():
+        raise ArenaError("bad-request", "an option's name must not be empty.")
+    if kind not in KINDS:
+        raise ArenaError("bad-request", f"kind={kind!r:.40} must be {', '.join(KINDS)}.")
+    if kind == "image" and not is_image(content):
+        raise ArenaError(
+            "bad-request",
+            f"content={content!r:.60} is no image: it must be an address that begins with "
+            "https://, or data:image/png, jpeg, webp or gif in base64.",
+        )
+    return OptionText(known_as, name, kind, content)

@@ -1,0 +1,455 @@
+"""A live arena: its state in memory, every change on its way to the log.
+
+The work takes microseconds and is done at once, in the caller's thread. What comes back is
+`Pending`: the answer, and a future that is resolved when the log has it on the disk. Nobody may
+hear the answer before: a server awaits the future, `Arena` waits for it.
+
+If the log cannot be written, what was done since is not true. The arena then makes itself anew
+from the store at the next call, and whoever waited is told.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from driftduel.arena.access import DuelName, new_pseudonym, voter_key
+from driftduel.arena.folding import latest
+from driftduel.arena.problems import ArenaError
+from driftduel.arena.records import Record
+from driftduel.arena.said import Option, Pending, Shown, Vote, option_of
+from driftduel.arena.state import PICKS, State
+from driftduel.arena.stores import OptionText, Store, StoreError
+from driftduel.arena.voiding import votes_to_void
+from driftduel.arena.writer import Handle, Writer
+
+if TYPE_CHECKING:
+    from driftduel.arena.board import Board
+
+__all__ = ["Live"]
+
+_SNAPSHOT_EVERY = 10_000
+_RECENT = 10_000
+
+
+class _Answered(NamedTuple):
+    """A vote that was taken, what it says, and the log's name for whose it is."""
+
+    vote: Vote
+    pick: str
+    voter: str | None
+
+
+class Live:
+    """An arena in the hands of this process.
+
+    Parameters
+    ----------
+    store, writer
+        Where its log is, and who writes it.
+    name
+        The arena's.
+    clock
+        Tells the time in seconds since 1970.
+    """
+
+    def __init__(self, store: Store, writer: Writer, name: str, clock: Callable[[], float]) -> None:
+        self.name, self.store = name, store
+        self._writer, self._clock = writer, clock
+        self._secret = store.secret(name)
+        self._lock = threading.RLock()
+        self._answered: OrderedDict[int, _Answered] = OrderedDict()
+        self._voters: OrderedDict[str, str] = OrderedDict()
+        self._new_voters: list[tuple[bytes, str]] = []
+        self._draft: list[Record] = []
+        self._handle = Handle(name)
+        self._lasting: Future[None] = Future()
+        self._board: tuple[int, dict[str, OptionText], Board] | None = None
+        self._texting = threading.Lock()
+        self.used = 0.0
+        """When it was last asked for anything."""
+        self._load()
+
+    # -- from the store and to it
+
+    def _load(self) -> None:
+        """Take the arena into our hands: what the log says, and a new era."""
+        if not self.store.own(self.name):
+            raise ArenaError(
+                "owned-elsewhere", f"the arena {self.name!r} is in the hands of another process."
+            )
+        self.state, snapshot_at = latest(self.store, self.name)
+        self._since_snapshot = self.state.seq - snapshot_at
+        self._texts = {text.id: text for text in self.store.options(self.name)}
+        self._answered.clear()
+        self._voters.clear()
+        self._new_voters.clear()
+        self._draft.clear()
+        self._board = None
+        self._handle = Handle(self.name)
+        self._note("era", self.state.begin_era(self._now()))
+        self._send()
+
+    def _now(self) -> int:
+        """Return the time in milliseconds; in a log it never goes back."""
+        return max(int(1000 * self._clock()), self.state.at)
+
+    def _note(self, kind: str, body: dict[str, Any]) -> int:
+        """Write down what has just happened to the state; return its place in the log."""
+        self._draft.append(Record(self.state.seq, self.state.at, kind, body))
+        self._noted = self.state.seq
+        return self.state.seq
+
+    def _send(self) -> None:
+        """Give everything noted to the writer."""
+        if not self._draft:
+            return
+        records, voters = tuple(self._draft), tuple(self._new_voters)
+        self._draft.clear()
+        self._new_voters.clear()
+        self._since_snapshot += len(records)
+        snapshot = None
+        if self._since_snapshot >= _SNAPSHOT_EVERY:
+            self._since_snapshot, snapshot = 0, self.state.to_bytes()
+        self._lasting = self._writer.append(self._handle, records, snapshot, voters=voters)
+
+    @contextmanager
+    def _at_work(self) -> Iterator[State]:
+        """Let one change the state at a time; whatever was done goes to the log."""
+        with self._lock:
+            if self._handle.broken is not None:
+                self._load()
+            self.used = self._clock()
+            try:
+                self._settle()
+                yield self.state
+            except ArenaError:
+                assert self.state.seq == self._noted  # it was refused before anything changed
+                raise
+            except BaseException as error:
+                self._draft.clear()  # the state may be half of what it should be
+                self._handle.broken = StoreError(f"the arena lost its way: {error!r:.200}")
+                raise
+            finally:
+                self._send()
+
+    def _settle(self) -> None:
+        """Tell votes whose grace is over, and give up duels whose lease is."""
+        now = self._now()
+        for kind, ref, why in self.state.due(now):
+            body = self.state.tell(now, ref) if kind == "told" else self.state.forget(now, ref, why)
+            self._note(kind, body)
+
+    def due(self) -> bool:
+        """Tell whether time has made anything due."""
+        with self._lock:
+            return bool(self.state.due(self._now()))
+
+    def tick(self) -> "Pending[None]":
+        """Do what time has made due."""
+        used = self.used
+        with self._at_work():
+            self.used = used  # time alone is nobody who needs it
+        return self._pending(None)
+
+    def _pending(self, answer: Any) -> Pending[Any]:
+        return Pending(answer, self._lasting)
+
+    def rest(self) -> None:
+        """Write a snapshot, so that it is here again at once; then let the arena go."""
+        with self._lock:
+            if self._handle.broken is None and self._since_snapshot:
+                self._since_snapshot = 0
+                packed, upto = self.state.to_bytes(), self.state.seq
+                self._writer.append(self._handle, (), packed, upto).exception()
+            self.store.disown(self.name)
+
+    # -- duels and votes
+
+    def ask(self, voter: str | None = None, *, resume: bool = False) -> Pending[Shown]:
+        """Choose what to show.
+
+        Parameters
+        ----------
+        voter
+            Whoever is asked, by any name; the log has another one for it.
+        resume
+            Show a duel again that this voter was shown and has not answered, if there is one.
+        """
+        with self._at_work() as state:
+            known = None if voter is None else self._known_as(voter)
+            shown = self._chosen(state, known, resume)
+            self._send()
+            return self._pending(shown)
+
+    def _chosen(self, state: State, known: str | None, resume: bool) -> Shown:
+        """Choose what to show to a voter, said by the log's name."""
+        mine = state.open_each.get(known, ()) if known is not None else ()
+        if resume and mine:
+            return self._shown(mine[-1])
+        ref, body = state.ask(self._now(), known)
+        self._note("asked", body)
+        first, second = body["pair"]
+        return self._shown(ref) if first != second else Shown(alone=self.option(state.ids[first]))
+
+    def _shown(self, ref: int) -> Shown:
+        out = self.state.open[ref]
+        era = self.state.era_of(ref)
+        assert era is not None
+        return Shown(
+            duel=DuelName(ref, era).written(self._secret, self.name),
+            left=self.option(self.state.ids[out.left]),
+            right=self.option(self.state.ids[out.first + out.second - out.left]),
+            expires=out.until / 1000,
+        )
+
+    def at_once(self, *, voter: str | None = None, duel: str | None = None) -> bool:
+        """Tell whether a voter can be asked, a duel answered, without a look into the store.
+
+        A server, which must not wait while others do, has another thread do the rest.
+        """
+        if self._handle.broken is not None or not (voter is None or voter in self._voters):
+            return False
+        if duel is None:
+            return True
+        try:
+            ref = self._ref(duel)
+        except ArenaError:
+            return True  # it is refused at once
+        return ref in self.state.open or ref in self._answered
+
+    def _known_as(self, voter: str) -> str:
+        """Return a voter's name in the log."""
+        known = self._voters.get(voter)
+        if known is None:
+            key = voter_key(self._secret, voter)
+            known = self.store.voter(self.name, key)
+            if known is None:
+                known = new_pseudonym()
+                self._new_voters.append((key, known))
+        self._voters[voter] = known
+        self._voters.move_to_end(voter)
+        if len(self._voters) > _RECENT:
+            self._voters.popitem(last=False)
+        return known
+
+    def vote(self, duel: str, pick: str) -> Pending[Vote]:
+        """Take an answer: left, right, tie or skip.
+
+        The same answer again is taken for the same vote; another one is refused.
+        """
+        if pick not in PICKS:
+            raise ArenaError("bad-vote", f"pick={pick!r:.40} must be {', '.join(PICKS)}.")
+        with self._at_work() as state:
+            vote = self._taken(state, duel, pick)[0].vote
+            self._send()
+            return self._pending(vote)
+
+    def vote_and_ask(self, duel: str, pick: str) -> Pending[tuple[Vote, Shown | None]]:
+        """Take an answer, and ask the same voter at once, if anything can be asked.
+
+        If the answer was taken before, ours was lost on the way: the voter is shown what was asked
+        then, not one more.
+        """
+        with self._at_work() as state:
+            answered, again = self._taken(state, duel, pick)
+            try:
+                shown = self._chosen(state, answered.voter, resume=again)
+            except ArenaError:
+                shown = None  # it is closed, or too much is open: the vote was taken all the same
+            self._send()
+            return self._pending((answered.vote, shown))
+
+    def _taken(self, state: State, duel: str, pick: str) -> tuple["_Answered", bool]:
+        """Take an answer; tell whether it had been taken before."""
+        ref = self._ref(duel)
+        if ref not in state.open:
+            before = self._vote_before(ref)
+            if before is not None:
+                if before.pick != pick:
+                    raise ArenaError(
+                        "already-answered",
+                        f"the duel was answered with {before.pick!r} before; undo that first, "
+                        f"while it can be undone.",
+                    )
+                return before, True
+        body = state.vote(self._now(), ref, pick)
+        seq = self._note("voted", body)
+        late = body.get("late", False)
+        vote = Vote(
+            seq,
+            undo_until=state.at / 1000 if late else state.voted[ref].until / 1000,
+            counted=not late and state.voted[ref].counts,
+            late=late,
+        )
+        answered = self._answered[ref] = _Answered(vote, pick, body.get("voter"))
+        if len(self._answered) > _RECENT:
+            self._answered.popitem(last=False)
+        self._settle()  # at once, if there is no grace
+        return answered, False
+
+    def _ref(self, duel: str) -> int:
+        """Return which duel a name is for, if it is for one."""
+        name = DuelName.read(duel, self._secret, self.name)
+        if self.state.era_of(name.ref) != name.era:
+            raise ArenaError(
+                "duel-lost", "the duel was lost before it was written down; ask for another."
+            )
+        return name.ref
+
+    def _vote_before(self, ref: int) -> "_Answered | None":
+        """Return the vote on a duel, however long ago."""
+        recent = self._answered.get(ref)
+        if recent is not None:
+            return recent
+        record = self.store.vote_of(self.name, ref)
+        if record is None or record.kind != "voted":  # or it was undone
+            return None
+        body = record.body
+        out = self.state.voted.get(ref)
+        vote = Vote(
+            record.seq,
+            undo_until=(record.at if out is None else out.until) / 1000,
+            counted=not (body.get("uncounted") or body.get("late") or body["pick"] == "skip"),
+            late=body.get("late", False),
+        )
+        return _Answered(vote, body["pick"], body.get("voter"))
+
+    def undo(self, duel: str) -> Pending[int]:
+        """Take a vote back while its grace lasts; return the place in the log."""
+        with self._at_work() as state:
+            ref = self._ref(duel)
+            if ref in state.open and ref not in self._answered:
+                return self._pending(state.seq)  # it is undone, or was never given
+            seq = self._note("undone", state.undo(self._now(), ref))
+            self._answered.pop(ref, None)
+            self._send()
+            return self._pending(seq)
+
+    # -- options
+
+    def option(self, known_as: str) -> Option:
+        """Return an option by its id."""
+        return option_of(self.state, self._texts, known_as)
+
+    def options(self) -> list[Option]:
+        """Return every option that ever was."""
+        return [self.option(known_as) for known_as in self.state.ids]
+
+    def join(self, name: str, kind: str = "text", content: str = "") -> Pending[Option]:
+        """Let a new option take part."""
+        with self._texting:  # one at a time; meanwhile others vote
+            while True:
+                with self._at_work() as state:
+                    state.need_room()
+                    text = OptionText(f"o{len(state.ids) + 1}", name, kind, content)
+                # It has a text before the log speaks of it.
+                self.store.put_options(self.name, [text])
+                with self._at_work() as state:
+                    if text.id != f"o{len(state.ids) + 1}":
+                        continue  # the arena was read anew, and another join was not written
+                    body = state.join(self._now(), text.id)
+                    self._texts = {**self._texts, text.id: text}
+                    self._note("joined", body)
+                    self._send()
+                    return self._pending(self.option(text.id))
+
+    def come_back(self, known_as: str) -> Pending[Option]:
+        """Let an option take part again."""
+        with self._at_work() as state:
+            state.arm(known_as)
+            self._note("joined", state.join(self._now(), known_as))
+            self._send()
+            return self._pending(self.option(known_as))
+
+    def leave(self, known_as: str) -> Pending[Option]:
+        """Show an option no more."""
+        with self._at_work() as state:
+            self._note("left", state.leave(self._now(), known_as))
+            self._send()
+            return self._pending(self.option(known_as))
+
+    def rewrite(self, known_as: str, name: str | None, content: str | None) -> Option:
+        """Change what an option is called and what is shown of it; to the log it is the same."""
+        with self._texting:
+            now = self.option(known_as)
+            text = OptionText(
+                now.id,
+                now.name if name is None else name,
+                now.kind,
+                now.content if content is None else content,
+            )
+            self.store.put_options(self.name, [text])
+            with self._lock:
+                self._texts = {**self._texts, now.id: text}
+            return self.option(known_as)
+
+    # -- what owners do
+
+    def hear(self, votes: list[list[Any]]) -> Pending[int]:
+        """Take votes of the past, before the first duel; return how many."""
+        with self._at_work() as state:
+            self._note("heard", state.hear(self._now(), votes))
+            self._send()
+            return self._pending(len(votes))
+
+    def void(self, seqs: Iterable[int], why: str) -> Pending[int]:
+        """Take votes out of all counts; return how many there were to take."""
+        with self._at_work() as state:
+            self._send()
+            self._lasting.result()  # the log is asked which votes these are
+            found, waiting = votes_to_void(self.store, self.name, seqs, state)
+            for ref in waiting:
+                self._note("forgot", state.forget(self._now(), ref, "voided"))
+            if found:
+                self._note("voided", state.void(self._now(), found, why))
+            self._send()
+            return self._pending(len(found) + len(waiting))
+
+    def erase(self, voter: str) -> bool:
+        """Forget who a voter is; the votes stay, and nobody can tell whose they are."""
+        with self._lock:
+            self._lasting.exception()  # a name that is on its way to the store is there then
+            self._voters.pop(voter, None)
+            return self.store.drop_voter(self.name, voter_key(self._secret, voter))
+
+    def end(self) -> Pending[None]:
+        """Ask for no more duels; open ones may still be answered."""
+        with self._at_work() as state:
+            self._note("closed", state.close(self._now()))
+            self._send()
+            return self._pending(None)
+
+    # -- what people look at
+
+    @property
+    def seq(self) -> int:
+        """The last record's place in the log."""
+        return self.state.seq
+
+    def best(self) -> Option | None:
+        """Return the option to ship now."""
+        with self._lock:
+            leader = self.state.leader
+            return None if leader is None else self.option(self.state.ids[leader])
+
+    def board(self) -> "Board":
+        """Return what there is to say now."""
+        from driftduel.arena.board import noted
+
+        with self._lock:
+            seq, texts, known = self.state.seq, self._texts, self._board
+            if known is not None and known[0] == seq and known[1] is texts:
+                return known[2]
+            make = noted(self.name, self.state, self.options())
+        made = make()  # while others vote
+        with self._lock:
+            if texts is self._texts:
+                self._board = seq, texts, made
+        return made
+
+    def records(self, after: int = 0, limit: int = 10_000) -> list[Record]:
+        """Return what is in the log."""
+        return self.store.records(self.name, after, limit)

@@ -1,0 +1,160 @@
+"""Votes in and out: a file that `driftduel log` reads, and votes of the past from such a file."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from driftduel._files import whole_file
+from driftduel.arena.live import Live
+from driftduel.arena.problems import ArenaError
+from driftduel.arena.said import lasting
+from driftduel.arena.state import State, lane_of
+from driftduel.arena.stores import OptionText, Store
+from driftduel.errors import DriftduelError
+from driftduel.logs import Log
+
+__all__ = ["csv_of", "exported", "hear_log", "labels", "past_votes", "write_votes"]
+
+_AT_ONCE = 10_000
+_HEARD_AT_ONCE = 1000
+_WORDS = {"tie", "tied", "draw", "equal", "even", "same", "both", "neither", "first", "second"}
+_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
+    "seq": pl.Int64,
+    "time": pl.Datetime("ms", "UTC"),
+    "first": pl.String,
+    "second": pl.String,
+    "winner": pl.String,
+    "voter": pl.String,
+    "counted": pl.Boolean,
+    "policy": pl.String,
+}
+
+
+def exported(store: Store, arena: str) -> pl.DataFrame:
+    """Return the votes of an arena: who was left (first), who right (second), who was preferred.
+
+    Votes that were undone or voided are left out, and so are skips and those that came too late.
+    """
+    state = State.opened(_first(store, arena))
+    specs = [lane.spec for lane in state.settings.lanes]
+    called = labels(store.options(arena))
+    votes: dict[int, tuple[Any, ...]] = {}
+    voided: set[int] = set()
+    for record in _records(store, arena):
+        body = record.body
+        if record.kind == "voted" and "shown" in body and body["pick"] != "skip":
+            left, right = (called[f"o{arm + 1}"] for arm in body["shown"])
+            winner = {"left": left, "right": right, "tie": "tie"}[body["pick"]]
+            votes[body["ref"]] = (
+                record.seq,
+                datetime.fromtimestamp(record.at / 1000, UTC),
+                left,
+                right,
+                winner,
+                body.get("voter"),
+                not body.get("uncounted", False),
+                specs[lane_of(body["ref"])],
+            )
+        elif record.kind == "undone" or (record.kind == "forgot" and body["why"] == "voided"):
+            votes.pop(body["ref"], None)
+        elif record.kind == "voided":
+            voided |= {vote[0] for vote in body["votes"]}
+    kept = [vote for vote in votes.values() if vote[0] not in voided]
+    return pl.DataFrame(sorted(kept), schema=_SCHEMA, orient="row")
+
+
+def _first(store: Store, arena: str) -> Any:
+    first = store.records(arena, 0, 1)
+    if not first:
+        raise ArenaError("no-such-arena", f"there is no arena {arena!r:.80}.")
+    return first[0]
+
+
+def _records(store: Store, arena: str) -> Iterator[Any]:
+    seq = 0
+    while records := store.records(arena, seq, _AT_ONCE):
+        yield from records
+        seq = records[-1].seq
+
+
+def labels(options: Sequence[OptionText]) -> dict[str, str]:
+    """Return by id what options are called in a file, where every name must mean one thing."""
+    names = [option.name for option in options]
+
+    def plain(name: str) -> bool:
+        return names.count(name) == 1 and name.strip().lower() not in _WORDS
+
+    return {
+        option.id: option.name if plain(option.name) else f"{option.name} ({option.id})"
+        for option in options
+    }
+
+
+def csv_of(votes: pl.DataFrame) -> str:
+    """Write votes as CSV that `driftduel log` reads."""
+    return votes.write_csv(datetime_format="%Y-%m-%dT%H:%M:%S%.3fZ")
+
+
+def write_votes(votes: pl.DataFrame, path: str | Path) -> None:
+    """Write votes as CSV or Parquet, by the file's name; it appears whole or not at all."""
+    ending = Path(path).suffix.lower()
+    if ending not in (".csv", ".parquet"):
+        raise DriftduelError(f"{str(path)!r} must end with .csv or .parquet.")
+    with whole_file(path) as temporary:
+        if ending == ".csv":
+            Path(temporary).write_text(csv_of(votes), "utf-8", newline="")
+        else:
+            votes.write_parquet(temporary)
+
+
+def past_votes(log: Log, called: Mapping[str, int]) -> Iterator[list[Any]]:
+    """Yield a log's votes as an arena hears them: two arms, 1, 0 or -1, and a weight.
+
+    Parameters
+    ----------
+    log
+        What `driftduel.logs.read_log` returned.
+    called
+        Which arm an option of the log is.
+    """
+    if log.votes is None or log.meaning is None:
+        raise DriftduelError(
+            "counts have no single votes; import the files of which they were counted."
+        )
+    rows = log.meaning(log.votes.sort("when").collect()).filter(pl.col("won").is_not_null())
+    if "weight" not in rows.columns:
+        rows = rows.with_columns(weight=pl.lit(1.0))
+    for first, second, won, weight in rows.select("first", "second", "won", "weight").iter_rows():
+        if first in called and second in called:
+            yield [called[first], called[second], -1 if won == 0.5 else int(won), float(weight)]
+
+
+def hear_log(live: Live, log: Log) -> int:
+    """Let an arena hear the votes of a log; return how many there were.
+
+    Options are recognised by what they are called. One that the log has and the arena has not is
+    a mistake, not something to leave out silently.
+    """
+    options = {name: live.state.arm(known_as) for known_as, name in _called(live).items()}
+    unknown = [name for name in log.names if name not in options]
+    if unknown:
+        raise ArenaError(
+            "no-such-option",
+            f"the log has the option {unknown[0]!r:.80}, the arena {live.name!r} has not; it has "
+            f"{', '.join(sorted(options))[:200]}.",
+        )
+    heard = 0
+    batch: list[list[Any]] = []
+    for vote in past_votes(log, options):
+        batch.append(vote)
+        if len(batch) == _HEARD_AT_ONCE:
+            heard += lasting(live.hear(batch))
+            batch = []
+    return heard + (lasting(live.hear(batch)) if batch else 0)
+
+
+def _called(live: Live) -> dict[str, str]:
+    return labels([OptionText(o.id, o.name, o.kind, o.content) for o in live.options()])

@@ -1,0 +1,240 @@
+"""How strong options look in the last votes, and how that went: a description, not evidence.
+
+Whoever looks at it every day will see a wrong order sooner or later: its bands are 95% for one look
+at votes that do not change while they are collected. Who leads, and how sure that is, is said by
+the policy and by `evidence`.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import dropwhile
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftduel.logs.bradley_terry import bradley_terry, preferences_of
+
+__all__ = ["History", "Ranking", "Window", "ranked"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_Vote = tuple[int, int, int, int]  # first, second, won, seq
+
+_NONE: _Vote = (-1, -1, -1, -1)
+_Z = 1.959963984540054
+# A standard deviation of two logits: an option without a vote is anything from 2% to 98%, and
+# among hundreds of votes it moves nothing.
+_PRECISION = 0.25
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The strength of each option: its chance to beat another one that is there, at random.
+
+    An option that is not there has none (NaN).
+    """
+
+    strength: Floats
+    low: Floats
+    high: Floats
+    """The ends of its 95% band."""
+    place: Ints
+    """1 for the strongest; 0 for one that is not there."""
+
+
+def ranked(wins: Floats, present: Iterable[int]) -> Ranking:
+    """Fit Bradley and Terry's model to wins (K, K), of the row over the column; a tie is 1/2 each.
+
+    Votes about options that have left still say something about those who met them.
+
+    Examples
+    --------
+    >>> ranking = ranked(np.array([[0.0, 60.0], [20.0, 0.0]]), [0, 1])
+    >>> [round(float(x), 2) for x in (ranking.strength[0], ranking.low[0], ranking.high[0])]
+    [0.75, 0.64, 0.83]
+    """
+    K, there = len(wins), np.array(sorted(set(present)), np.int64)
+    strength, low, high = (np.full(K, np.nan) for _ in range(3))
+    place = np.zeros(K, np.int64)
+    if len(there) < 2:
+        strength[there], low[there], high[there], place[there] = 0.5, 0.0, 1.0, 1
+        return Ranking(strength, low, high, place)
+    utilities, factor = bradley_terry(wins, _PRECISION)
+    P = preferences_of(utilities)[there]
+    average = P[:, there].sum(axis=1) - 0.5
+    bend = np.zeros_like(P)
+    bend[:, there] = (P * (1 - P))[:, there]
+    bend[np.arange(len(there)), there] -= bend.sum(axis=1)
+    # Both sums are over the others. On the scale of log odds no band leaves (0, 1).
+    mean = average / (len(there) - 1)
+    slope = -bend / (len(there) - 1) / (mean * (1 - mean))[:, None]
+    error = np.linalg.norm(_solved(factor, slope.T), axis=0)
+    odds = np.log(mean / (1 - mean))
+    strength[there] = mean
+    low[there], high[there] = (1 / (1 + np.exp(-odds + side * _Z * error)) for side in (1, -1))
+    # Of equals, the one of lower number first.
+    place[there[np.argsort(-strength[there], kind="stable")]] = np.arange(1, len(there) + 1)
+    return Ranking(strength, low, high, place)
+
+
+def _solved(factor: Floats, right: Floats) -> Floats:
+    """Solve a lower triangular system for many right sides; numpy would take it for a full one."""
+    solved = np.zeros_like(right)
+    for row, weights in enumerate(factor):
+        solved[row] = (right[row] - weights[:row] @ solved[:row]) / weights[row]
+    return solved
+
+
+class Window:
+    """The last counted votes, as a ring, and what they add up to.
+
+    Parameters
+    ----------
+    arms
+        The number of options.
+    size
+        How many votes it remembers.
+    """
+
+    SIZE = 1000
+
+    def __init__(self, arms: int, size: int = SIZE) -> None:
+        self.size = size
+        self.wins = np.zeros((arms, arms))
+        """Wins of the row over the column among the votes remembered; a tie is 1/2 each."""
+        self._votes: list[_Vote] = [_NONE] * size
+        self._next = 0
+
+    def add(self, first: int, second: int, won: int, seq: int) -> None:
+        """Remember a vote: 1 if the first won, 0 if the second did, -1 for a tie.
+
+        `seq` is the record by which it was learned; `void` needs it.
+        """
+        self._count(self._votes[self._next], -1)
+        self._votes[self._next] = vote = first, second, won, seq
+        self._count(vote, 1)
+        self._next = (self._next + 1) % self.size
+
+    def void(self, first: int, second: int, won: int, seq: int) -> None:
+        """Forget a vote, if it is still remembered; those before it do not come back."""
+        vote = first, second, won, seq
+        if vote in self._votes:
+            self._count(vote, -1)
+            self._votes[self._votes.index(vote)] = _NONE
+
+    def _count(self, vote: _Vote, times: int) -> None:
+        first, second, won, _ = vote
+        if first < 0:
+            return
+        ahead = 0.5 if won < 0 else float(won)
+        self.wins[first, second] += times * ahead
+        self.wins[second, first] += times * (1 - ahead)
+
+    def widen(self) -> None:
+        """Make room for one more option."""
+        self.wins = np.pad(self.wins, (0, 1))
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return numbers and lists only, for a snapshot; oldest vote first."""
+        turned = self._votes[self._next :] + self._votes[: self._next]
+        used = dropwhile(_NONE.__eq__, turned)  # a hole of a void stays a hole
+        return {"arms": len(self.wins), "size": self.size, "votes": [list(vote) for vote in used]}
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> Self:
+        """Return the window of which a snapshot tells."""
+        window = cls(plain["arms"], plain["size"])
+        votes = plain["votes"]
+        if votes:
+            window._votes[: len(votes)] = [(a, b, won, seq) for a, b, won, seq in votes]
+            window._next = len(votes) % window.size
+            for vote in window._votes[: len(votes)]:
+                window._count(vote, 1)
+        return window
+
+
+class History:
+    """How strengths went, in at most `most` points; when they are full, every other one goes.
+
+    Parameters
+    ----------
+    most
+        How many points there may be, an even number.
+    stride
+        Votes from one point to the next, at first. With hundreds of options a fit takes a tenth of
+        a second: then it should be as large as their number.
+    """
+
+    MOST, STRIDE = 200, 20
+
+    def __init__(self, most: int = MOST, stride: int = STRIDE) -> None:
+        self.most, self.stride = most, stride
+        self._points: list[tuple[int, int, list[list[float | None]]]] = []
+
+    def see(self, votes: int, at: int, wins: Floats, present: Iterable[int]) -> None:
+        """Note a point if one is due.
+
+        Parameters
+        ----------
+        votes
+            Counted votes so far; to be called after each of them.
+        at
+            The time, in milliseconds.
+        wins
+            The window's.
+        present
+            The options that are there.
+        """
+        if votes % self.stride or (self._points and votes <= self._points[-1][0]):
+            return  # a void may count down: what was seen stays seen
+        if len(self._points) == self.most:
+            self.stride *= 2
+            self._points = [point for point in self._points if point[0] % self.stride == 0]
+            if votes % self.stride:
+                return
+        now = ranked(wins, present)
+        # Four digits: nobody sees more, and no machine's last bit gets into a snapshot.
+        lines = [
+            [None if math.isnan(x) else round(x, 4) for x in line.tolist()]
+            for line in (now.strength, now.low, now.high)
+        ]
+        self._points.append((votes, at, lines))
+
+    def copy(self) -> "History":
+        """Return one that stays as it is; points never change."""
+        twin = History(self.most, self.stride)
+        twin._points = list(self._points)
+        return twin
+
+    def lines(self, arms: int) -> dict[str, Any]:
+        """Return the points by option: `votes`, `at`, and a series of each arm's three lines.
+
+        Where an option was not there, it has None.
+        """
+
+        def line(arm: int, which: int) -> list[float | None]:
+            rows = (lines[which] for _, _, lines in self._points)
+            return [row[arm] if arm < len(row) else None for row in rows]
+
+        return {
+            "votes": [votes for votes, _, _ in self._points],
+            "at": [at for _, at, _ in self._points],
+            "series": [
+                {"strength": line(arm, 0), "low": line(arm, 1), "high": line(arm, 2)}
+                for arm in range(arms)
+            ],
+        }
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return numbers and lists only, for a snapshot."""
+        points = [list(point) for point in self._points]
+        return {"most": self.most, "stride": self.stride, "points": points}
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> Self:
+        """Return the history of which a snapshot tells."""
+        history = cls(plain["most"], plain["stride"])
+        history._points = [(votes, at, lines) for votes, at, lines in plain["points"]]
+        return history

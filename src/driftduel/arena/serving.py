@@ -1,0 +1,149 @@
+"""Serve a hall's arenas over HTTP until somebody says stop."""
+
+import ipaddress
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import uvicorn
+
+from driftduel.arena.hall import Hall
+from driftduel.arena.web.app import ArenaApp, make_app
+from driftduel.arena.web.settings import ServerSettings
+from driftduel.errors import DriftduelError
+
+__all__ = ["in_background", "is_loopback", "serve"]
+
+_LAST_REQUESTS_SECONDS = 10
+_KEEP_ALIVE_SECONDS = 30
+# The writer's thread comes back from the disk and needs Python's lock, which the busy loop would
+# keep for 5 ms: longer than many a disk takes.
+_SWITCH_SECONDS = 0.0005
+
+
+class _Server(uvicorn.Server):
+    """A server that ends live boards before it waits for the last answers."""
+
+    def __init__(self, app: ArenaApp, proxies: str) -> None:
+        self._app = app
+        config = uvicorn.Config(
+            app,
+            lifespan="on",
+            ws="none",
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=proxies or None,
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=_LAST_REQUESTS_SECONDS,
+        )
+        super().__init__(config)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop when told to; told twice, at once. It is no error: the process goes on to its end.
+
+        uvicorn would raise the signal again when it has stopped.
+        """
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer what was asked, then end."""
+        self._app.service.boards.closing.set()
+        await super().shutdown(sockets)
+
+
+def serve(
+    hall: Hall,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    settings: ServerSettings | None = None,
+    proxies: str = "",
+    say: Callable[[str], None] = print,
+    ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serve until SIGTERM or Ctrl-C; then answer what was asked, and close the hall.
+
+    Parameters
+    ----------
+    hall
+        The arenas.
+    host, port
+        Where; loopback unless something else is said, and any free port for 0.
+    settings
+        Limits.
+    proxies
+        Addresses of proxies whose word is taken for where requests come from, with commas.
+    say
+        Tells whoever started it where it is, and what that means.
+    ready
+        Called with the address as soon as it can be asked.
+    """
+    with _listening(host, port) as listener:
+        url = _url(listener)
+        server = _Server(make_app(hall, settings=settings), proxies)
+        say(f"The arena is at {url} (Ctrl-C ends it).")
+        if not is_loopback(host):
+            say(
+                f"It listens at {host}: whoever reaches this machine reaches it, unencrypted. "
+                "Nobody votes or reads without a token; put a proxy with HTTPS before it."
+            )
+        if ready is not None:
+            ready(url)
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        try:
+            server.run([listener])
+        finally:
+            sys.setswitchinterval(before)
+            hall.close()
+
+
+@contextmanager
+def in_background(
+    hall: Hall, *, port: int = 0, settings: ServerSettings | None = None
+) -> Iterator[str]:
+    """Serve on loopback in a thread of this process; yield the address."""
+    with _listening("127.0.0.1", port) as listener:
+        url = _url(listener)
+        server = _Server(make_app(hall, settings=settings), "")
+        thread = threading.Thread(target=server.run, args=([listener],), name="arena", daemon=True)
+        thread.start()
+        try:
+            yield url
+        finally:
+            server.should_exit = True
+            thread.join()
+            hall.close()
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine reaches an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens, so that requests wait from now on; or say why it cannot."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise DriftduelError(
+            f"the arena cannot listen at {host}, port {port} ({why.lower()}); "
+            "say another --port, or another --host."
+        ) from None
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

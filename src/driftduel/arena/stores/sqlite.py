@@ -1,0 +1,316 @@
+"""One file: what an arena on one machine needs, and it needs nothing else.
+
+A commit is on the disk before anybody hears of it: the write-ahead log is synced by every one
+(``synchronous=FULL``). Others may read while one writes.
+"""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeVar
+
+from driftduel.arena.stores.base import StoreError
+from driftduel.arena.stores.filelock import FileLock
+from driftduel.arena.stores.relational import RelationalStore, Row, Run, migrations
+
+__all__ = ["SqliteStore", "shared"]
+
+T = TypeVar("T")
+
+#: How long others may be in the way: a command that writes beside the server, for example.
+_SECONDS = 30.0
+# FULL: a commit is synced. On macOS that alone does not reach the disk; elsewhere the last two do
+# nothing.
+_PRAGMAS = (
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=FULL",
+    "PRAGMA fullfsync=ON",
+    "PRAGMA checkpoint_fullfsync=ON",
+)
+# "drfd": tells our files from others' before anything is written into them.
+_APPLICATION = 0x64726664
+
+# A statement gives up Python's lock and has to get it back, from a thread that is busy; and takes
+# longer than a row. So rows are inserted by the dozen where there are as many.
+_INSERTS = tuple(
+    (
+        size,
+        "INSERT INTO arena_log (arena, seq, at, kind, ref, body) VALUES "
+        + ", ".join(["(?, ?, ?, ?, ?, ?)"] * size),
+    )
+    for size in (100, 24, 6, 1)
+)
+
+_stores: dict[Path, "SqliteStore"] = {}
+_stores_lock = threading.RLock()
+
+
+def shared(path: str | Path) -> "SqliteStore":
+    """Open a file, or share what this process has open; all who did close it."""
+    with _stores_lock:
+        key = Path(path).resolve()
+        store = _stores.get(key)
+        if store is not None and store.stands():
+            store.users += 1
+        else:
+            store = _stores[key] = SqliteStore(key)
+        return store
+
+
+class SqliteStore(RelationalStore):
+    """A store in a file of SQLite. `open_store` shares one among all who open the same file.
+
+    Parameters
+    ----------
+    path
+        The file; made if it is not there.
+    seconds
+        How long to wait for others who write.
+    """
+
+    def __init__(self, path: str | Path, *, seconds: float = _SECONDS) -> None:
+        self.path = Path(path).absolute()
+        super().__init__(f"sqlite:{self.path}")
+        self._seconds = seconds
+        self._lock = threading.Lock()  # one transaction at a time
+        self._idle: list[sqlite3.Connection] = []
+        self._writer: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+        self._closed = False
+        self.users = 1  # how many will close it
+        self._file_lock = FileLock(Path(f"{self.path}-lock"))
+        self._owned: set[str] = set()
+        try:
+            self._change(self._migrate)
+            # What an earlier process left may be in the system's memory only, if it died of a bad
+            # disk: nothing is built on it before it is in the file.
+            self._read("PRAGMA wal_checkpoint(PASSIVE)")
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, timeout=self._seconds, isolation_level=None, check_same_thread=False
+        )
+        try:
+            for pragma in _PRAGMAS:
+                connection.execute(pragma)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _migrate(self, run: Run) -> None:
+        """Bring the file up to date, in one transaction."""
+        ((version,),) = run("PRAGMA user_version")
+        ((application,),) = run("PRAGMA application_id")
+        if application != _APPLICATION and run("SELECT 1 FROM sqlite_master LIMIT 1"):
+            raise StoreError(f"{str(self.path)!r} is another program's database; name a new file.")
+        known = migrations("sqlite")
+        if version > len(known):
+            raise StoreError(
+                f"{str(self.path)!r} was written by a newer driftduel (its tables are number "
+                f"{version}, this one knows {len(known)}); update driftduel."
+            )
+        for number, script in enumerate(known[version:], version + 1):
+            for statement in _statements(script):
+                run(statement)
+            run(f"PRAGMA user_version = {number}")
+        if version == 0:
+            run(f"PRAGMA application_id = {_APPLICATION}")
+
+    def _change(self, work: Callable[[Run], T]) -> T:
+        with self._lock, self._sentences():
+            connection = self._to_write()
+
+            def run(sql: str, *values: Any) -> list[Row]:
+                return connection.execute(sql, values).fetchall()
+
+            try:
+                run("BEGIN IMMEDIATE")
+                result = work(run)
+                run("COMMIT")
+            except BaseException:
+                self._roll_back(connection)
+                raise
+        return result
+
+    def _to_write(self) -> sqlite3.Connection:
+        """Return the writer's connection; open it anew if the file is not what it was."""
+        self._open()
+        if self._writer is None:
+            self._writer = self._connect()
+            self._file = _identity(self.path)
+        elif _identity(self.path) != self._file:
+            # Whoever removed the file would otherwise get votes that nobody can ever read.
+            raise StoreError(f"{str(self.path)!r} is gone, or another file; start again.")
+        return self._writer
+
+    def _roll_back(self, connection: sqlite3.Connection) -> None:
+        """End a transaction that failed, so that the next one can begin.
+
+        The connection is kept if it can be: what a sync that failed was to write is perhaps in the
+        system's memory, but on the disk it is not. This connection knows, and writes over it; a
+        new one would read it and build on it.
+        """
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            self._writer = None
+            with suppress(sqlite3.Error):
+                connection.close()
+
+    def _read(self, sql: str, *values: Any) -> list[Row]:
+        with self._sentences():
+            self._open()
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                connection = self._connect()
+            try:
+                rows = connection.execute(sql, values).fetchall()
+            except BaseException:
+                connection.close()
+                raise
+            if self._closed:
+                connection.close()
+            else:
+                self._idle.append(connection)
+            return rows
+
+    def _open(self) -> None:
+        if self._closed:
+            raise StoreError(f"the store {str(self.path)!r} is closed.")
+
+    def _last_seqs(self, run: Run, arenas: Sequence[str]) -> dict[str, int]:
+        found = {}
+        for arena in arenas:
+            rows = run(
+                "SELECT (SELECT coalesce(max(seq), 0) FROM arena_log WHERE arena = name)"
+                " FROM arenas WHERE name = ?",
+                arena,
+            )
+            if rows:
+                found[arena] = rows[0][0]
+        return found
+
+    def _run_many(self, run: Run, sql: str, rows: Sequence[Row]) -> None:
+        assert self._writer is not None  # `run` is a statement of its transaction
+        self._writer.executemany(sql, rows)
+
+    def _insert(self, run: Run, rows: Sequence[Row]) -> None:
+        start = 0
+        for size, statement in _INSERTS:
+            while len(rows) - start >= size:
+                run(statement, *chain.from_iterable(rows[start : start + size]))
+                start += size
+
+    @contextmanager
+    def _sentences(self) -> Iterator[None]:
+        """Say what went wrong in one sentence."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreError(self._sentence(error)) from error
+        except OSError as error:
+            raise StoreError(f"{str(self.path)!r}: {error.strerror or error}.") from error
+
+    def _sentence(self, error: sqlite3.Error) -> str:
+        place = repr(str(self.path))
+        match getattr(error, "sqlite_errorcode", 0) & 0xFF:
+            case sqlite3.SQLITE_FULL:
+                return f"the disk is full: {place} takes nothing more until there is room."
+            case sqlite3.SQLITE_READONLY:
+                return f"{place} cannot be written: it is read-only."
+            case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+                return f"{place} was locked by another process for {self._seconds:g} s."
+            case sqlite3.SQLITE_CANTOPEN:
+                return f"{place} cannot be opened: {_why_not(self.path)}."
+            case sqlite3.SQLITE_NOTADB:
+                return f"{place} is no database of SQLite; name a new file."
+            case sqlite3.SQLITE_CORRUPT:
+                return f"{place} is damaged ({error}); take a backup."
+            case sqlite3.SQLITE_IOERR:
+                return f"{place} could not be read or written ({error}): look at the disk."
+        return f"{place} did not take it: {error}."
+
+    def own(self, arena: str) -> bool:
+        """Own an arena, by owning the file: one process does."""
+        with self._lock, self._sentences():
+            self._open()
+            if not self._file_lock.take():
+                return False
+            self._owned.add(arena)
+            return True
+
+    def disown(self, arena: str) -> None:
+        """Let others own it; the file is let go with the last one."""
+        with self._lock:
+            self._owned.discard(arena)
+            if not self._owned:
+                self._file_lock.release()
+
+    def owner(self, arena: str) -> str | None:
+        """Say which process owns the file, and with it all arenas in it."""
+        return self._file_lock.holder()
+
+    def owned(self) -> frozenset[str]:
+        """Name the arenas that this process owns."""
+        with self._lock:
+            return frozenset(self._owned)
+
+    def stands(self) -> bool:
+        """Tell whether the file is still the one that was opened."""
+        return not self._closed and self._file == _identity(self.path)
+
+    def close(self) -> None:
+        """Disown everything and close the file, if nobody else in this process has it open."""
+        with _stores_lock:
+            self.users -= 1
+            if self.users > 0:
+                return
+            if _stores.get(self.path) is self:
+                del _stores[self.path]
+        with self._lock:
+            self._closed = True
+            self._owned.clear()
+            self._file_lock.release()
+            while self._idle:
+                self._idle.pop().close()
+            if self._writer is not None:
+                self._writer.close()  # the last one: it moves all that is new into the file
+                self._writer = None
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _why_not(path: Path) -> str:
+    if path.is_dir():
+        return "it is a folder"
+    if not path.parent.is_dir():
+        return f"there is no folder {str(path.parent)!r}"
+    if not os.access(path.parent, os.W_OK):
+        return f"nothing can be written in {str(path.parent)!r}"
+    return "it may not be read and written"
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Cut a script into statements, because running it whole would commit before it begins."""
+    statement = ""
+    for line in script.splitlines():
+        statement += line + "\n"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

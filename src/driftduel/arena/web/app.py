@@ -1,0 +1,231 @@
+"""The ASGI application: what every request passes, then the operation that it asks for."""
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from functools import lru_cache
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+from msgspec import Struct
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route, compile_path
+from starlette.types import Receive, Scope, Send
+
+from driftduel.arena.hall import Hall
+from driftduel.arena.web import pages
+from driftduel.arena.web.limits import client_address, read_body
+from driftduel.arena.web.operations import Call, Operation
+from driftduel.arena.web.problems import Problem, broken, handlers, refusal
+from driftduel.arena.web.routes_open import is_open, opened
+from driftduel.arena.web.routes_owning import owning
+from driftduel.arena.web.routes_reading import reading
+from driftduel.arena.web.routes_voting import voting
+from driftduel.arena.web.security import EVERY_ARENA, SafeHeaders, is_foreign
+from driftduel.arena.web.service import Service
+from driftduel.arena.web.settings import ServerSettings
+from driftduel.errors import DriftduelError
+
+__all__ = ["ArenaApp", "make_app"]
+
+_ARENA_PATH = re.compile(r"/v1/arenas/([^/]+)/")
+_SHORT = 40
+_encode = msgspec.json.Encoder().encode
+
+
+class ArenaApp(Starlette):
+    """A Starlette application in front of which limits, origins and headers are seen to."""
+
+    def __init__(self, hall: Hall, settings: ServerSettings) -> None:
+        self.service = Service(hall, settings)
+        votes = voting(self.service)
+        table = [*votes, *reading(self.service), *owning(self.service)]
+        self.operations: list[Operation] = [*table, *opened(table)]
+        super().__init__(
+            routes=[
+                *_routes(self.service, self.operations),
+                *pages.routes(secure=settings.secure_cookies),
+            ],
+            exception_handlers=dict(handlers),
+            lifespan=self._lifespan,
+        )
+        self.router.redirect_slashes = False
+        self._headers = SafeHeaders(settings)
+        self._often = [
+            (operation.method, compile_path(operation.path)[0], _endpoint(self.service, operation))
+            for operation in votes
+        ]
+
+    @asynccontextmanager
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        async with self.service.running():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or do what the server's life needs."""
+        if scope["type"] != "http":
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+                return
+            await super().__call__(scope, receive, send)
+            return
+        path: str = scope["path"]
+        more: list[tuple[bytes, bytes]] = []  # what is known only at the door
+        try:
+            answer = await self._at_the_door(scope, more) or await self._voted(scope, receive)
+        except (Problem, DriftduelError) as error:
+            answer = refusal(error)
+        await (answer or super().__call__)(scope, receive, self._headers.around(send, path, more))
+
+    async def _at_the_door(self, scope: Scope, more: list[tuple[bytes, bytes]]) -> Response | None:
+        """Refuse who asks too often, and pages of sites that the arena does not name."""
+        service, path = self.service, scope["path"]
+        if path != "/healthz":
+            client = scope.get("client")
+            address = client_address(client[0] if client else None)
+            service.addresses.check(address, service.settings.clock(), "This address")
+        headers = Headers(scope=scope)
+        if not path.startswith("/v1/") or not is_foreign(headers):
+            return None
+        if is_open(path):
+            more.append((b"access-control-allow-origin", b"*"))
+            return None
+        origin, arena = headers["origin"], _ARENA_PATH.match(path)
+        if arena is None or origin not in await service.doorman.origins(arena.group(1)):
+            raise Problem("cross-site", f"The arena does not let {origin[:200]!r} ask it.")
+        more += [
+            (b"access-control-allow-origin", origin.encode()),
+            (b"access-control-expose-headers", b"Date, Retry-After"),
+            (b"vary", b"Origin"),
+        ]
+        if scope["method"] != "OPTIONS":
+            return None
+        allowed = {
+            "Access-Control-Allow-Methods": "GET, POST",
+            "Access-Control-Allow-Headers": "Authorization, Content-Type",
+            "Access-Control-Max-Age": "600",
+        }
+        return Response(status_code=204, headers=allowed)
+
+    async def _voted(self, scope: Scope, receive: Receive) -> Response | None:
+        """Do what voters ask for, without the way through Starlette, which takes as long again.
+
+        All else, such as a method that there is not, is Starlette's.
+        """
+        for method, pattern, run in self._often:
+            found = pattern.match(scope["path"])
+            if found is not None and method == scope["method"] and not scope.get("root_path"):
+                scope["path_params"] = found.groupdict()
+                request = Request(scope, receive)
+                try:
+                    return await run(request)
+                except (Problem, DriftduelError):
+                    raise
+                except Exception as error:
+                    return await broken(request, error)
+        return None
+
+
+def make_app(hall: Hall, *, settings: ServerSettings | None = None) -> ArenaApp:
+    """Return the application that serves a hall's arenas; it closes the hall when it ends.
+
+    Parameters
+    ----------
+    hall
+        The arenas.
+    settings
+        Limits and addresses; None: those for an arena open to the world.
+    """
+    return ArenaApp(hall, settings or ServerSettings())
+
+
+def _routes(service: Service, operations: Sequence[Operation]) -> list[BaseRoute]:
+    """Return a route a path, so that who asks with another method hears of all that there are."""
+    paths: dict[str, dict[str, _Endpoint]] = {}
+    for operation in operations:
+        run = _endpoint(service, operation)
+        paths.setdefault(operation.path, {})[operation.method] = run
+    return [_route(path, methods) for path, methods in paths.items()]
+
+
+def _route(path: str, methods: dict[str, "_Endpoint"]) -> Route:
+    if len(methods) == 1:
+        ((method, run),) = methods.items()
+        return Route(path, run, methods=[method])
+
+    async def choose(request: Request) -> Response:
+        return await methods["GET" if request.method == "HEAD" else request.method](request)
+
+    return Route(path, choose, methods=list(methods))
+
+
+_Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def _endpoint(service: Service, operation: Operation) -> _Endpoint:
+    settings, scope = service.settings, operation.scope
+    decoder = None if operation.takes is None else msgspec.json.Decoder(operation.takes)
+
+    async def run(request: Request) -> Response:
+        path: dict[str, str] = request.path_params
+        name = path.get("arena")
+        call = Call(request, path)
+        if scope is not None:
+            wanted = EVERY_ARENA if operation.every_arena else name
+            call.grant = await service.doorman.authorise(request, wanted, scope)
+            service.tokens.check(call.grant.key, settings.clock(), "This token")
+        call.query = _query(request, operation.query)
+        if decoder is not None:
+            call.body = await _body(request, operation, decoder, service)
+        if operation.live and name is not None:
+            call.arena = await service.arena(name)
+        said = await operation.handler(call)
+        if isinstance(said, Response):
+            return said
+        return Response(_encode(said), operation.status, media_type="application/json")
+
+    return run
+
+
+def _query(request: Request, wanted: type[Struct]) -> Struct:
+    """Check what stands after the question mark."""
+    raw: bytes = request.scope["query_string"]
+    if not raw:
+        return wanted()
+    return _short_query(raw, wanted) if len(raw) <= _SHORT else _read_query(raw, wanted)
+
+
+def _read_query(raw: bytes, wanted: type[Struct]) -> Struct:
+    pairs = parse_qsl(raw.decode("latin-1"), keep_blank_values=True)
+    given = dict(pairs)
+    if len(given) != len(pairs):
+        raise Problem("bad-request", "A parameter after the question mark is there twice.")
+    try:
+        return msgspec.convert(given, wanted, strict=False)
+    except msgspec.ValidationError as error:
+        raise Problem("bad-request", f"After the question mark: {error}.") from None
+
+
+_short_query = lru_cache(maxsize=256)(_read_query)  # voters all ask for ``next=1``
+
+
+async def _body(
+    request: Request, operation: Operation, decoder: "msgspec.json.Decoder[Any]", service: Service
+) -> Any:
+    """Read and check a request's body."""
+    content = await read_body(request, service.settings)
+    if not content and operation.body_optional:
+        return None
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media != "application/json":
+        raise Problem("wrong-media-type", "Send the body as 'Content-Type: application/json'.")
+    try:
+        return decoder.decode(content)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise Problem("bad-request", f"The body is not right: {str(error)[:500]}.") from None
+    except RecursionError:
+        raise Problem("bad-request", "The body is nested too deeply.") from None

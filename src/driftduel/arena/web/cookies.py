@@ -1,0 +1,29 @@
+"""The cookies that the pages set: tokens of an arena, and a random name for whoever votes."""
+
+import re
+
+from starlette.requests import Request
+
+__all__ = ["TOKEN_COOKIE", "VOTER_COOKIE", "token_cookie", "tokens_in", "voter_in"]
+
+TOKEN_COOKIE, VOTER_COOKIE = "dd_token", "dd_voter"
+_PAGES = ("vote", "board")
+_VOTERS = re.compile(r"[A-Za-z0-9_-]{16,64}")
+
+
+def token_cookie(page: str, arena: str) -> str:
+    """Return a cookie's name: one a page and arena, so that no link takes another's place."""
+    return f"{TOKEN_COOKIE}_{page}_{arena.encode('utf-8', 'surrogatepass').hex()}"
+
+
+def tokens_in(request: Request, arena: str) -> list[str]:
+    """Return the tokens of an arena that a browser kept."""
+    cookies = request.cookies
+    names = (token_cookie(page, arena) for page in _PAGES)
+    return [cookies[name] for name in names if name in cookies]
+
+
+def voter_in(request: Request) -> str | None:
+    """Return the random name that a browser was given; None for what we never gave."""
+    name = request.cookies.get(VOTER_COOKIE, "")
+    return name if _VOTERS.fullmatch(name) else None

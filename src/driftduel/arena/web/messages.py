@@ -1,0 +1,251 @@
+"""What requests bring and what answers say: types that check, and that the document shows."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from driftduel.arena.said import Shown, Vote
+
+__all__ = [
+    "ArenaMade",
+    "Ask",
+    "Change",
+    "Closed",
+    "Erased",
+    "Health",
+    "HookMade",
+    "HookShown",
+    "Hooks",
+    "LogPage",
+    "LogQuery",
+    "NewArena",
+    "NewHook",
+    "NewOption",
+    "NewToken",
+    "NoQuery",
+    "Owner",
+    "Pick",
+    "TokenMade",
+    "Undone",
+    "VoidVotes",
+    "Voided",
+    "VoteQuery",
+    "Voted",
+]
+
+#: Nothing in it that a terminal, a log or PostgreSQL would stumble over: no control characters.
+_PLAIN = r"^(?![\s\S]*[\x00-\x1f\x7f])"
+_NO_NUL = r"^(?![\s\S]*\x00)"
+_SEQ = 2**62
+
+Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=_PLAIN)]
+Line = Annotated[str, Meta(max_length=200, pattern=_PLAIN)]
+Content = Annotated[str, Meta(max_length=20_000, pattern=_NO_NUL)]
+ArenaName = Annotated[
+    str, Meta(min_length=1, max_length=63, pattern=r"^[a-z0-9][a-z0-9_-]*(?![\s\S])")
+]
+Spec = Annotated[str, Meta(min_length=1, max_length=500, pattern=_PLAIN)]
+Kind = Literal["text", "markdown", "image"]
+Event = Literal["alarm", "crowned", "sure", "closed"]
+
+
+class _Request(Struct, frozen=True, forbid_unknown_fields=True):
+    """A request's body or query; what nobody asked for is refused, as it may be a slip."""
+
+
+class _Answer(Struct, frozen=True):
+    """An answer's body."""
+
+
+# -- what requests bring
+
+
+class NoQuery(_Request, frozen=True):
+    """Nothing after the question mark."""
+
+
+class NewOption(_Request, frozen=True):
+    """An option: a name, and if people see more than that, what they see."""
+
+    name: Name
+    kind: Kind = "text"
+    content: Content = ""
+
+
+class Lane(_Request, frozen=True):
+    """A policy and its share of the voters."""
+
+    spec: Spec
+    weight: Annotated[int, Meta(ge=1, le=1000)] = 1
+
+
+class NewArena(_Request, frozen=True):
+    """What an arena is to be; what is not said has the arena's defaults."""
+
+    name: ArenaName
+    options: Annotated[list[Name | NewOption], Meta(min_length=2, max_length=200)]
+    policy: Spec | UnsetType = UNSET
+    policies: Annotated[list[Lane], Meta(min_length=1, max_length=8)] | UnsetType = UNSET
+    mode: Literal["panel", "serve"] | UnsetType = UNSET
+    order: Literal["asked", "arrival"] | UnsetType = UNSET
+    ties: Literal["skip", "coin"] | UnsetType = UNSET
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | UnsetType = UNSET
+    grace: Annotated[float, Meta(ge=0, le=3600)] | UnsetType = UNSET
+    lease: Annotated[float, Meta(ge=1, le=30 * 86_400)] | UnsetType = UNSET
+    votes_a_day: Annotated[int, Meta(ge=1, le=1_000_000)] | UnsetType = UNSET
+    origins: (
+        Annotated[
+            list[Annotated[str, Meta(max_length=200, pattern=r"^https?://[^/\s?#@]+(?![\s\S])")]],
+            Meta(max_length=100),
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class Ask(_Request, frozen=True):
+    """Who is asked; `resume` returns the duel that this voter has open, if there is one."""
+
+    voter: Name | None = None
+    resume: bool = False
+
+
+class VoteQuery(_Request, frozen=True):
+    """``?next=1`` asks for the next duel at once."""
+
+    next: Literal[0, 1] = 0
+
+
+class Pick(_Request, frozen=True):
+    """The answer to a duel."""
+
+    pick: Literal["left", "right", "tie", "skip"]
+
+
+class Change(_Request, frozen=True):
+    """What is to be different about an option."""
+
+    name: Name | UnsetType = UNSET
+    content: Content | UnsetType = UNSET
+    present: bool | UnsetType = UNSET
+
+
+class VoidVotes(_Request, frozen=True):
+    """Votes that shall not count, and why."""
+
+    seqs: Annotated[list[Annotated[int, Meta(ge=1, le=_SEQ)]], Meta(min_length=1, max_length=1000)]
+    why: Line = ""
+
+
+class LogQuery(_Request, frozen=True):
+    """Which part of the log."""
+
+    after: Annotated[int, Meta(ge=0, le=_SEQ)] = 0
+    limit: Annotated[int, Meta(ge=1, le=10_000)] = 1000
+
+
+class NewHook(_Request, frozen=True):
+    """Where to tell of which events."""
+
+    url: Annotated[str, Meta(min_length=8, max_length=500, pattern=r"^https?://[!-~]+(?![\s\S])")]
+    events: Annotated[tuple[Event, ...], Meta(min_length=1, max_length=10)] = (
+        "alarm",
+        "crowned",
+        "sure",
+        "closed",
+    )
+
+
+class NewToken(_Request, frozen=True):
+    """What a token may do, and what it is called."""
+
+    scope: Literal["vote", "read", "own"]
+    label: Line = ""
+
+
+# -- what answers say
+
+
+class Voted(Vote, frozen=True):
+    """A vote that is written down; `next` is the next duel, if it was asked for."""
+
+    next: Shown | UnsetType = UNSET
+
+
+class Undone(_Answer, frozen=True):
+    """The record that takes a vote back."""
+
+    seq: int
+
+
+class ArenaMade(_Answer, frozen=True):
+    """A new arena, and its owner's token, which is shown this once."""
+
+    arena: str
+    token: str
+
+
+class Voided(_Answer, frozen=True):
+    """How many votes count no more."""
+
+    voided: int
+
+
+class Closed(_Answer, frozen=True):
+    """Whether the arena is closed."""
+
+    closed: bool
+
+
+class Erased(_Answer, frozen=True):
+    """Whether the voter was known; now nobody is."""
+
+    erased: bool
+
+
+class LogPage(_Answer, frozen=True):
+    """Records as ``[seq, at, kind, body]``; `next` is what to ask for after them."""
+
+    # Not a type for each place, which what reads such documents rarely knows.
+    records: list[Annotated[list[Any], Meta(min_length=4, max_length=4)]]
+    next: int | None
+
+
+class HookShown(_Answer, frozen=True):
+    """A webhook, and the last record that it was told of."""
+
+    id: str
+    url: str
+    events: tuple[str, ...]
+    done: int
+
+
+class HookMade(_Answer, frozen=True):
+    """A new webhook, and the secret that its messages are signed with."""
+
+    id: str
+    secret: str
+
+
+class Hooks(_Answer, frozen=True):
+    """An arena's webhooks."""
+
+    hooks: list[HookShown]
+
+
+class TokenMade(_Answer, frozen=True):
+    """A new token, which is shown this once."""
+
+    token: str
+
+
+class Owner(_Answer, frozen=True):
+    """What the token that was sent may do, and in which arena."""
+
+    arena: str
+    scope: str
+
+
+class Health(_Answer, frozen=True):
+    """The server runs."""
+
+    ok: bool

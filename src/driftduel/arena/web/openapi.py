@@ -1,0 +1,146 @@
+"""The OpenAPI document, made from the table of operations and the types of their messages."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from driftduel import __version__
+from driftduel.arena.problems import PROBLEMS
+from driftduel.arena.web.operations import Operation
+from driftduel.arena.web.problems import MEDIA
+
+__all__ = ["document", "path_of", "problems_of"]
+
+_TEMPLATE = "#/components/schemas/{name}"
+_PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
+_ABOUT_PATH = {
+    "arena": "an arena's name",
+    "duel": "a duel, as the answer that showed it calls it",
+    "option": "an option's id",
+    "hook": "a webhook's id",
+    "voter": "a voter, as the program that asks for duels calls them",
+    "problem": "a problem's name",
+}
+
+
+class Problem(msgspec.Struct):
+    """An error, as RFC 9457 has it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+def path_of(operation: Operation) -> str:
+    """Return an operation's path as OpenAPI writes it, without the router's types."""
+    return _PARAMETER.sub(r"{\1}", operation.path)
+
+
+def problems_of(operation: Operation) -> list[str]:
+    """Return all that can go wrong with an operation, by name."""
+    names = {"too-many", "broken", "bad-request", *operation.problems}
+    if operation.scope is not None:
+        names |= {"no-token", "wrong-scope", "cross-site", "store-trouble"}
+    if "{arena}" in operation.path:
+        names |= {"no-such-arena", "cross-site"}
+        if operation.live:
+            names |= {"owned-elsewhere", "store-trouble"}
+    if operation.takes is not None:
+        names |= {"too-large", "too-slow", "wrong-media-type"}
+    return sorted(names)
+
+
+def document(operations: Sequence[Operation]) -> dict[str, Any]:
+    """Return the document that describes these operations."""
+    types = {one for each in operations for one in (each.takes, each.gives, each.query) if one}
+    _, schemas = msgspec.json.schema_components(
+        [*sorted(types, key=lambda one: one.__name__), Problem], ref_template=_TEMPLATE
+    )
+    paths: dict[str, dict[str, Any]] = {}
+    for each in operations:
+        paths.setdefault(path_of(each), {})[each.method.lower()] = _operation(each, schemas)
+    for query in {each.query.__name__ for each in operations}:
+        schemas.pop(query, None)
+    return {
+        "openapi": "3.1.0",
+        "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
+        "info": {
+            "title": "driftduel arena",
+            "version": __version__,
+            "description": "People vote on pairs, tastes drift, and the board says who leads and "
+            "how sure that is.",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(each: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "operationId": each.name,
+        "summary": each.about,
+        "parameters": [*_path_parameters(each), *_query_parameters(each, schemas)],
+        "responses": {str(each.status): _answer(each), **_errors(problems_of(each))},
+        "security": [] if each.scope is None else [{"token": []}],
+    }
+    if each.scope:
+        said["description"] = f"Needs a token with the scope `{each.scope}`."
+    if each.takes is not None:
+        said["requestBody"] = {
+            "required": not each.body_optional,
+            "content": {"application/json": {"schema": _ref(each.takes)}},
+        }
+    return said
+
+
+def _ref(type_: type) -> dict[str, str]:
+    return {"$ref": _TEMPLATE.format(name=type_.__name__)}
+
+
+def _answer(each: Operation) -> dict[str, Any]:
+    if each.status == 204:
+        return {"description": each.about}
+    content: dict[str, Any] = {each.media: {"schema": _ref(each.gives)} if each.gives else {}}
+    for media in each.other_media:
+        content[media] = {"schema": {"type": "string"}}
+    return {"description": each.about, "content": content}
+
+
+def _errors(names: Iterable[str]) -> dict[str, Any]:
+    by_status: dict[int, list[str]] = {}
+    for name in names:
+        by_status.setdefault(PROBLEMS[name][0], []).append(name)
+    return {
+        str(status): {
+            "description": "; ".join(f"`{name}`: {PROBLEMS[name][1]}" for name in each),
+            "content": {MEDIA: {"schema": _ref(Problem)}},
+        }
+        for status, each in sorted(by_status.items())
+    }
+
+
+def _path_parameters(each: Operation) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "description": _ABOUT_PATH[name],
+            "schema": {"type": "string", "minLength": 1},
+        }
+        for name in _PARAMETER.findall(each.path)
+    ]
+
+
+def _query_parameters(each: Operation, schemas: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "query", "required": False, "schema": schema}
+        for name, schema in schemas[each.query.__name__]["properties"].items()
+    ]

@@ -1,0 +1,101 @@
+"""Every error is ``application/problem+json``: a name, a title, a status, and one sentence."""
+
+import http
+import logging
+from collections.abc import Mapping
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from driftduel.arena.problems import PROBLEMS
+from driftduel.arena.said import trouble
+from driftduel.arena.stores import StoreError
+from driftduel.errors import DriftduelError
+
+__all__ = ["MEDIA", "Problem", "broken", "handlers", "refusal"]
+
+MEDIA = "application/problem+json"
+_LONGEST = 1000
+_LOG = logging.getLogger("driftduel.arena")
+
+
+class Problem(Exception):  # noqa: N818 - a name of the standard, RFC 9457
+    """An answer that is an error; `name` is one of `PROBLEMS`."""
+
+    def __init__(self, name: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.name, self.detail = name, detail
+        self.headers = dict(headers or {})
+
+
+class _Body(msgspec.Struct):
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+def _answer(
+    name: str, detail: str, status: int | None = None, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return the response that says a problem."""
+    usual, title = PROBLEMS[name]
+    status = status or usual
+    content = msgspec.json.encode(_Body(f"/problems/{name}", title, status, _line(detail)))
+    return Response(content, status, dict(headers or {}), MEDIA)
+
+
+def _line(detail: str) -> str:
+    """Return a sentence as one line of bounded length, whatever a request put into it."""
+    plain = "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in detail
+    )
+    return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 4]} ..."
+
+
+def refusal(error: Problem | DriftduelError) -> Response:
+    """Return the answer to a request that is refused; an arena's errors say what they are."""
+    if isinstance(error, Problem):
+        return _answer(error.name, error.detail, headers=error.headers)
+    if isinstance(error, StoreError):
+        error = trouble(error)
+    name, status = getattr(error, "problem", "bad-request"), getattr(error, "status", None)
+    headers = {"Retry-After": "1"} if status in (429, 503) else None
+    return _answer(name, str(error), status, headers)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Problem | DriftduelError)
+    return refusal(error)
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    """Answer what Starlette itself refuses: no such path, no such method, a broken request."""
+    assert isinstance(error, HTTPException)
+    status, path = error.status_code, request.scope["path"]
+    names = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}
+    details = {
+        404: f"There is nothing at {path[:200]!r}; /v1/openapi.json lists what there is.",
+        405: f"{request.method} cannot be done at {path[:200]!r}.",
+    }
+    name = names.get(status, "bad-request" if status < 500 else "broken")
+    detail = details.get(status, f"{http.HTTPStatus(status).phrase}.")
+    return _answer(name, detail, status, error.headers)
+
+
+async def broken(request: Request, error: Exception) -> Response:
+    """Answer what nobody expected; the traceback goes to the log, never to the client."""
+    _LOG.error("%s %s failed", request.method, request.scope["path"], exc_info=error)
+    return _answer(
+        "broken", "The server made a mistake, which its log describes; nothing was lost."
+    )
+
+
+handlers = {
+    Problem: _refused,
+    DriftduelError: _refused,
+    HTTPException: _http,
+    Exception: broken,
+}

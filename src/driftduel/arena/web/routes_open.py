@@ -1,0 +1,60 @@
+"""What anybody may ask: whether the server runs, what it can do, what a problem means."""
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+from starlette.responses import Response
+
+from driftduel.arena.problems import PROBLEMS
+from driftduel.arena.web.messages import Health, Owner
+from driftduel.arena.web.openapi import Problem as ProblemSaid
+from driftduel.arena.web.openapi import document
+from driftduel.arena.web.operations import Call, Operation
+from driftduel.arena.web.problems import Problem
+
+__all__ = ["is_open", "opened"]
+
+_DOCUMENT, _HEALTH, _PROBLEMS = "/v1/openapi.json", "/healthz", "/problems/"
+
+
+def is_open(path: str) -> bool:
+    """Tell whether a path says the same to everybody, whatever page asks."""
+    return path == _DOCUMENT
+
+
+def opened(others: Sequence[Operation]) -> list[Operation]:
+    """Return the operations that are about the server itself, and those before them."""
+    written: list[bytes] = []
+
+    async def health(call: Call) -> Struct:
+        return Health(True)
+
+    async def openapi(call: Call) -> Response:
+        if not written:
+            written.append(msgspec.json.encode(document([*others, *own])))
+        return Response(written[0], media_type="application/json")
+
+    async def whose(call: Call) -> Struct:
+        return Owner(call.grant.arena, call.grant.scope)
+
+    async def problem(call: Call) -> Struct:
+        name = call.path["problem"]
+        if name not in PROBLEMS:
+            raise Problem("not-found", f"There is no problem called {name[:80]!r}.")
+        status, title = PROBLEMS[name]
+        return ProblemSaid(f"{_PROBLEMS}{name}", title, status, f"{title}.")
+
+    own = [
+        Operation(
+            "token", "GET", "/v1/token", "Which arena a token is for, and what it allows", whose,
+            Owner, scope="", live=False,
+        ),
+        Operation("openapi", "GET", _DOCUMENT, "This document", openapi, None, live=False),
+        Operation("health", "GET", _HEALTH, "Whether the server runs", health, Health, live=False),
+        Operation(
+            "problem", "GET", f"{_PROBLEMS}{{problem}}", "What a problem means", problem,
+            ProblemSaid, live=False, problems=("not-found",),
+        ),
+    ]  # fmt: skip
+    return own

@@ -1,0 +1,148 @@
+"""What owners do: open arenas, change their options, void votes, close, and give out tokens."""
+
+import secrets
+from typing import Any
+
+import msgspec
+from anyio import to_thread
+from msgspec import UNSET, Struct
+from starlette.responses import Response
+
+from driftduel.arena.addresses import place_of, resolved
+from driftduel.arena.hall import option_text
+from driftduel.arena.said import Option
+from driftduel.arena.web import messages as m
+from driftduel.arena.web.operations import Call, Operation
+from driftduel.arena.web.problems import Problem
+from driftduel.arena.web.service import Service
+from driftduel.arena.webhooks import shown_secret
+
+__all__ = ["owning"]
+
+_ARENA = "/v1/arenas/{arena}"
+
+
+def owning(service: Service) -> list[Operation]:
+    """Return the operations that need a token with the scope ``own``."""
+    hall, store = service.hall, service.hall.store
+
+    async def make(call: Call) -> Struct:
+        settings = _given(call.body)
+        name, options = settings.pop("name"), settings.pop("options")
+        if "policies" in settings:
+            settings["policies"] = [(each.spec, each.weight) for each in settings["policies"]]
+        texts = [each if isinstance(each, str) else _given(each) for each in options]
+        token = await to_thread.run_sync(lambda: hall.create(name, texts, **settings))
+        return m.ArenaMade(name, token)
+
+    async def join(call: Call) -> Struct:
+        new = option_text("", call.body.name, call.body.kind, call.body.content)
+        return await service.done(lambda: call.arena.join(new.name, new.kind, new.content))
+
+    async def change(call: Call) -> Struct:
+        arena, new, option = call.arena, call.body, call.path["option"]
+        now = arena.option(option)  # or there is none of that id
+        name = now.name if new.name is UNSET else new.name
+        content = now.content if new.content is UNSET else new.content
+        option_text(option, name, now.kind, content)
+        if new.present is not UNSET and new.present != now.present:
+            move = arena.come_back if new.present else arena.leave
+            await service.done(lambda: move(option))
+        if (name, content) != (now.name, now.content):
+            await to_thread.run_sync(arena.rewrite, option, name, content)
+        return arena.option(option)
+
+    async def void(call: Call) -> Struct:
+        voided = await service.done(lambda: call.arena.void(call.body.seqs, call.body.why))
+        return m.Voided(voided)
+
+    async def close(call: Call) -> Struct:
+        await service.done(call.arena.end)
+        return m.Closed(True)
+
+    async def erase(call: Call) -> Struct:
+        arena = await service.arena(call.grant.arena)
+        if not await to_thread.run_sync(arena.erase, call.path["voter"]):
+            raise Problem("no-such-voter", "Nobody of that name ever voted, or is erased already.")
+        return m.Erased(True)
+
+    async def token(call: Call) -> Struct:
+        new: m.NewToken = call.body
+        made = await to_thread.run_sync(hall.token, call.path["arena"], new.scope, new.label)
+        return m.TokenMade(made)
+
+    async def hook(call: Call) -> Struct:
+        await resolved(place_of(call.body.url), service.settings.private_hooks)
+        secret, events = secrets.token_bytes(32), tuple(dict.fromkeys(call.body.events))
+        arena = call.arena
+        # What happened before is no news.
+        made = await to_thread.run_sync(
+            lambda: store.put_hook(arena.name, call.body.url, secret, events, arena.seq)
+        )
+        service.messenger.look_again(arena.name)
+        return m.HookMade(made, shown_secret(secret))
+
+    async def hooks(call: Call) -> Struct:
+        found = await to_thread.run_sync(store.hooks, call.path["arena"])
+        return m.Hooks([m.HookShown(h.id, h.url, h.events, h.done) for h in found])
+
+    async def drop_hook(call: Call) -> Response:
+        arena = call.path["arena"]
+        if not await to_thread.run_sync(store.drop_hook, arena, call.path["hook"]):
+            raise Problem("no-such-hook", "There is no webhook of that id.")
+        service.messenger.look_again(arena)
+        return Response(status_code=204)
+
+    options, one_hook = f"{_ARENA}/options", f"{_ARENA}/hooks/{{hook}}"
+    return [
+        Operation(
+            "make_arena", "POST", "/v1/arenas", "Open an arena", make, m.ArenaMade,
+            scope="own", takes=m.NewArena, status=201, live=False, every_arena=True,
+            problems=("name-taken",),
+        ),
+        Operation(
+            "join", "POST", options, "Let a new option take part", join, Option,
+            scope="own", takes=m.NewOption, status=201, problems=("closed", "name-taken"),
+        ),
+        Operation(
+            "change_option", "PATCH", f"{options}/{{option}}",
+            "Change what is shown of an option, or whether it takes part", change, Option,
+            scope="own", takes=m.Change, problems=("no-such-option", "closed"),
+        ),
+        Operation(
+            "void", "POST", f"{_ARENA}/votes/void", "Take votes out of all counts", void, m.Voided,
+            scope="own", takes=m.VoidVotes,
+        ),
+        Operation(
+            "close", "POST", f"{_ARENA}/close", "End it: nobody is asked any more", close,
+            m.Closed, scope="own", problems=("closed",),
+        ),
+        Operation(
+            "erase_voter", "DELETE", "/v1/voters/{voter:path}",
+            "Forget who a voter is; the votes stay, and nobody can tell whose they are", erase,
+            m.Erased, scope="own", live=False, problems=("no-such-voter", "owned-elsewhere"),
+        ),
+        Operation(
+            "make_token", "POST", f"{_ARENA}/tokens", "Make a token, which is shown this once",
+            token, m.TokenMade, scope="own", takes=m.NewToken, status=201, live=False,
+        ),
+        Operation(
+            "make_hook", "POST", f"{_ARENA}/hooks", "Have an address told of what happens", hook,
+            m.HookMade, scope="own", takes=m.NewHook, status=201, problems=("bad-address",),
+        ),
+        Operation(
+            "hooks", "GET", f"{_ARENA}/hooks", "Who is told of what happens", hooks, m.Hooks,
+            scope="own", live=False,
+        ),
+        Operation(
+            "drop_hook", "DELETE", one_hook, "Tell an address no more", drop_hook, None,
+            scope="own", status=204, live=False, problems=("no-such-hook",),
+        ),
+    ]  # fmt: skip
+
+
+def _given(struct: Struct) -> dict[str, Any]:
+    """Return the fields of a request that were said."""
+    return {
+        key: value for key, value in msgspec.structs.asdict(struct).items() if value is not UNSET
+    }

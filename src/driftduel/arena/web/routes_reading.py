@@ -1,0 +1,90 @@
+"""What onlookers do: see the board, watch it, read the log."""
+
+from collections.abc import AsyncIterator
+
+import msgspec
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from driftduel.arena.live import Live
+from driftduel.arena.moving import csv_of, exported
+from driftduel.arena.web.limits import client_address
+from driftduel.arena.web.messages import LogPage, LogQuery
+from driftduel.arena.web.operations import Call, Operation
+from driftduel.arena.web.service import Service
+
+__all__ = ["reading"]
+
+_NDJSON, _CSV = "application/x-ndjson", "text/csv"
+_AT_ONCE = 5000
+
+
+def reading(service: Service) -> list[Operation]:
+    """Return the operations that a token with the scope ``read`` allows."""
+
+    async def board(call: Call) -> Response:
+        content = await service.boards.json(call.arena)
+        return Response(content, media_type="application/json")
+
+    async def events(call: Call) -> Response:
+        grant, client = call.grant, call.request.client
+
+        async def allowed() -> bool:
+            return await service.doorman.still(grant)
+
+        address = client_address(client.host if client else None)
+        return service.boards.watch(call.arena.name, address, allowed)
+
+    async def log(call: Call) -> Response | LogPage:
+        after, limit = call.query.after, call.query.limit
+        media = _accepted(call.request)
+        if media is not None:
+            return _download(call.arena, media)
+        records = await to_thread.run_sync(call.arena.records, after, limit)
+        following = records[-1].seq if len(records) == limit else None
+        return LogPage([[each.seq, each.at, each.kind, each.body] for each in records], following)
+
+    arena = "/v1/arenas/{arena}"
+    return [
+        Operation(
+            "board", "GET", f"{arena}/board", "Who leads, how sure that is, and what changed",
+            board, None, scope="read",
+        ),
+        Operation(
+            "watch", "GET", f"{arena}/board/events", "The board, whenever it has changed",
+            events, None, scope="read", media="text/event-stream",
+        ),
+        Operation(
+            "log", "GET", f"{arena}/log",
+            "Records of the log; as newline-delimited JSON the whole log, as CSV its votes",
+            log, LogPage, scope="read", query=LogQuery, other_media=(_NDJSON, _CSV),
+        ),
+    ]  # fmt: skip
+
+
+def _accepted(request: Request) -> str | None:
+    """Return the kind of download that is asked for; None for a page of JSON."""
+    accept = request.headers.get("accept", "")
+    kinds = [part.partition(";")[0].strip().lower() for part in accept.split(",")]
+    return next((kind for kind in kinds if kind in (_NDJSON, _CSV)), None)
+
+
+def _download(arena: Live, media: str) -> StreamingResponse:
+    """Send the whole log, or all votes in it."""
+    parts = _lines(arena) if media == _NDJSON else _votes(arena)
+    suffix = "ndjson" if media == _NDJSON else "csv"
+    headers = {"Content-Disposition": f'attachment; filename="{arena.name}.{suffix}"'}
+    return StreamingResponse(parts, media_type=media, headers=headers)
+
+
+async def _lines(arena: Live) -> AsyncIterator[bytes]:
+    """Yield a few thousand records at a time, whatever the log's length."""
+    after = 0
+    while records := await to_thread.run_sync(arena.records, after, _AT_ONCE):
+        after = records[-1].seq
+        yield b"".join(msgspec.json.encode(record) + b"\n" for record in records)
+
+
+async def _votes(arena: Live) -> AsyncIterator[bytes]:
+    yield await to_thread.run_sync(lambda: csv_of(exported(arena.store, arena.name)).encode())

@@ -1,0 +1,172 @@
+"""Who may do what: tokens and scopes, requests of other sites, and headers for every answer."""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from anyio import to_thread
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.types import Message, Send
+
+from driftduel.arena.access import hashed
+from driftduel.arena.stores import Store
+from driftduel.arena.web.cookies import tokens_in
+from driftduel.arena.web.problems import Problem
+from driftduel.arena.web.settings import ServerSettings
+
+__all__ = ["EVERY_ARENA", "Doorman", "Grant", "SafeHeaders", "is_foreign"]
+
+EVERY_ARENA = "*"
+"""What a token belongs to that may make arenas."""
+_CONTAINS = {"vote": {"vote"}, "read": {"read"}, "own": {"vote", "read", "own"}}
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_MOST_KEPT = 10_000
+_LONGEST_TOKEN = 200
+
+
+class Grant(NamedTuple):
+    """What a token allows."""
+
+    arena: str
+    scope: str
+    key: bytes
+    """The token's digest: what its requests are counted by."""
+    by_cookie: bool = False
+
+
+class Doorman:
+    """Looks at tokens, and remembers them for a moment so that a slow store is asked rarely.
+
+    A token that is dropped is good for `_SECONDS` more.
+    """
+
+    _SECONDS = 1.0
+
+    def __init__(self, store: Store, settings: ServerSettings) -> None:
+        self._store, self._clock = store, settings.clock
+        self._grants: OrderedDict[bytes, tuple[float, Grant]] = OrderedDict()
+        self._origins: OrderedDict[str, frozenset[str]] = OrderedDict()
+
+    async def grant(self, token: str, by_cookie: bool = False) -> Grant | None:
+        """Return what a token allows, or None if it is none of ours."""
+        if not token or len(token) > _LONGEST_TOKEN:
+            return None
+        key, now = hashed(token), self._clock()
+        kept = self._grants.get(key)
+        if kept is not None and now < kept[0]:
+            return kept[1]._replace(by_cookie=True) if by_cookie else kept[1]
+        found = await to_thread.run_sync(self._store.token, key)
+        if found is None:
+            self._grants.pop(key, None)
+            return None
+        grant = Grant(*found, key)
+        self._grants[key] = (now + self._SECONDS, grant)
+        if len(self._grants) > _MOST_KEPT:
+            self._grants.popitem(last=False)
+        return grant._replace(by_cookie=by_cookie)
+
+    async def still(self, grant: Grant) -> bool:
+        """Tell whether what a token allowed is allowed still."""
+        return await to_thread.run_sync(self._store.token, grant.key) is not None
+
+    async def authorise(self, request: Request, arena: str | None, scope: str) -> Grant:
+        """Return the grant of a request, or refuse it.
+
+        Parameters
+        ----------
+        request
+            Has a bearer token, or a cookie of the arena.
+        arena
+            What the token must belong to; None: whichever it belongs to.
+        scope
+            What it must allow; empty: anything.
+        """
+        word, _, bearer = request.headers.get("authorization", "").partition(" ")
+        by_cookie = not word
+        if by_cookie:
+            tokens = tokens_in(request, arena) if arena is not None else []
+        else:
+            tokens = [bearer.strip()] if word.lower() == "bearer" else []
+        grants = [found for token in tokens if (found := await self.grant(token, by_cookie))]
+        if not grants:
+            said = "This token is not known" if tokens else "No token came with the request"
+            raise Problem(
+                "no-token",
+                f"{said}; send 'Authorization: Bearer TOKEN'.",
+                {"WWW-Authenticate": 'Bearer realm="driftduel"'},
+            )
+        here = [grant for grant in grants if arena in (None, grant.arena)]
+        if not here:
+            raise Problem("wrong-scope", "This token belongs to another arena.")
+        able = [grant for grant in here if not scope or scope in _CONTAINS[grant.scope]]
+        if not able:
+            raise Problem(
+                "wrong-scope", f"This token may {here[0].scope!r}; {scope!r} is needed here."
+            )
+        if by_cookie and request.method not in _SAFE and request.headers.get("x-driftduel") != "1":
+            raise Problem(
+                "cross-site", "A request that changes something by cookie needs 'X-Driftduel: 1'."
+            )
+        return able[0]
+
+    async def origins(self, arena: str) -> frozenset[str]:
+        """Return whose pages may ask an arena; they are written in its first record, for good."""
+        kept = self._origins.get(arena)
+        if kept is None:
+            first = await to_thread.run_sync(self._store.records, arena, 0, 1)
+            if not first:
+                return frozenset()
+            kept = frozenset(first[0].body.get("settings", {}).get("origins", ()))
+            self._origins[arena] = kept
+            if len(self._origins) > _MOST_KEPT:
+                self._origins.popitem(last=False)
+        return kept
+
+
+def is_foreign(headers: Headers) -> bool:
+    """Tell whether a browser says that another site's page sends this."""
+    origin = headers.get("origin")
+    if origin is None:
+        return False
+    # A proxy may have taken the TLS off, so the scheme is not compared.
+    ours = headers.get("host", "").lower()
+    return origin.lower() not in (f"http://{ours}", f"https://{ours}")
+
+
+class SafeHeaders:
+    """Gives every answer the headers that keep browsers safe, unless it brings its own."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        policy = (
+            "default-src 'none'; script-src 'self'; style-src 'self'; "
+            "img-src 'self' data: https:; connect-src 'self'; base-uri 'none'; "
+            f"form-action 'none'; frame-ancestors {settings.frame_ancestors}"
+        )
+        self._usual = {
+            b"content-security-policy": policy.encode(),
+            b"x-content-type-options": b"nosniff",
+            b"referrer-policy": b"no-referrer",
+            b"permissions-policy": b"camera=(), geolocation=(), microphone=()",
+            b"cross-origin-opener-policy": b"same-origin",
+            b"cross-origin-resource-policy": b"same-origin",
+            b"cache-control": b"no-store",
+        }
+        if settings.secure_cookies:
+            self._usual[b"strict-transport-security"] = b"max-age=31536000"
+        # The widget is a script that other people's pages load.
+        self._static = {**self._usual, b"access-control-allow-origin": b"*"}
+
+    def around(self, send: Send, path: str, more: Iterable[tuple[bytes, bytes]] = ()) -> Send:
+        """Return a `send` that adds them, and `more`, to the answer of a path."""
+        wanted = self._static if path.startswith("/static/") else self._usual
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = message["headers"] = list(message.get("headers", ()))
+                there = {name.lower() for name, _ in headers}
+                headers += [pair for pair in wanted.items() if pair[0] not in there]
+                headers += more
+            await send(message)
+
+        return send_safely

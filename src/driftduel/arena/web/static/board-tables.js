@@ -1,0 +1,134 @@
+/* Tables of a board: plain elements and text, so that no name can become anything else. */
+import { change, counts, enough, way } from "./board-words.js";
+import { counted, decimals, interval, share, when, whole } from "./wording.js";
+
+export function made(tag, text = "", attributes = {}) {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+
+export function svg(tag, attributes = {}, text = "") {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  element.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+
+const at = (id) => document.getElementById(id);
+const show = (id, shown) => { at(id).hidden = !shown; };
+
+// A cell: what is read, what it is sorted by, and a quieter second line.
+function cell(text, value, small = "") {
+  const box = made("td", text, value === undefined ? {} : { "data-value": value ?? "" });
+  if (small) box.append(made("small", small));
+  return box;
+}
+
+function rowHead(text) { return made("th", text, { scope: "row", class: "words" }); }
+
+function meter(part, label) {
+  return made("meter", "", { min: 0, max: 1, value: part, "aria-label": label });
+}
+
+function fill(id, rows) {
+  const body = at(id).tBodies[0];
+  body.replaceChildren(...rows.map((cells) => { const row = made("tr"); row.append(...cells); return row; }));
+  // Whoever sorted a table keeps it sorted when it is written anew.
+  const heading = at(id).querySelector("th[aria-sort]");
+  if (heading) {
+    heading.setAttribute("aria-sort", heading.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending");
+    heading.click();
+  }
+}
+
+export function evidence(board) {
+  const rivals = board.evidence || [];
+  show("evidence-part", rivals.length > 0);
+  fill("evidence", rivals.map((rival) => {
+    const done = enough(rival);
+    const part = cell("", way(rival));
+    part.append(meter(way(rival), `evidence against ${rival.name}`), ` ${done ? "enough" : `${share(way(rival))} of the way`}`);
+    return [rowHead(rival.name), cell(`${whole(rival.wins)} : ${whole(rival.losses)}`, rival.wins - rival.losses), part];
+  }));
+  at("challenger").textContent = board.says.challenger;
+  const bar = at("challenger-bar");
+  bar.hidden = !board.challenger;
+  bar.value = board.challenger ? board.challenger.share : 0;
+}
+
+export function timeline(board) {
+  at("changes-says").textContent = board.says.changes;
+  at("changes-list").replaceChildren(...[...board.changes].reverse().map((each) => {
+    const row = made("li");
+    row.append(made("strong", when(each.at)), ` ${change(each)} `, made("small", `after ${counted(each.votes, "vote")}`));
+    return row;
+  }));
+}
+
+export function ranking(board) {
+  at("ranking-says").textContent = board.says.ranking;
+  fill("ranking", board.options.map((option) => {
+    const name = rowHead(option.name);
+    if (!option.present) name.append(made("small", " has left"));
+    return [name, cell(whole(option.rank || null), option.rank || null), cell(share(option.strength), option.strength, option.present ? interval(option.low, option.high, share) : ""),
+      cell(whole(option.wins), option.wins), cell(whole(option.votes), option.votes)];
+  }));
+}
+
+// Who beats whom: the share of wins in words, and a tint that says the same.
+export function pairs(board) {
+  const { ids, wins, ties, skips } = board.pairs;
+  const names = new Map(board.options.map((option) => [option.id, option.name]));
+  const name = (id) => names.get(id) || id;
+  const head = made("tr");
+  head.append(made("th", "wins of … against", { scope: "col" }), ...ids.map((id) => made("th", name(id), { scope: "col" })));
+  at("pairs").tHead.replaceChildren(head);
+  at("pairs").tBodies[0].replaceChildren(...ids.map((id, i) => {
+    const row = made("tr");
+    row.append(rowHead(name(id)), ...ids.map((other, j) => {
+      if (i === j) return made("td", "", { class: "same" });
+      const [won, lost] = [wins[i][j], wins[j][i]];
+      const part = won + lost ? won / (won + lost) : null;
+      const box = cell(share(part), undefined, won + lost ? `${whole(won)} : ${whole(lost)}` : "");
+      const aside = [[ties, "equal"], [skips, "skipped"]].map(([table, word]) => [table?.[i]?.[j], word]).filter(([count]) => count);
+      if (aside.length) box.append(made("small", aside.map(([count, word]) => `${whole(count)} ${word}`).join(", ")));
+      if (part !== null) {
+        const strength = Math.min(1, Math.abs(part - 0.5) * 2);
+        box.style.setProperty("--tint", `${Math.round(6 + 44 * strength)}%`);
+        box.className = part > 0.5 ? "wins" : part < 0.5 ? "loses" : "";
+      }
+      return box;
+    }));
+    return row;
+  }));
+}
+
+export function numbers(board) {
+  at("numbers").replaceChildren(...counts(board).flatMap(([name, value, meaning]) => {
+    const said = made("dd", value);
+    said.append(made("small", meaning ? ` ${meaning}` : ""));
+    return [made("dt", name), said];
+  }));
+  at("left-says").textContent = board.says.left;
+}
+
+export function lanes(board) {
+  const many = board.lanes || [];
+  show("lanes-part", many.length > 1);
+  if (many.length < 2) return;
+  at("lanes-says").replaceChildren(...board.says.lanes.map((sentence) => made("p", sentence)));
+  fill("lanes", many.map((lane) => [rowHead(lane.policy), cell(whole(lane.weight), lane.weight), cell(whole(lane.votes), lane.votes),
+    made("td", lane.leader?.name ?? lane.leader ?? "-", { class: "words" }), cell(decimals(lane.loss, 3), lane.loss, interval(lane.low, lane.high, (end) => decimals(end, 3)))]));
+}
+
+export function about(board) {
+  const modes = { panel: "panel: people came to compare, and always see two different options", serve: "serve: traffic; at times one option is shown without a question" };
+  const rows = [["Chooses the pairs", board.policy], ["Mode", modes[board.mode] || board.mode], ["Seed", String(board.seed)], ["Records in the log", whole(board.seq)], ["Last record", when(board.at)]];
+  at("about").replaceChildren(...rows.flatMap(([name, value]) => [made("dt", name), made("dd", value)]));
+  at("guarantee").textContent = board.guarantee || "";
+  at("warnings").replaceChildren(...(board.warnings || []).map((warning) => made("p", warning)));
+  show("warnings", (board.warnings || []).length > 0);
+  show("closed", Boolean(board.closed));
+}

@@ -1,0 +1,96 @@
+/* The board, live: the server sends a new one when something changed; where that does not work, we ask. */
+import { Strengths, reigns } from "./board-figures.js";
+import { about, evidence, lanes, numbers, pairs, ranking, timeline } from "./board-tables.js";
+import { since } from "./board-words.js";
+import { when } from "./wording.js";
+
+const at = (id) => document.getElementById(id);
+const { arena, root } = document.getElementById("board").dataset;
+const API = `${root}/v1/arenas/${encodeURIComponent(arena)}`;
+const POLL = 5000; // ms
+const strengths = new Strengths(at("strengths"), at("strengths-legend"), at("strengths-says"));
+let newest = null;
+
+function say(id, text) { if (at(id).textContent !== text) at(id).textContent = text; }
+
+function show(board) {
+  if (newest && board.seq < newest.seq) return;
+  newest = board;
+  say("claim", board.says.claim);
+  say("since", since(board));
+  say("doubt", board.says.doubt);
+  at("verdict").classList.toggle("sure", board.sure);
+  document.title = `${board.says.claim} - ${arena}`;
+  evidence(board);
+  timeline(board);
+  reigns(at("reigns"), board);
+  ranking(board);
+  strengths.draw(board);
+  pairs(board);
+  numbers(board);
+  lanes(board);
+  about(board);
+  at("board").hidden = false;
+  at("trouble").hidden = true;
+}
+
+function refuse(status) {
+  const said = status === 401 || status === 403 ? "This link does not let you see the board. Please ask whoever sent it for a new one."
+    : status === 404 ? "There is no arena of this name here." : "The board cannot be read just now. This page keeps trying.";
+  at("trouble").hidden = false;
+  say("trouble", said);
+  say("live", "");
+  return status === 401 || status === 403 || status === 404;
+}
+
+// Asked once at the start, and again every few seconds where nothing can be pushed.
+async function ask() {
+  try {
+    const answer = await fetch(`${API}/board`, { cache: "no-store" });
+    if (!answer.ok) return !refuse(answer.status);
+    show(await answer.json());
+  } catch {
+    if (!newest) refuse(0);
+  }
+  return true;
+}
+
+async function poll() {
+  if (!(await ask())) return;
+  if (newest) say("live", `Asked every ${POLL / 1000} s; last at ${when(Date.now())}.`);
+  setTimeout(poll, POLL);
+}
+
+function listen() {
+  if (!("EventSource" in window)) { poll(); return; }
+  const events = new EventSource(`${API}/board/events`);
+  events.addEventListener("open", () => say("live", "Live: this page changes by itself."));
+  events.addEventListener("board", (event) => { show(JSON.parse(event.data)); say("live", "Live: this page changes by itself."); });
+  events.addEventListener("error", () => {
+    if (events.readyState === EventSource.CLOSED) poll(); // it will not come back: too many listeners, or a proxy
+    else say("live", `Connection lost; trying again. What you see is of ${newest ? when(newest.at) : "no time yet"}.`);
+  });
+}
+
+// A link cannot say which form it wants, so the log is fetched and handed over as a file.
+async function download(button) {
+  const kinds = { csv: "text/csv", ndjson: "application/x-ndjson" };
+  const kind = button.dataset.kind;
+  button.disabled = true;
+  try {
+    const answer = await fetch(`${API}/log`, { headers: { Accept: kinds[kind] } });
+    if (!answer.ok) throw new Error(String(answer.status));
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(await answer.blob());
+    link.download = `${arena}.${kind}`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+    say("download-says", "");
+  } catch {
+    say("download-says", "The log could not be fetched; try again in a moment.");
+  }
+  button.disabled = false;
+}
+
+for (const button of document.querySelectorAll("[data-kind]")) button.addEventListener("click", () => download(button));
+if (await ask()) listen();

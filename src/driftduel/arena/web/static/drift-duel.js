@@ -1,0 +1,362 @@
+/* <drift-duel arena="NAME" server="https://…" token="…" voter="…" question="…" keys="page">
+   Two options and one question; the vote page is this element too. Without `server` it asks the
+   server that this file came from; without `token` it relies on that server's cookie. Keys are heard
+   while the element has the focus, or on the whole page with keys="page". */
+"use strict";
+(() => {
+  const HOME = document.currentScript ? new URL("..", document.currentScript.src).href : `${location.origin}/`;
+  const AT_ONCE = 300, DOUBLE = 700; // ms: what comes so soon was meant for the pair before
+  const KEYS = { ArrowLeft: "left", ArrowRight: "right", ArrowDown: "tie", s: "skip", u: "undo" };
+  const SAVED = { left: "Saved: left.", right: "Saved: right.", tie: "Saved: equal.", skip: "Skipped." };
+  const IMAGE = /^(https:\/\/|data:image\/(png|jpeg|webp|gif)[;,])/i;
+  const OFFLINE = "You are offline. Your vote is kept here and will be sent as soon as you are back.";
+  const WAITING = "You are offline. The next pair will come as soon as you are back.";
+  const NO_ENTRY = "This link does not let you vote here. Please ask whoever sent it for a new one.";
+
+  // What went wrong, said kindly, and what happens then: "new" pair, "again" later, "stop", "stay".
+  const TROUBLE = {
+    "no-such-duel": ["That pair is not known here any more. Here is a new one.", "new"],
+    "already-answered": ["You had answered that pair already, perhaps in another tab. Here is the next one.", "new"],
+    "duel-lost": ["That pair had been open for too long. Here is a new one.", "new"],
+    "bad-vote": ["The arena did not understand that vote. Here is a new pair.", "new"],
+    "no-such-option": ["One of the two has just been taken out. Here is a new pair.", "new"],
+    "too-late": ["Too late to undo: your vote has been counted.", "stay"],
+    "too-many": ["That was quick! A short pause, then it goes on by itself.", "again"],
+    "owned-elsewhere": ["The arena is moving to another machine. It goes on by itself in a moment.", "again"],
+    "store-trouble": ["The arena cannot save votes just now. Nothing is lost: it will be tried again by itself.", "again"],
+    closed: ["This arena is closed. Thank you for your votes.", "stop"],
+    "no-such-arena": ["There is no arena of this name here.", "stop"],
+  };
+
+  class Problem extends Error {
+    constructor(status, told, after) {
+      const name = String(told.type || "").split("/").pop();
+      const known = TROUBLE[name]
+        || (status === 401 || status === 403 ? [NO_ENTRY, "stop"] : null)
+        || (status === 429 ? TROUBLE["too-many"] : status >= 500 ? TROUBLE["store-trouble"] : null)
+        || [told.detail || told.title || `The arena answered with an error (${status}).`, "stop"];
+      super(known[0]);
+      [, this.then] = known;
+      this.after = after;
+    }
+  }
+
+  const SHELL = `
+<section aria-labelledby="question">
+<h2 id="question" tabindex="-1"></h2>
+<div class="pair">
+<div class="option" role="group" aria-label="Left option"><div class="body" id="left" dir="auto"></div>
+<button type="button" data-pick="left" aria-keyshortcuts="ArrowLeft">This one is better<span class="heard"> (left)</span> <kbd aria-hidden="true">←</kbd></button></div>
+<div class="option" role="group" aria-label="Right option"><div class="body" id="right" dir="auto"></div>
+<button type="button" data-pick="right" aria-keyshortcuts="ArrowRight">This one is better<span class="heard"> (right)</span> <kbd aria-hidden="true">→</kbd></button></div>
+</div>
+<div class="row" id="rest">
+<button type="button" data-pick="tie" aria-keyshortcuts="ArrowDown">They are equal <kbd aria-hidden="true">↓</kbd></button>
+<button type="button" data-pick="skip" aria-keyshortcuts="s">Skip this pair <kbd aria-hidden="true">s</kbd></button>
+</div>
+<div class="row" id="onward" hidden><button type="button" data-do="again" aria-keyshortcuts="ArrowRight">Go on <kbd aria-hidden="true">→</kbd></button></div>
+<div class="row after"><p id="note" role="status"></p>
+<button type="button" data-do="undo" aria-keyshortcuts="u" hidden>Undo <kbd aria-hidden="true">u</kbd> <span id="left-time" aria-hidden="true"></span></button></div>
+<p class="heard" id="said" aria-live="polite"></p>
+</section>`;
+
+  const STYLE = `
+:host { display: block; color-scheme: light dark; container-type: inline-size;
+  --page: #fff; --card: #f6f7f8; --text: #1b1f23; --quiet: #59636e; --rule: #c3cad1; --accent: #0b62a4;
+  color: var(--text); font: 17px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif; }
+@media (prefers-color-scheme: dark) { :host { --page: #14181c; --card: #1d2328; --text: #e8ebee; --quiet: #a3adb7; --rule: #4a545e; --accent: #7cc0f5; } }
+* { box-sizing: border-box; }
+[hidden] { display: none !important; }
+h2 { margin: 0 0 14px; font-size: 1.35rem; line-height: 1.3; text-align: center; outline-offset: 4px; }
+.pair { display: grid; grid-template-columns: 1fr 1fr; gap: 16px; }
+.pair.alone { grid-template-columns: minmax(0, 46rem); justify-content: center; }
+.option { display: flex; flex-direction: column; min-width: 0; border: 1px solid var(--rule); border-radius: 10px; background: var(--card); }
+.body { flex: 1; padding: 18px 20px; min-height: 6rem; overflow-wrap: anywhere; }
+.body.text { white-space: pre-wrap; }
+.body.brief { display: grid; place-items: center; text-align: center; font-size: 1.25rem; }
+.body img { display: block; max-width: 100%; max-height: 62vh; margin: auto; }
+.body > :first-child { margin-top: 0; } .body > :last-child { margin-bottom: 0; }
+pre { overflow-x: auto; padding: 10px; background: var(--page); border-radius: 6px; }
+code { font: 0.9em/1.4 ui-monospace, "DejaVu Sans Mono", "Liberation Mono", monospace; }
+a { color: var(--accent); }
+button { font: inherit; color: var(--text); background: var(--page); border: 1px solid var(--rule); border-radius: 8px; padding: 10px 16px; min-height: 48px; cursor: pointer; touch-action: manipulation; }
+.option button { margin: 0 14px 14px; border-color: var(--accent); font-weight: 600; }
+button:hover { background: var(--card); border-color: var(--accent); }
+.option button:hover { background: var(--accent); color: var(--page); }
+button[aria-disabled="true"] { opacity: 0.55; cursor: default; }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid currentColor; border-radius: 4px; padding: 0 7px; margin-left: 6px; opacity: 0.8; }
+@media (hover: none) { kbd { display: none; } }
+.row { display: flex; flex-wrap: wrap; justify-content: center; align-items: center; gap: 12px; margin-top: 16px; }
+.after { min-height: 52px; }
+#note { margin: 0; max-width: 60ch; color: var(--quiet); }
+#note.trouble { color: var(--text); border-left: 4px solid var(--accent); padding-left: 10px; }
+#left-time { display: inline-block; min-width: 2.6em; text-align: right; font-variant-numeric: tabular-nums; color: var(--quiet); }
+.heard { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+@container (max-width: 640px) {
+  .pair { grid-template-columns: minmax(0, 1fr); gap: 12px; }
+  .body { min-height: 4rem; padding: 14px 16px; } .body img { max-height: 34vh; }
+  .option button { margin: 0 10px 10px; } .row > button { flex: 1 1 auto; }
+}`;
+
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(STYLE);
+  const sleep = (ms) => new Promise((done) => { setTimeout(done, ms); });
+  const brief = (text) => (text.length > 160 ? `${text.slice(0, 160)} …` : text);
+  const inMs = (time) => (time > 1e11 ? time : time * 1000);
+
+  // Some browsers and some settings have no storage: then a vote is kept as long as the page is open.
+  const storage = (use) => { try { return use(localStorage); } catch { return null; } };
+
+  class DriftDuel extends HTMLElement {
+    constructor() {
+      super();
+      this.root = this.attachShadow({ mode: "open" });
+      this.root.adoptedStyleSheets = [sheet];
+      this.root.innerHTML = SHELL;
+      this.skew = 0; // the server's clock minus ours
+      this.ahead = []; // pairs that wait because a vote was undone
+      this.root.addEventListener("click", (event) => this.clicked(event));
+      this.heard = (event) => this.pressed(event);
+      this.returned = (event) => { if (!this.locked && (event.persisted || this.stale())) this.ask(); };
+    }
+
+    connectedCallback() {
+      this.at("question").textContent = this.getAttribute("question") || "Which one is better?";
+      this.page = this.getAttribute("keys") === "page";
+      (this.page ? document : this).addEventListener("keydown", this.heard);
+      addEventListener("pageshow", this.returned);
+      document.addEventListener("visibilitychange", this.returned);
+      this.clock = setInterval(() => this.tick(), 200);
+      this.begin();
+    }
+
+    disconnectedCallback() {
+      (this.page ? document : this).removeEventListener("keydown", this.heard);
+      removeEventListener("pageshow", this.returned);
+      document.removeEventListener("visibilitychange", this.returned);
+      clearInterval(this.clock);
+    }
+
+    at(name) { return this.root.getElementById(name); }
+    get server() { return new URL(`${(this.getAttribute("server") || HOME).replace(/\/+$/, "")}/`).href; }
+    get mark() { return `driftduel ${this.server} ${this.getAttribute("arena")} `; }
+
+    // A page of somebody else's has no cookie of ours: there a random name says who votes.
+    get voter() {
+      if (!this.getAttribute("token")) return undefined;
+      const given = this.getAttribute("voter") || storage((kept) => kept.getItem("driftduel voter"));
+      if (given) return given;
+      this.name ||= crypto.randomUUID ? crypto.randomUUID() : String(Math.random()).slice(2);
+      storage((kept) => kept.setItem("driftduel voter", this.name));
+      return this.name;
+    }
+
+    // -- the server
+    async call(path, body) {
+      const token = this.getAttribute("token");
+      const answer = await fetch(`${this.server}v1/arenas/${encodeURIComponent(this.getAttribute("arena"))}/${path}`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", ...(token ? { Authorization: `Bearer ${token}` } : { "X-Driftduel": "1" }) },
+        body: JSON.stringify(body),
+        credentials: token ? "omit" : "same-origin",
+        cache: "no-store",
+        signal: AbortSignal.timeout(20000),
+      });
+      const date = Date.parse(answer.headers.get("Date"));
+      if (date && Math.abs(date + 500 - Date.now()) > 2000) this.skew = date + 500 - Date.now();
+      const told = await answer.json().catch(() => ({}));
+      if (answer.ok) return told;
+      throw new Problem(answer.status, told, Number(answer.headers.get("Retry-After")) || 0);
+    }
+
+    // Asks until there is an answer: all that we send may be sent twice, the server counts it once.
+    async until(path, body, offline) {
+      for (let wait = 1; ; wait = Math.min(2 * wait, 16)) {
+        try {
+          return await this.call(path, body);
+        } catch (trouble) {
+          const reached = trouble instanceof Problem;
+          if (reached && trouble.then !== "again") throw trouble;
+          this.note(reached ? trouble.message : offline, true);
+          await Promise.race([sleep(1000 * ((reached && trouble.after) || wait)),
+            new Promise((done) => { addEventListener("online", done, { once: true }); })]);
+          if (!this.isConnected) throw new Problem(0, { detail: "" }, 0);
+        }
+      }
+    }
+
+    async begin() {
+      this.lock(true);
+      const kept = storage((s) => Object.keys(s).filter((key) => key.startsWith(this.mark))) || [];
+      let said = "";
+      for (const key of kept) { // votes of an earlier visit that never arrived
+        const path = `duels/${encodeURIComponent(key.slice(this.mark.length))}/vote`;
+        try {
+          await this.until(path, { pick: localStorage.getItem(key) }, OFFLINE);
+          said = "Your last vote, kept while you were offline, is saved now.";
+        } catch (problem) { said = problem.message; }
+        storage((s) => s.removeItem(key));
+      }
+      await this.ask(said);
+    }
+
+    async ask(said = "") {
+      this.lock(true);
+      this.ahead = [];
+      this.forget();
+      try {
+        this.show(await this.until("duels", { voter: this.voter, resume: true }, WAITING), said);
+      } catch (problem) { this.stop(problem.message); }
+    }
+
+    async pick(pick) {
+      if (!this.ready) return;
+      this.lock(true);
+      this.forget();
+      const { duel } = this;
+      const held = this.ahead.pop();
+      const key = this.mark + duel.duel;
+      storage((kept) => kept.setItem(key, pick));
+      try {
+        const path = `duels/${encodeURIComponent(duel.duel)}/vote${held ? "" : "?next=1"}`;
+        const answer = await this.until(path, { pick }, OFFLINE);
+        storage((kept) => kept.removeItem(key));
+        const said = answer.late ? "Saved, but late: the pair had been given back, so it is counted apart."
+          : answer.counted === false && pick !== "skip" ? "Saved, but not counted: you have voted on this pair often enough today."
+            : SAVED[pick];
+        const next = held || answer.next;
+        if (next) this.show(next, said); else await this.ask(said);
+        if (answer.undo_until) { this.last = { duel, until: inMs(answer.undo_until) }; this.tick(); }
+      } catch (problem) {
+        storage((kept) => kept.removeItem(key));
+        if (problem.then === "new" && held) this.show(held, problem.message, true);
+        else if (problem.then === "new") await this.ask(problem.message);
+        else this.stop(problem.message);
+      }
+    }
+
+    async undo() {
+      const { last } = this;
+      if (!last || this.locked) return;
+      this.lock(true);
+      try {
+        await this.call(`duels/${encodeURIComponent(last.duel.duel)}/undo`, {});
+        this.forget();
+        this.ahead.push(this.duel);
+        this.show(last.duel, "Undone. Choose again.");
+      } catch (trouble) {
+        if (trouble instanceof Problem) this.forget();
+        this.lock(false);
+        this.note(trouble instanceof Problem ? trouble.message : "The arena could not be reached, so nothing was undone. Try again.", true);
+      }
+    }
+
+    // -- what is shown
+    show(duel, said = "", trouble = false) {
+      this.duel = duel;
+      const sole = duel.alone;
+      const shown = sole ? [sole] : [duel.left, duel.right];
+      this.fill(this.at("left"), shown[0]);
+      if (!sole) this.fill(this.at("right"), shown[1]);
+      this.root.querySelector(".pair").classList.toggle("alone", Boolean(sole));
+      this.at("right").parentElement.hidden = Boolean(sole);
+      this.at("left").parentElement.setAttribute("aria-label", sole ? "One option" : "Left option");
+      this.at("question").hidden = Boolean(sole);
+      this.root.querySelector('[data-pick="left"]').hidden = Boolean(sole);
+      this.at("rest").hidden = Boolean(sole);
+      this.at("onward").hidden = !sole;
+      this.root.querySelector(".pair").hidden = false;
+      this.note(said, trouble);
+      const heard = ["left", "right"].slice(0, shown.length).map((side) => {
+        const body = this.at(side);
+        return `${sole ? "" : side === "left" ? "Left: " : "Right: "}${brief(body.textContent.trim() || body.querySelector("img")?.alt || "")}`;
+      });
+      this.at("said").textContent = `${sole ? "Nothing to compare just now." : "New pair."} ${heard.join(". ")}`;
+      this.shown = performance.now();
+      this.lock(false);
+      if (this.toQuestion && !sole) this.at("question").focus({ preventScroll: true });
+      this.toQuestion = false;
+    }
+
+    fill(body, option) {
+      const text = option.content || option.name;
+      body.replaceChildren();
+      body.className = "body";
+      if (option.kind === "image" && IMAGE.test(text)) {
+        const image = document.createElement("img");
+        image.alt = option.name;
+        image.referrerPolicy = "no-referrer";
+        image.src = text;
+        image.addEventListener("error", () => { body.textContent = `The image "${option.name}" could not be loaded.`; });
+        body.append(image);
+      } else if (option.kind === "markdown" && typeof option.html === "string") {
+        body.innerHTML = option.html; // written by the server from an allow-list, everything else escaped
+      } else {
+        body.textContent = text;
+        body.classList.add("text");
+        body.classList.toggle("brief", text.length <= 120 && !text.includes("\n"));
+      }
+    }
+
+    stop(message) {
+      this.duel = null;
+      for (const part of [this.root.querySelector(".pair"), this.at("question"), this.at("rest"), this.at("onward")]) part.hidden = true;
+      this.lock(false);
+      this.note(message, true);
+    }
+
+    note(text, trouble = false) {
+      const note = this.at("note");
+      if (note.textContent !== text) note.textContent = text;
+      note.classList.toggle("trouble", trouble);
+    }
+
+    lock(locked) {
+      this.locked = locked;
+      this.tick();
+    }
+
+    get ready() { return !this.locked && Boolean(this.duel) && performance.now() - this.shown > AT_ONCE; }
+    stale() { return !document.hidden && !this.locked && this.duel?.expires && inMs(this.duel.expires) < Date.now() + this.skew; }
+    forget() { this.last = null; this.tick(); }
+
+    tick() {
+      const idle = !this.ready;
+      this.toggleAttribute("data-ready", !idle);
+      for (const button of this.root.querySelectorAll("[data-pick], [data-do=again]")) button.setAttribute("aria-disabled", String(idle));
+      const undo = this.root.querySelector("[data-do=undo]");
+      const rest = this.last ? this.last.until - Date.now() - this.skew : 0;
+      if (rest <= 0) this.last = null;
+      const focused = this.root.activeElement === undo;
+      undo.hidden = !this.last;
+      if (undo.hidden && focused) this.at("question").focus({ preventScroll: true });
+      this.at("left-time").textContent = rest > 99000 ? `${Math.ceil(rest / 60000)} min` : `${Math.ceil(rest / 1000)} s`;
+    }
+
+    // -- hands
+    act(what) {
+      if (what === "undo") this.undo();
+      else if (this.duel?.alone) { if (this.ready && (what === "right" || what === "again")) this.ask(); }
+      else this.pick(what);
+    }
+
+    clicked(event) {
+      const button = event.target.closest("button");
+      if (!button) return;
+      if (event.detail > 1 && performance.now() - this.shown < DOUBLE) return; // the second half of a double click
+      this.toQuestion = event.detail === 0; // by the keyboard or a screen reader: read on from the top
+      this.act(button.dataset.pick || button.dataset.do);
+    }
+
+    pressed(event) {
+      const what = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+      if (!what || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
+      if (event.composedPath()[0].closest?.("input, textarea, select, [contenteditable], pre")) return;
+      event.preventDefault();
+      if (!event.repeat) this.act(what);
+    }
+  }
+
+  if (!customElements.get("drift-duel")) customElements.define("drift-duel", DriftDuel);
+})();

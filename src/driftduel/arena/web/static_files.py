@@ -1,0 +1,87 @@
+"""Files that never change under their name: a name with a hash may be kept for ever.
+
+``drift-duel.js`` is the one file that other people's pages name, so it has its plain name as well,
+which may be kept for minutes only. Modules import each other by plain names in the source; they
+are served with the hashed ones.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import NamedTuple
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+__all__ = ["PUBLIC", "serve", "url_of"]
+
+PUBLIC = frozenset({"drift-duel.js"})
+_TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+_SHARED = ("layout.css", "layout.js")
+"""What the house's pages have in common; it lies in a room of its own."""
+_IMPORT = re.compile(r'(?<=from "\./)[\w.-]+(?=")')
+_FOR_EVER = "public, max-age=31536000, immutable"
+_FOR_MINUTES = "public, max-age=300"
+
+
+class _File(NamedTuple):
+    body: bytes
+    kind: str
+    hashed: str
+    tag: str
+
+
+@lru_cache(maxsize=1)
+def _served() -> tuple[dict[str, _File], dict[str, str]]:
+    """Return the files by hashed name, and their hashed names by plain ones."""
+    source = {
+        entry.name: entry.read_text("utf-8")
+        for folder, wanted in _folders()
+        for entry in folder.iterdir()
+        if wanted(entry.name)
+    }
+    made: dict[str, _File] = {}
+
+    def make(name: str) -> str:
+        if name not in made:
+            body = _IMPORT.sub(lambda found: make(found[0]), source[name]).encode()
+            stem, dot, end = name.rpartition(".")
+            tag = hashlib.sha256(body).hexdigest()[:16]
+            made[name] = _File(body, _TYPES[dot + end], f"{stem}.{tag}.{end}", tag)
+        return made[name].hashed
+
+    names = {name: make(name) for name in sorted(source)}
+    return {file.hashed: file for file in made.values()}, names
+
+
+def _folders() -> list[tuple[Traversable, Callable[[str], bool]]]:
+    ours, shared = files(__package__) / "static", files("driftduel._pages") / "templates"
+    return [(ours, lambda name: name.endswith(tuple(_TYPES))), (shared, _SHARED.__contains__)]
+
+
+def url_of(name: str) -> str:
+    """Return where a file is served, below the server's root: its name and a hash of it."""
+    return f"/static/{_served()[1][name]}"
+
+
+async def serve(request: Request) -> Response:
+    """Answer with a file, or with not modified."""
+    served, names = _served()
+    name = request.path_params["name"]
+    public = name in PUBLIC
+    file = served.get(names[name] if public else name)
+    if file is None:
+        raise HTTPException(404)
+    headers = {
+        "Cache-Control": _FOR_MINUTES if public else _FOR_EVER,
+        "ETag": f'"{file.tag}"',
+        "X-Content-Type-Options": "nosniff",
+        "Cross-Origin-Resource-Policy": "cross-origin" if public else "same-origin",
+    }
+    if file.tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(file.body, media_type=file.kind, headers=headers)

@@ -1,0 +1,417 @@
+"""What an arena does when it is asked to do something, and when it refuses."""
+
+import threading
+
+import pytest
+
+pytest.importorskip("msgspec")
+pytest.importorskip("polars")
+
+from driftduel.arena import Arena, ArenaError, access, board, ranking
+from driftduel.arena.access import DuelName
+from driftduel.arena.hall import Hall
+from driftduel.arena.said import lasting
+from driftduel.arena.settings import settings_of
+from driftduel.errors import DriftduelError
+from tests.arena.clock import Clock
+
+OPTIONS = ["red", "green", "blue"]
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def arena(store_url, clock):
+    with Arena(store_url, options=OPTIONS, clock=clock, grace=5.0, lease=60.0, seed=3) as arena:
+        yield arena
+
+
+def refused(problem, verb, *args, **named):
+    with pytest.raises(ArenaError) as error:
+        verb(*args, **named)
+    assert error.value.problem == problem
+    said = str(error.value)
+    assert said.endswith(".")
+    return said
+
+
+def kinds(arena):
+    return [record.kind for record in arena.records()]
+
+
+def test_a_vote_is_told_when_its_grace_is_over(arena, clock):
+    shown = arena.ask("ann")
+    assert {shown.left.name, shown.right.name} < set(OPTIONS)
+    assert shown.left != shown.right
+    vote = arena.vote(shown.duel, "left")
+    assert (vote.counted, vote.late, vote.undo_until) == (True, False, clock.now + 5.0)
+    arena.tick()
+    assert kinds(arena)[-1] == "voted"
+    clock.now += 5.0
+    arena.tick()
+    assert kinds(arena)[-1] == "told"
+    assert refused("too-late", arena.undo, shown.duel)
+
+
+def test_a_vote_that_was_undone_never_reaches_the_policy(arena, clock):
+    before = arena._live.state.lanes[0].to_bytes()
+    shown = arena.ask()
+    asked = arena._live.state.lanes[0].to_bytes()
+    assert before != asked
+    arena.vote(shown.duel, "left")
+    arena.undo(shown.duel)
+    arena.undo(shown.duel)  # a second click
+    assert kinds(arena)[-2:] == ["voted", "undone"]
+    clock.now += 5.0
+    arena.tick()
+    assert arena._live.state.lanes[0].to_bytes() == asked
+    vote = arena.vote(shown.duel, "right")  # it is open again, for another answer
+    assert vote.counted
+    assert arena._live.state.tally.votes == 1
+
+
+def test_the_same_answer_twice_is_one_vote(arena):
+    shown = arena.ask()
+    vote = arena.vote(shown.duel, "left")
+    assert arena.vote(shown.duel, "left") == vote
+    assert "answered with 'left'" in refused("already-answered", arena.vote, shown.duel, "right")
+    assert kinds(arena).count("voted") == 1
+
+
+def test_an_old_answer_is_found_in_the_log(arena, clock):
+    shown = arena.ask()
+    vote = arena.vote(shown.duel, "tie")
+    clock.now += 100.0
+    arena.tick()
+    arena._live._answered.clear()  # as after a restart
+    again = arena.vote(shown.duel, "tie")
+    assert (again.seq, again.counted) == (vote.seq, vote.counted)
+    refused("already-answered", arena.vote, shown.duel, "left")
+
+
+def test_a_late_vote_is_written_down_and_not_learned(arena, clock):
+    shown = arena.ask()
+    clock.now += 60.0
+    arena.tick()
+    learned = arena._live.state.lanes[0].to_bytes()
+    vote = arena.vote(shown.duel, "left")
+    assert (vote.late, vote.counted) == (True, False)
+    assert arena.vote(shown.duel, "left").seq == vote.seq
+    clock.now += 60.0
+    arena.tick()
+    assert arena._live.state.lanes[0].to_bytes() == learned
+    assert (arena._live.state.tally.late, arena._live.state.tally.votes) == (1, 0)
+
+
+def test_an_undone_vote_whose_lease_ends_can_come_late(arena, clock):
+    shown = arena.ask()
+    arena.vote(shown.duel, "left")
+    arena.undo(shown.duel)
+    clock.now += 60.0
+    arena._live._answered.clear()
+    assert arena.vote(shown.duel, "left").late
+
+
+def test_nobody_votes_on_a_duel_that_was_not_given_out(arena):
+    shown = arena.ask()
+    ref, era, mac = shown.duel.split("-")
+    for forged in ("", "x", f"{ref}-{era}-", f"{ref}-{era}-{mac[:-1]}", f"2-{era}-{mac}", "\udc80"):
+        refused("no-such-duel", arena.vote, forged, "left")
+    secret = arena._live._secret
+    unborn = DuelName(7, int(era, 16)).written(secret, "arena")
+    refused("duel-lost", arena.vote, unborn, "left")
+    other_era = DuelName(int(ref, 16), 9).written(secret, "arena")
+    refused("duel-lost", arena.vote, other_era, "left")
+    elsewhere = DuelName(int(ref, 16), int(era, 16)).written(secret, "another")
+    refused("no-such-duel", arena.vote, elsewhere, "left")
+    refused("bad-vote", arena.vote, shown.duel, "middle")
+    assert kinds(arena)[-1] == "asked"
+
+
+def test_a_voters_votes_on_a_pair_count_up_to_a_limit_a_day(clock):
+    with Arena(options=["a", "b"], clock=clock, votes_a_day=2) as arena:
+        counted = [arena.vote(arena.ask("ann").duel, "left").counted for _ in range(4)]
+        assert counted == [True, True, False, False]
+        assert arena.vote(arena.ask("bob").duel, "left").counted
+        assert arena.vote(arena.ask().duel, "left").counted
+        clock.now += 86_400.0
+        assert arena.vote(arena.ask("ann").duel, "left").counted
+        tally = arena._live.state.tally
+        assert (tally.votes, tally.counted, tally.uncounted) == (7, 5, 2)
+
+
+def test_what_a_voter_was_shown_can_be_shown_again(arena):
+    shown = arena.ask("ann")
+    assert arena.ask("ann", resume=True) == shown
+    assert arena.ask("bob", resume=True) != shown
+    arena.vote(shown.duel, "skip")
+    assert arena.ask("ann", resume=True) != shown
+
+
+def test_open_duels_are_bounded(clock):
+    with Arena(options=OPTIONS, clock=clock, most_open=5, most_open_each=2, lease=9.0) as arena:
+        for _ in range(2):
+            arena.ask("ann")
+        assert "2 duels are open" in refused("too-many", arena.ask, "ann")
+        for _ in range(3):
+            arena.ask()
+        assert "5 duels are open" in refused("too-many", arena.ask)
+        clock.now += 9.0
+        arena.ask("ann")
+
+
+def test_options_come_and_go(arena):
+    new = arena.join("violet")
+    assert (new.id, new.name, new.present) == ("o4", "violet", True)
+    assert not arena.leave("o1").present
+    names = {arena.ask().left.name for _ in range(15)}
+    assert "red" not in names
+    assert arena.join("o1").present
+    refused("no-such-option", arena.leave, "o9")
+    arena.leave("o1")
+    refused("bad-request", arena.leave, "o1")
+    arena.leave("o2")
+    assert "needs two" in refused("bad-request", arena.leave, "o3")
+
+
+def test_a_leader_that_leaves_is_followed_by_another(clock):
+    with Arena(options=OPTIONS, clock=clock) as arena:
+        for _ in range(60):
+            shown = arena.ask()
+            arena.vote(shown.duel, "left" if shown.left.name == "green" else "right")
+        assert arena.best().name == "green"
+        reigns = arena._live.state.tally.reigns
+        arena.leave("o2")
+        assert arena.best().name != "green"
+        assert arena._live.state.tally.reigns == reigns + 1
+        change = arena._live.state.tally.changes[-1]
+        assert (change["from"], change["alarm"]) == (1, False)
+
+
+def test_votes_can_be_voided(arena, clock):
+    seqs = []
+    for _ in range(4):
+        shown = arena.ask()
+        seqs.append(arena.vote(shown.duel, "left").seq)
+    clock.now += 5.0
+    arena.tick()
+    shown = arena.ask()
+    waiting = arena.vote(shown.duel, "right").seq
+    tally = arena._live.state.tally
+    assert int(tally.wins.sum()) == 4
+    learned = arena._live.state.lanes[0].policy.ledger.due
+    assert arena.void([seqs[0], seqs[0], waiting], "a bot") == 2
+    assert int(tally.wins.sum()) == 3
+    assert (tally.lefts, tally.rights, int(tally.window.wins.sum())) == (3, 0, 3)
+    assert arena._live.state.lanes[0].policy.ledger.due == learned + 1  # one was forgotten
+    assert "void already" in refused("bad-request", arena.void, [seqs[0]], "again")
+    assert "no vote" in refused("bad-request", arena.void, [1], "the settings")
+    assert arena.void([], "nothing") == 0
+
+
+def test_who_a_voter_is_can_be_erased(store_url, clock):
+    with Arena(store_url, options=OPTIONS, clock=clock) as arena:
+        arena.vote(arena.ask("ann").duel, "left")
+        before = arena.records()
+        (known,) = {record.body["voter"] for record in before if "voter" in record.body}
+        assert "ann" not in str(before)
+        arena.vote(arena.ask("ann").duel, "left")
+        assert arena.erase("ann")
+        assert not arena.erase("ann")
+        assert arena.records()[: len(before)] == before
+        arena.ask("ann")
+        assert arena.records()[-1].body["voter"] != known
+
+
+def test_an_arena_that_ended_asks_nobody_and_takes_what_is_out(arena, clock):
+    shown = arena.ask()
+    arena.end()
+    assert refused("closed", arena.ask) == "the arena is closed."
+    refused("closed", arena.end)
+    refused("closed", arena.join, "more")
+    assert arena.vote(shown.duel, "left").counted
+
+
+def test_votes_of_the_past_are_heard_before_the_first_duel(clock):
+    with Arena(options=OPTIONS, clock=clock) as arena:
+        votes = [("o3", "o1", "o3"), ("o3", "o2", "o3")] * 20
+        assert arena.hear([*votes, ("o1", "o2", None)]) == 41
+        assert arena.best().name == "blue"
+        arena.ask()
+        refused("too-late", arena.hear, [("o3", "o1", "o3")])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"options": ["one"]}, "from 2 to 200"),
+        ({"options": ["one", "one"]}, "two options are called 'one'"),
+        ({"options": ["one", " "]}, "must not be empty"),
+        ({"options": ["one", {"name": "two", "kind": "film"}]}, "kind='film'"),
+        ({"options": ["one", 3]}, "must be a text"),
+        ({"options": ["one", {"name": "two", "price": 3}]}, "no 'price'"),
+        ({"options": ["one", "x" * 201]}, "at most 200 characters"),
+        ({"mode": "race"}, "mode='race' must be serve or panel"),
+        ({"order": "random"}, "order='random'"),
+        ({"ties": "both"}, "ties='both'"),
+        ({"grace": -1.0}, "grace=-1.0 must be from 0"),
+        ({"grace": float("nan")}, "grace=nan"),
+        ({"lease": 0.0}, "lease=0.0"),
+        ({"seed": -3}, "seed=-3"),
+        ({"seed": "x"}, "settings are not right"),
+        ({"policy": "kign"}, "king"),
+        ({"policies": ["king"] * 9}, "at most 8"),
+        ({"policies": [("king", 0)]}, "weight=0"),
+        ({"name": "Not This"}, "small letters"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_what_is_no_arena_is_refused_in_one_sentence(wrong, says):
+    with pytest.raises(DriftduelError) as error:
+        Arena(**({"options": OPTIONS} | wrong))
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_an_arena_without_options_must_be_there():
+    refused("no-such-arena", Arena)
+
+
+def test_an_arena_of_one_name_is_there_once(store):
+    hall = Hall(store)
+    hall.create("one", OPTIONS)
+    refused("name-taken", hall.create, "one", OPTIONS)
+    refused("no-such-arena", hall.arena, "two")
+    refused("bad-request", hall.token, "one", "everything")
+    hall.close()
+
+
+def test_policies_that_cannot_let_options_go_start_anew():
+    assert settings_of(3, policy="rmed1").lanes[0].spec == "anew-rmed1"
+    assert settings_of(3, policy="king").lanes[0].spec == "king"
+
+
+def test_voters_keep_their_lane_and_lanes_their_share(clock):
+    policies = [("uniform", 3), "king"]
+    with Arena(options=OPTIONS, clock=clock, policies=policies, votes_a_day=10**6) as arena:
+        lanes = {}
+        for number in range(200):
+            for _ in range(2):
+                shown = arena.ask(f"voter {number}")
+                lane = int(shown.duel.split("-")[0], 16) >> 40
+                assert lanes.setdefault(number, lane) == lane
+                arena.vote(shown.duel, "left")
+        first = sum(lane == 0 for lane in lanes.values())
+        assert 120 <= first <= 178  # 150, four standard deviations
+        assert sum(lane.policy.ledger.asked for lane in arena._live.state.lanes) == 400
+
+
+@pytest.mark.long
+def test_an_option_shown_alone_asks_nobody(clock):
+    with Arena(options=OPTIONS, clock=clock, mode="serve", policy="king") as arena:
+        alone = 0
+        for _ in range(300):
+            shown = arena.ask()
+            if shown.alone is not None:
+                alone += 1
+                assert shown.duel == ""
+            else:
+                arena.vote(shown.duel, "left" if shown.left.name == "blue" else "right")
+        assert alone > 100
+        assert arena.best().name == "blue"
+        assert arena._live.state.tally.shown_alone == alone
+
+
+def test_idle_arenas_are_let_go_and_come_back(store, clock):
+    hall = Hall(store, clock, most_live=1)
+    for name in ("one", "two"):
+        hall.create(name, OPTIONS)
+        live = hall.arena(name)
+        lasting(live.vote(lasting(live.ask()).duel, "left"))
+    hall.tick()
+    assert hall.live("one") is not None  # it was used a moment ago
+    clock.now += 31.0
+    lasting(hall.arena("two").ask())
+    hall.tick()
+    assert hall.live("one") is None
+    assert store.newest_snapshot("one") is not None
+    assert hall.arena("one").state.tally.votes == 1
+    hall.close()
+
+
+def meanwhile(verb, *args):
+    """Do something in another thread, now; return whether it came through."""
+    thread = threading.Thread(target=verb, args=args, daemon=True)
+    thread.start()
+    thread.join(30)
+    return not thread.is_alive()
+
+
+def test_while_a_board_is_made_people_vote(arena, monkeypatch):
+    shown, voted = arena.ask("ann"), []
+
+    def ranked(*args):
+        voted.append(meanwhile(arena.vote, shown.duel, "left"))
+        return ranking.ranked(*args)
+
+    monkeypatch.setattr(board, "ranked", ranked)
+    made = arena.board()
+    assert voted == [True]
+    # It is of the moment at which it was asked for; the next one has the vote.
+    assert (made["votes"], made["open"]) == (0, 1)
+    monkeypatch.undo()
+    assert arena.board()["votes"] == 1
+
+
+def test_while_an_options_text_is_written_people_vote(arena, monkeypatch):
+    shown, voted, store = arena.ask("ann"), [], arena._live.store
+    put_options = store.put_options
+
+    def put(*args):
+        if not voted:
+            voted.append(meanwhile(arena.vote, shown.duel, "left"))
+        put_options(*args)
+
+    monkeypatch.setattr(store, "put_options", put)
+    joined = arena.join("yellow")
+    assert voted == [True]
+    assert arena.board()["votes"] == 1
+    assert (joined.name, arena.options()[-1]) == ("yellow", joined)
+
+
+def test_a_join_that_is_refused_leaves_no_text(arena):
+    arena.end()
+    refused("closed", arena.join, "yellow")
+    live = arena._live
+    assert [text.name for text in live.store.options(live.name)] == OPTIONS
+
+
+def test_those_who_join_at_once_are_two(arena, monkeypatch):
+    live, others = arena._live, []
+    store = live.store
+    put_options = store.put_options
+
+    def put(*args):
+        put_options(*args)
+        if not others:
+            others.append(threading.Thread(target=arena.join, args=("yellow",), daemon=True))
+            others[0].start()
+
+    monkeypatch.setattr(store, "put_options", put)
+    arena.join("white")
+    others[0].join(30)
+    assert [option.name for option in arena.options()] == [*OPTIONS, "white", "yellow"]
+    assert [text.name for text in store.options(live.name)] == [*OPTIONS, "white", "yellow"]
+
+
+def test_names_that_are_no_duels_are_not_kept():
+    known = access._signature.cache_info().currsize
+    for number in range(3):
+        with pytest.raises(ArenaError):
+            DuelName.read(f"{number}-1-{'x' * 10_000}", b"secret", "arena")
+        with pytest.raises(ArenaError):
+            DuelName.read(f"{'1' * 10_000}{number}-1-x", b"secret", "arena")
+    assert access._signature.cache_info().currsize == known
