@@ -91,6 +91,7 @@ def code_of(arguments):
         return end.code
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
 @pytest.mark.parametrize(
     ("command", "sign"),

@@ -1,6 +1,9 @@
 """What several commands share."""
 
 import argparse
+from collections.abc import Sequence
+
+from driftduel._defaults import BENCHMARK, MODE, SEED
 
 __all__ = [
     "BAD_INPUT",
@@ -10,6 +13,8 @@ __all__ = [
     "add_benchmark",
     "add_game",
     "add_imports",
+    "add_wide",
+    "arm_name",
     "load_imports",
 ]
 
@@ -37,9 +42,17 @@ def add_benchmark(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--benchmark",
         choices=("condorcet", "von-neumann", "exploitability", "borda", "copeland"),
-        default="condorcet",
-        help="regret against the Condorcet winner (default); where some rounds have none, against "
-        "the von Neumann winner, exploitability, Borda or Copeland scores",
+        default=BENCHMARK,
+        metavar="NAME",
+        help="what regret is measured against: condorcet (default), the arm that beats all others; "
+        "where some rounds have no such arm, exploitability, von-neumann, borda or copeland",
+    )
+
+
+def add_wide(parser: argparse.ArgumentParser) -> None:
+    """Declare that tables may be wider than the screen."""
+    parser.add_argument(
+        "--wide", action="store_true", help="show all columns, however narrow the screen is"
     )
 
 
@@ -53,16 +66,36 @@ def load_imports(arguments: argparse.Namespace) -> None:
 def add_game(parser: argparse.ArgumentParser) -> None:
     """Declare policy, world and seed."""
     parser.add_argument(
-        "--policy", required=True, metavar="SPEC", help="the policy, name:key=value,..."
+        "--policy",
+        required=True,
+        metavar="SPEC",
+        help="the policy, name:key=value,...; 'driftduel policies' lists them",
     )
     parser.add_argument(
         "--world", required=True, metavar="SPEC", help="the world; 'driftduel worlds' lists them"
     )
     add_imports(parser)
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="fixes the game (0)")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=SEED,
+        metavar="N",
+        help=f"which game; the same seed is the same game ({SEED})",
+    )
     parser.add_argument(
         "--mode",
         choices=("serve", "panel"),
-        default="serve",
+        default=MODE,
         help="whether an arm may be shown alone (serve, default), or always two different ones",
     )
+
+
+def arm_name(arm: int, names: Sequence[str] = ()) -> str:
+    """Call an arm by its number, and its name if it has one.
+
+    Examples
+    --------
+    >>> arm_name(1), arm_name(1, ["ale", "tea"])
+    ('arm 1', 'arm 1, tea')
+    """
+    return f"arm {arm}, {names[arm]}" if names else f"arm {arm}"

@@ -2,8 +2,9 @@
 
 import argparse
 
-from driftduel.cli.common import add_benchmark, add_imports
-from driftduel.cli.lab import add_engine, play_and_say, print_table
+from driftduel._defaults import POINTS, RUNS, SEED
+from driftduel.cli.common import INTERRUPTED, add_benchmark, add_imports, add_wide
+from driftduel.cli.lab import add_engine, add_mode, engine_of, playing, print_table, write_page
 
 __all__ = ["configure", "run"]
 
@@ -24,35 +25,60 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SPEC",
         help="a policy, name:key=value,...; as many as you like",
     )
-    parser.add_argument("--runs", type=int, default=20, metavar="N", help="games of each (20)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="fixes everything (0)")
+    parser.add_argument(
+        "--runs", type=int, default=RUNS, metavar="N", help=f"games of each ({RUNS})"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=SEED, metavar="N", help=f"fixes everything ({SEED})"
+    )
     parser.add_argument("--out", metavar="DIR", help="keep the results here, and go on from them")
+    parser.add_argument(
+        "--report",
+        nargs="?",
+        const="",
+        metavar="DIR",
+        help="write the page about it as well, into DIR or the folder of --out",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_benchmark(parser)
+    add_mode(parser)
     parser.add_argument(
-        "--points", type=int, default=200, metavar="N", help="points of each game's curves (200)"
+        "--points",
+        type=int,
+        default=POINTS,
+        metavar="N",
+        help=f"points of each game's curves ({POINTS})",
     )
     add_imports(parser)
     add_engine(parser)
+    add_wide(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Play and print."""
-    from driftduel.lab import make_plan
-    from driftduel.lab.experiment import prepare
+    """Play, print, and write the page if it is wanted."""
+    from driftduel.errors import DriftduelError
+    from driftduel.lab import compare
 
-    plan = make_plan(
-        arguments.world,
-        arguments.policy,
-        arguments.runs,
-        (arguments.seed,),
-        benchmark=arguments.benchmark,
-        points=arguments.points,
-        imports=arguments.imports,
-    )
-    found = prepare(plan, arguments.out, replan=arguments.replan)
-    code = play_and_say(found, list(plan.cells()), arguments, kept=arguments.out is not None)
-    if found.store.done():
-        print_table(found, as_json=arguments.json)
-    if code:
-        raise SystemExit(code)
+    page = arguments.report
+    if page == "" and arguments.out is None:
+        raise DriftduelError("say where the page goes: --report DIR, or --out DIR for all of it.")
+    with playing(kept=arguments.out is not None) as (display, played):
+        compare(
+            arguments.policy,
+            arguments.world,
+            arguments.runs,
+            arguments.seed,
+            out=arguments.out,
+            benchmark=arguments.benchmark,
+            points=arguments.points,
+            mode=arguments.mode,
+            imports=arguments.imports,
+            **engine_of(arguments),
+            watch=display,
+        )
+    if played.results is not None:
+        print_table(played.results, as_json=arguments.json)
+        if page is not None and played.code != INTERRUPTED:
+            write_page(played.results, page or None, aside=arguments.json)
+    if played.code:
+        raise SystemExit(played.code)

@@ -2,6 +2,9 @@
 
 import argparse
 
+from driftduel._defaults import RUNS
+from driftduel.cli.common import add_wide
+
 __all__ = ["configure", "run"]
 
 _WORLD = "geometric-btl:arms=10,rounds=50000,phases=4,change=winner"
@@ -15,24 +18,24 @@ _POLICIES = (
     "anaconda:constant=0.5",
     "uniform",
 )
-_RUNS = 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--out", default="demo", metavar="DIR", help="where results go (demo)")
-    parser.add_argument("--runs", type=int, default=_RUNS, metavar="N", help="games of each (20)")
-    parser.set_defaults(engine=None, workers=None, cluster=None)
+    parser.add_argument(
+        "--runs", type=int, default=RUNS, metavar="N", help=f"games of each ({RUNS})"
+    )
+    add_wide(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Compare, print, report, and say what to do next."""
     from pathlib import Path
 
-    from driftduel.cli.lab import play_and_say, print_table
+    from driftduel.cli.lab import playing, print_table
     from driftduel.cli.report import say
-    from driftduel.lab import make_plan
-    from driftduel.lab.experiment import prepare
+    from driftduel.lab import compare
     from driftduel.report import write_report
 
     print(
@@ -41,15 +44,17 @@ def run(arguments: argparse.Namespace) -> None:
         "The first time takes longer: each is compiled once.\n",
         flush=True,
     )
-    plan = make_plan([_WORLD], _POLICIES, arguments.runs)
-    found = prepare(plan, arguments.out, replan=_is_demo(arguments.out))
-    code = play_and_say(found, list(plan.cells()), arguments, kept=True)
-    if code:
-        raise SystemExit(code)
-    print_table(found)
-    page = write_report(found, progress=say)
+    with playing(kept=True) as (display, played):
+        compare(
+            _POLICIES, _WORLD, arguments.runs, out=arguments.out, replan=_is_demo(arguments.out),
+            watch=display,
+        )  # fmt: skip
+    if played.code or played.results is None:
+        raise SystemExit(played.code)
+    print_table(played.results)
+    page = write_report(played.results, progress=say)
     driftduel = ".venv/bin/driftduel" if Path(".venv/bin/driftduel").exists() else "driftduel"
-    seed = found.games.filter(policy=_POLICIES[0])["game_seed"][0]
+    seed = played.results.games.filter(policy=_POLICIES[0])["game_seed"][0]
     print(f"""
 look at:  {page}   (open it in a browser: who won, by how much, how sure)
           {page.parent / "figures"}   (the same for a paper)

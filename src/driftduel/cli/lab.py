@@ -1,24 +1,21 @@
-"""What the commands of the lab share: options, running with a display, and the table."""
+"""What the commands of the lab share: options, playing with a display, the table and the page."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from driftduel._defaults import MODE
 from driftduel.cli.common import FAILED
 from driftduel.cli.stopping import say_stopped
 
 if TYPE_CHECKING:
-    from driftduel.lab import Cell, Results
+    from driftduel.lab import Results
+    from driftduel.lab.tables import Table
+    from driftduel.lab.watching import Display
 
-__all__ = ["add_engine", "play_and_say", "print_table"]
-
-
-# What a switch is with the benchmarks that have their own.
-_MOVES = {
-    "von-neumann": "who loses nothing switches",
-    "exploitability": "the preferences switch",
-}
+__all__ = ["add_engine", "add_mode", "engine_of", "playing", "print_table", "write_page"]
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
@@ -39,177 +36,117 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def play_and_say(
-    found: "Results", cells: Sequence["Cell"], arguments: argparse.Namespace, kept: bool
-) -> int:
-    """Play with a display; return the exit code.
+def engine_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what was said there, as `compare` and `sweep` take it."""
+    return {name: getattr(arguments, name) for name in ("engine", "workers", "cluster", "replan")}
+
+
+def add_mode(parser: argparse.ArgumentParser) -> None:
+    """Declare how policies play."""
+    parser.add_argument(
+        "--mode",
+        choices=("serve", "panel"),
+        default=MODE,
+        help="serve (default): an arm may be shown alone; panel: always two different ones",
+    )
+
+
+class Played:
+    """What became of the games: results, if there are some, and the exit code."""
+
+    results: "Results | None" = None
+    code: int = 0
+
+
+@contextmanager
+def playing(kept: bool) -> Iterator[tuple["Display", Played]]:
+    """Show how far games are that are played inside; if they are stopped, say what is left.
 
     Parameters
     ----------
-    found
-        The folder of results.
-    cells
-        What to play.
-    arguments
-        Engine, workers, cluster.
     kept
-        Whether the folder stays, so that the work can be resumed.
+        Whether results stay, so that the work can be resumed.
     """
-    from driftduel.cli.display import Display
     from driftduel.errors import DriftduelError
-    from driftduel.lab.experiment import play_cells
+    from driftduel.lab.watching import Display
 
-    display = Display()
-    folder = found.store.folder
+    display, played = Display(), Played()
     try:
-        play_cells(
-            found,
-            cells,
-            engine=arguments.engine,
-            workers=arguments.workers,
-            cluster=arguments.cluster,
-            watch=display,
-        )
+        yield display, played
+        played.code = FAILED if display.failed else 0
     except (KeyboardInterrupt, DriftduelError) as error:
         display.close()
-        if kept:
-            done = len(found.store.done() & {cell.key for cell in cells})
-            rest = (
-                f"{done:,} of {len(cells):,} cells are finished and kept in {folder}; "
-                f"the same command goes on from there."
-            )
+        if display.results is None:  # nothing was to be played yet
+            raise
+        done = len(display.results.store.done() & {cell.key for cell in display.cells})
+        rest = (
+            f"{done:,} of {len(display.cells):,} cells are finished and kept in "
+            f"{display.results.store.folder}; the same command goes on from there."
+            if kept
+            else "With --out DIR, what is finished would be kept."
+        )
+        if isinstance(error, KeyboardInterrupt):
+            played.code = say_stopped(rest)
+        elif kept and done:
+            raise DriftduelError(f"{error} {rest}") from None
         else:
-            rest = "with --out DIR, what is finished would be kept."
-        if isinstance(error, DriftduelError):
-            if not kept or not done:
-                raise
-            raise DriftduelError(f"{error} {rest[0].upper()}{rest[1:]}") from None
-        return say_stopped(f"{rest[0].upper()}{rest[1:]}")
+            raise
     finally:
         display.close()
-    return FAILED if display.failed else 0
+    if display.results is not None and display.results.store.done():
+        played.results = display.results
 
 
-def print_table(found: "Results", *, as_json: bool = False) -> None:
+def print_table(results: "Results", *, as_json: bool = False) -> None:
     """Print the summary: a table for each world, or JSON."""
     from driftduel.cli import text
-    from driftduel.lab import writing
+    from driftduel.cli.terminal import bold
+    from driftduel.lab import tables, writing
 
     if as_json:
-        print(text.as_json(writing.as_json(found)))
+        print(text.as_json(writing.as_json(results)))
         return
-
-    for world in found.plan.worlds:
-        _print_world(found, world)
-        print(f"\n{text.wrapped(writing.verdict(found, world.spec))}\n")
-    if len(found.plan.worlds) > 1:
-        _print_over_worlds(found)
+    left_out: list[str] = []
+    for world in results.plan.worlds:
+        table = tables.world_table(results, world)
+        left_out += _show(table)
+        print(f"\n{bold(text.wrapped(table.verdict))}\n")
+    if len(results.plan.worlds) > 1:
+        _show(tables.over_worlds(results))
+        print()
     print(text.wrapped(writing.METHOD))
-    print_what_is_missing(found)
+    text.say_left_out(left_out)
+    missing = tables.what_is_missing(results)
+    if missing:
+        print(f"\n{missing}")
 
 
-def _print_world(found: "Results", world: Any) -> None:
-    from driftduel.cli.text import table
-    from driftduel.regret import BENCHMARKS
+def _show(table: "Table") -> tuple[str, ...]:
+    """Print a table; return which columns there was no room for."""
+    from driftduel.cli.terminal import bold
+    from driftduel.cli.text import show_table
 
-    benchmark = found.plan.benchmark
-    rows = list(found.summary.filter(world=world.spec).iter_rows(named=True))
-    switches = next((row["switches_mean"] for row in rows if row["runs"]), None)
-    about = f"K = {world.arms}, T = {world.rounds:,}"
-    if switches is not None:
-        about += f", {_MOVES.get(benchmark, 'the winner switches')} {_short(switches)} times"
-        about += "" if world.fixed else " in the mean of the runs"
-    if benchmark in _MOVES:
-        about += f"\nregret: {BENCHMARKS[benchmark]}"
-    print(f"{world.spec}\n{about}\n")
-    rows.sort(key=lambda row: (row["regret_mean"] is None, row["regret_mean"]))
-    best = rows[0] if rows[0]["runs"] else None
-    full = all(row["runs"] == row["planned"] for row in rows)
-    delayed = any(row["restarts_mean"] for row in rows)
-    head = ["policy", "told", "regret", "95 % interval", "ratio", "more than the best, paired"]
-    head += [] if full else ["runs"]
-    head += ["restarts", "too many"]
-    head += ["found", "delay"] if delayed else []
-    head += ["rounds/s"]
-    lines = []
-    for row in rows:
-        line = [
-            row["policy"],
-            ", ".join(row["told"]) or "nothing",
-            _short(row["regret_mean"]),
-            _interval(row["regret_low"], row["regret_high"]),
-            "-" if row["ratio_to_best"] is None else f"{row['ratio_to_best']:.2f}",
-            "the best" if row is best else _difference(row),
-        ]
-        line += [] if full else [f"{row['runs']} of {row['planned']}"]
-        line += [_short(row["restarts_mean"]), _short(row["restarts_too_many_mean"])]
-        if delayed:
-            detected = row["switches_detected"]
-            line += ["-" if detected is None else f"{detected:.0%}"]
-            line += [_short(row["detection_delay_mean"])]
-        line += [_speed(row["rounds_per_second"])]
-        lines.append(line)
-    print(table(lines, head, right="23456789ab"))
+    print(f"{bold(table.title)}\n" + (f"{table.about}\n" if table.about else ""))
+    return show_table(table.rows, table.head, right=table.right, optional=table.optional)
 
 
-def _print_over_worlds(found: "Results") -> None:
-    """Print each policy's ratio to the best of each world, as the geometric mean over worlds."""
-    import polars as pl
+def write_page(results: "Results", out: str | Path | None = None, *, aside: bool = False) -> Path:
+    """Write the page about results, and say where it is.
 
-    from driftduel.cli.text import table
+    Parameters
+    ----------
+    results
+        What was played.
+    out
+        The folder of the page; inside that of the results unless given.
+    aside
+        Whether stdout is for something else.
+    """
+    import sys
 
-    over = (
-        found.summary.drop_nulls("ratio_to_best")
-        .group_by("policy", maintain_order=True)
-        .agg(
-            pl.col("ratio_to_best").log().mean().exp().alias("mean"),
-            pl.col("ratio_to_best").max().alias("worst"),
-            pl.len().alias("worlds"),
-        )
-        .sort("mean")
-    )
-    print("Ratio to the best policy of each world, over worlds\n")
-    rows = [
-        (row["policy"], f"{row['mean']:.2f}", f"{row['worst']:.2f}", str(row["worlds"]))
-        for row in over.iter_rows(named=True)
-    ]
-    print(table(rows, ("policy", "geometric mean", "worst", "worlds"), right="123"))
-    print()
+    from driftduel.cli.report import say
+    from driftduel.report import write_report
 
-
-def print_what_is_missing(found: "Results") -> None:
-    """Say what did not finish, and why."""
-    if not found.missing:
-        return
-    failures = found.failures
-    print(f"\n{found.missing:,} of {len(found.plan):,} cells are missing", end="")
-    print(f"; {len(failures):,} of them failed:" if failures else ".")
-    for name, error in list(failures.items())[:10]:
-        print(f"  {name}: {error}")
-    if len(failures) > 10:
-        print(f"  ... and {len(failures) - 10:,} more, in {Path(found.store.folder) / 'failed'}")
-
-
-def _short(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "-" if low is None or high is None else f"{_short(low)} to {_short(high)}"
-
-
-def _difference(row: dict[str, Any]) -> str:
-    if row["difference_to_best"] is None:
-        return "-"
-    text = _short(row["difference_to_best"])
-    if row["difference_low"] is not None:
-        text += f" ({_interval(row['difference_low'], row['difference_high'])})"
-    return text
-
-
-def _speed(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value / 1e6:,.1f} M" if value >= 1e6 else f"{value / 1e3:,.0f} k"
+    page = write_report(results, out, progress=say)
+    print(f"page:     {page}", file=sys.stderr if aside else sys.stdout)
+    return page

@@ -1,19 +1,43 @@
-"""Lists of what a spec can name."""
+"""Lists of what a spec can name: a short one to look around in, and all there is to know."""
 
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from driftduel.cli.text import table, wrapped
+from driftduel.cli.terminal import bold
+from driftduel.cli.text import show_table, wrapped
 from driftduel.specs import Entry, Parameter
 
-__all__ = ["described", "print_entries", "print_keys"]
+__all__ = ["described", "print_entry", "print_groups", "print_keys"]
+
+_WIDTH = 80
+_OTHERS = "Others"
 
 
-def print_entries(entries: Iterable[Entry[Any]]) -> None:
-    """Print names, what they are, and their keys with defaults and ranges."""
-    for entry in entries:
-        print(f"{entry.name}\n{wrapped(entry.summary, '  ')}")
-        print_keys(entry.parameters)
+def print_groups(groups: Mapping[str, Mapping[str, str]], others: Iterable[Entry[Any]]) -> None:
+    """Print names and what each is for, in lines of at most 80 columns.
+
+    Parameters
+    ----------
+    groups
+        Names by group, each with a few words.
+    others
+        What is in no group.
+    """
+    longest = max(len(name) for group in groups.values() for name in group)
+    room = _WIDTH - longest - 4
+    more = {e.name: textwrap.shorten(e.summary, room, placeholder=" ...") for e in others}
+    for title, group in {**groups, **({_OTHERS: more} if more else {})}.items():
+        print(bold(title))
+        for name, words in group.items():
+            print(f"  {name:<{longest}}  {words}")
+        print()
+
+
+def print_entry(entry: Entry[Any]) -> None:
+    """Print a name, what it is, and its keys with defaults and ranges."""
+    print(f"{bold(entry.name)}\n{wrapped(entry.summary, '  ')}")
+    print_keys(entry.parameters)
 
 
 def print_keys(parameters: Iterable[Parameter]) -> None:
@@ -27,7 +51,7 @@ def print_keys(parameters: Iterable[Parameter]) -> None:
         for parameter in parameters
     ]
     if rows:
-        print(table(rows))
+        show_table(rows)
 
 
 def described(entry: Entry[Any], shared: Iterable[Parameter] = ()) -> dict[str, object]:

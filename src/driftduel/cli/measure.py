@@ -1,8 +1,11 @@
-"""Tell how much a world changes: the paper's five measures, the switches, the winners."""
+"""Measure how much a world changes: the paper's five measures, and who wins when."""
 
 import argparse
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from driftduel.wording import number, share, whole
 
 if TYPE_CHECKING:
     from driftduel.measures import Measures
@@ -18,6 +21,8 @@ _BOUNDS = {
     "lower": "lower: sqrt(K S^CW T)",
 }
 _SHOWN = 8
+_WIDE = 1000
+_BEFORE_ROUNDS = 50  # columns of a line: what is counted, and how often
 _STRIP = 64
 
 
@@ -26,16 +31,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--world", required=True, metavar="SPEC", help="the world; 'driftduel worlds' lists them"
     )
-    parser.add_argument("--seed", type=int, metavar="N", help="seed, unless the spec gives one")
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="which world of this kind, unless the spec says seed="
+    )
     parser.add_argument(
         "--significance",
         choices=("main", "appendix"),
         default="main",
-        help="significant at sqrt(K n), the paper's main text (default), or at K sqrt(n)",
+        help="how much lost regret makes a switch significant: sqrt(K n), as in the paper's main "
+        "text (default), or K sqrt(n), as in its appendix",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--plot", metavar="FILE", help="draw the world (PNG, SVG or PDF)")
-    parser.add_argument("--save", metavar="FILE", help="write the world as an NPZ file")
+    parser.add_argument("--json", action="store_true", help="print JSON instead")
+    parser.add_argument("--plot", metavar="FILE", help="also draw the world (PNG, SVG or PDF)")
+    parser.add_argument("--save", metavar="FILE", help="also write the world to an NPZ file")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -48,102 +56,117 @@ def run(arguments: argparse.Namespace) -> None:
 
         check_figure_path(arguments.plot)
     world = make_world(arguments.world, arguments.seed)
-    found = measure(world, arguments.significance)
+    measures = measure(world, arguments.significance)
     if arguments.plot:
         from driftduel.figures import plot_world
 
-        plot_world(world, found, arguments.plot, title=arguments.world)
+        plot_world(world, measures, arguments.plot, title=arguments.world)
     if arguments.save:
         save_world(world, arguments.save)
     if arguments.json:
-        print(json.dumps({"world": arguments.world, **found.as_dict()}, indent=2))
+        named = {"names": world.names} if world.names else {}
+        print(json.dumps({"world": arguments.world, **named, **measures.as_dict()}, indent=2))
     else:
-        print_measures(arguments.world, found)
+        print_measures(arguments.world, measures, world.names)
 
 
-def print_measures(title: str, found: "Measures") -> None:
-    """Print measures for a person."""
-    from driftduel.cli.text import table
+def print_measures(title: str, measures: "Measures", names: Sequence[str] = ()) -> None:
+    """Print measures for a person; the arms by name, if they have any."""
+    from driftduel.cli.common import arm_name
+    from driftduel.cli.terminal import bold
+    from driftduel.cli.text import show_table, wrapped
 
-    print(f"{title}\n")
-    preference_rounds = found.preference_switch_rounds
+    print(f"{bold(title)}\n")
+    preference_rounds = measures.preference_switch_rounds
     rows = [
-        ("arms K", f"{found.arms}", ""),
-        ("rounds T", f"{found.rounds:,}", ""),
+        ("arms K", f"{measures.arms}", ""),
+        ("rounds T", f"{measures.rounds:,}", ""),
         (
             "preference switches S^P",
-            f"{found.preference_switches:,}",
+            f"{measures.preference_switches:,}",
             "" if preference_rounds is None else _rounds(preference_rounds.tolist()),
         ),
         (
             "Condorcet winner switches S^CW",
-            _number(found.condorcet_switches),
-            _rounds(found.condorcet_switch_rounds),
+            number(measures.condorcet_switches),
+            _rounds(measures.condorcet_switch_rounds),
         ),
         (
             "significant CW switches",
-            _number(found.significant_switches),
-            _rounds(found.significant_switch_rounds),
+            number(measures.significant_switches),
+            _rounds(measures.significant_switch_rounds),
         ),
-        ("total variation V", f"{found.total_variation:,.4g}", ""),
-        ("CW variation", _number(found.condorcet_variation), ""),
+        ("total variation V", number(measures.total_variation), ""),
+        ("CW variation", number(measures.condorcet_variation), ""),
     ]
-    if found.first_round_without_winner is not None:
-        rows = _with_partial(rows, found)
-    if found.ties:
-        rows.insert(2, ("ties", f"{found.ties:.0%}", "of the duels of two arms"))
-    print(table(rows, right="1"))
-    if found.absences:
-        print(
-            "\nArms come and go: the winner is the best of those there, and variations are of "
-            "preferences\nbetween arms that stay; significant switches (-) are not defined."
+    if measures.ties:
+        rows.insert(2, ("ties", share(measures.ties), "of the duels of two arms"))
+    if measures.first_round_without_winner is not None:
+        rows = _with_partial(rows, measures)
+    show_table(rows, right="1")
+    notes = []
+    if measures.absences:
+        notes.append(
+            "Arms come and go: the winner is the best of those present, and variations are of "
+            "preferences between arms that stay; significant switches (-) are not defined."
         )
-    if found.first_round_without_winner is not None:
-        print(
-            f"\nRound {found.first_round_without_winner:,} has no Condorcet winner, so what refers "
-            f"to one in every round is undefined (-);\nbelow it stands what can be said instead."
+    if measures.first_round_without_winner is not None:
+        notes.append(
+            f"Round {measures.first_round_without_winner:,} has no Condorcet winner, so what needs "
+            f"one in every round is undefined (-); what can be said instead is indented below it."
         )
-    print(f"\nwinner over time   1 {_strip(found)} {found.rounds:,}")
-    phases = found.phases
+    for note in notes:
+        print(f"\n{wrapped(note)}")
+    before, after = "winner over time   1 ", f" {measures.rounds:,}"
+    print(f"\n{before}{_strip(measures, len(before) + len(after))}{after}")
+    phases = measures.phases
     for phase in phases[:_SHOWN]:
-        name = "nobody" if phase.winner is None else f"arm {phase.winner}"
+        name = "nobody" if phase.winner is None else arm_name(phase.winner, names)
         print(f"  {phase.first:>13,} - {phase.last:<13,} {name}")
     if len(phases) > _SHOWN:
         print(f"  ... and {len(phases) - _SHOWN:,} more")
-    if found.first_round_without_winner is not None:
+    if measures.first_round_without_winner is not None:
         print("\nSmith set over time (the fewest arms that all beat everyone outside)")
-        lasts = [first - 1 for first, _ in found.smith_sets[1:]] + [found.rounds]
-        for (first, arms), last in list(zip(found.smith_sets, lasts, strict=True))[:_SHOWN]:
+        lasts = [first - 1 for first, _ in measures.smith_sets[1:]] + [measures.rounds]
+        for (first, arms), last in list(zip(measures.smith_sets, lasts, strict=True))[:_SHOWN]:
             names = ", ".join(map(str, arms[:_SHOWN])) + (", ..." if len(arms) > _SHOWN else "")
             print(f"  {first:>13,} - {last:<13,} {'arms' if len(arms) > 1 else 'arm'} {names}")
-        if len(found.smith_sets) > _SHOWN:
-            print(f"  ... and {len(found.smith_sets) - _SHOWN:,} more")
-    if found.first_round_without_winner is None and not found.absences:
-        plain, logs = found.bounds(logs=False), found.bounds(logs=True)
+        if len(measures.smith_sets) > _SHOWN:
+            print(f"  ... and {len(measures.smith_sets) - _SHOWN:,} more")
+    if measures.first_round_without_winner is None and not measures.absences:
+        plain, logs = measures.bounds(logs=False), measures.bounds(logs=True)
         print("\nthe paper's bounds with constant 1       without logs         with logs")
         for name, label in _BOUNDS.items():
             value, with_logs = getattr(plain, name), getattr(logs, name)
-            print(f"  {label:<34}{value:>17,.0f}{with_logs:>18,.0f}")
+            print(f"  {label:<34}{whole(value):>17}{whole(with_logs):>18}")
 
 
 def _with_partial(
-    rows: list[tuple[str, str, str]], found: "Measures"
+    rows: list[tuple[str, str, str]], measures: "Measures"
 ) -> list[tuple[str, str, str]]:
     """Put under each measure that needs winners what there is without one in every round."""
-    share = found.rounds_with_winner / found.rounds
-    mean, most = found.smith_sizes
-    changes = [first for first, _ in found.smith_sets[1:]]
-    neumann = found.von_neumann_switch_rounds
+    with_winner = measures.rounds_with_winner / measures.rounds
+    mean, most = measures.smith_sizes
+    changes = [first for first, _ in measures.smith_sets[1:]]
+    neumann = measures.von_neumann_switch_rounds
     below = {
         "rounds T": [
-            ("  with a Condorcet winner", f"{found.rounds_with_winner:,}", f"{share:.1%}"),
-            ("  without one", f"{found.rounds - found.rounds_with_winner:,}", f"{1 - share:.1%}"),
+            (
+                "  with a Condorcet winner",
+                f"{measures.rounds_with_winner:,}",
+                share(with_winner, 1),
+            ),
+            (
+                "  without one",
+                f"{measures.rounds - measures.rounds_with_winner:,}",
+                share(1 - with_winner, 1),
+            ),
         ],
         "Condorcet winner switches S^CW": [
             (
                 "  from one winner to another",
-                f"{len(found.between_winners):,}",
-                _rounds(found.between_winners),
+                f"{len(measures.between_winners):,}",
+                _rounds(measures.between_winners),
             ),
         ],
         "significant CW switches": [
@@ -154,37 +177,51 @@ def _with_partial(
             )
         ],
         "CW variation": [
-            ("  over rounds with a winner", f"{found.winners_variation:,.4g}", ""),
-            ("arms in the Smith set, mean", f"{mean:,.4g}", f"at most {most}"),
+            ("  over rounds with a winner", number(measures.winners_variation), ""),
+            ("arms in the Smith set, mean", number(mean), f"at most {most}"),
             ("Smith set switches", f"{len(changes):,}", _rounds(changes)),
         ],
     }
     return [line for row in rows for line in (row, *below.get(row[0], ()))]
 
 
-def _number(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
-
-
 def _rounds(rounds: list[int] | None) -> str:
+    """List the first rounds, as many as fit on the line."""
+    from driftduel.cli.terminal import width
+
     if not rounds:
         return ""
-    text = "rounds " if len(rounds) > 1 else "round "
-    text += ", ".join(f"{t:,}" for t in rounds[:_SHOWN])
-    return text + (", ..." if len(rounds) > _SHOWN else "")
+    room = (width() or _WIDE) - _BEFORE_ROUNDS
+    text = ""
+    for shown in range(_SHOWN, 0, -1):
+        text = "rounds " if len(rounds) > 1 else "round "
+        text += ", ".join(f"{t:,}" for t in rounds[:shown])
+        text += ", ..." if len(rounds) > shown else ""
+        if len(text) <= room:
+            break
+    return text
 
 
-def _strip(found: "Measures") -> str:
-    """Draw who wins when, one character for each 1/64 of the rounds."""
+def _strip(measures: "Measures", beside: int) -> str:
+    """Draw who wins when, one character for each 1/64 of the rounds, or as many as there is room.
+
+    Parameters
+    ----------
+    measures
+        Who wins when.
+    beside
+        How much of the line is taken.
+    """
+    from driftduel.cli.terminal import width
+
+    columns = min(_STRIP, (width() or _STRIP + beside) - beside)
     names = "0123456789abcdefghijklmnopqrstuvwxyz"
-    phases = iter(found.phases)
+    phases = iter(measures.phases)
     phase = next(phases)
     strip = ""
-    for place in range(_STRIP):
-        t = 1 + (2 * place + 1) * found.rounds // (2 * _STRIP)
-        while phase.last < min(t, found.rounds):
+    for place in range(columns):
+        t = 1 + (2 * place + 1) * measures.rounds // (2 * columns)
+        while phase.last < min(t, measures.rounds):
             phase = next(phases)
         strip += "-" if phase.winner is None else names[phase.winner % len(names)]
     return strip

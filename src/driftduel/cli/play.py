@@ -1,10 +1,11 @@
-"""Let a policy play a world: regret over time, restarts, rounds a second."""
+"""Let one policy play one game: its regret over time, its restarts, and its speed."""
 
 import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from driftduel.cli.common import INTERRUPTED, add_benchmark, add_game, load_imports
+from driftduel.cli.common import INTERRUPTED, add_benchmark, add_game, arm_name, load_imports
+from driftduel.wording import decimals, whole
 
 if TYPE_CHECKING:
     from driftduel.games import Play
@@ -17,7 +18,7 @@ _SHOWN = 12
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_game(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--json", action="store_true", help="print JSON instead")
     parser.add_argument(
         "--points", type=int, default=200, metavar="N", help="points of the curve (200)"
     )
@@ -55,6 +56,7 @@ def _as_json(arguments: argparse.Namespace, game: "Play") -> dict[str, Any]:
     return {
         "policy": arguments.policy,
         "world": arguments.world,
+        **({"names": game.world.names} if game.world.names else {}),
         "seed": game.seed,
         "mode": game.policy.mode,
         "told": list(game.policy.told),
@@ -66,27 +68,34 @@ def _as_json(arguments: argparse.Namespace, game: "Play") -> dict[str, Any]:
         "at": game.at.tolist(),
         "benchmark": arguments.benchmark,
         "regret": {kind: curve.tolist() for kind, curve in game.regret.items()},
-        **({"beside": {k: c.tolist() for k, c in game.beside.items()}} if game.beside else {}),
     }
 
 
 def _print(arguments: argparse.Namespace, game: "Play") -> None:
-    from driftduel.cli.text import table
+    from driftduel.cli.terminal import bold
+    from driftduel.cli.text import show_table, wrapped
+    from driftduel.regret import kinds_of
 
     told = ", ".join(game.policy.told) or "nothing"
-    print(f"{arguments.policy}  on  {arguments.world}  (told: {told})\n")
-    shown = game.regret
-    if game.beside:
-        shown = {"exploitability": game.regret["dynamic"], **game.beside}
+    print(bold(wrapped(f"{arguments.policy}  on  {arguments.world}  (told: {told})", "  ", "")))
+    print()
+    kinds = kinds_of(game.benchmark)
+    if game.benchmark == "exploitability":
+        kinds = ("exploitability", "von-neumann", "borda", "copeland")
+    shown = {kind: game.regret[kind] for kind in kinds}
     step = max(1, len(game.at) // _SHOWN)
     chosen = sorted({*range(len(game.at) - 1, -1, -step)})
-    rows = [(f"{game.at[i]:,}", *(f"{curve[i]:,.1f}" for curve in shown.values())) for i in chosen]
-    print(table(rows, ("round", *shown), right="01234"))
+    rows = [
+        (f"{game.at[i]:,}", *(decimals(curve[i], 1) for curve in shown.values())) for i in chosen
+    ]
+    show_table(rows, ("round", *shown), right="01234")
     if not game.finished:
         print(f"\nstopped after {game.rounds:,} of {game.world.rounds:,} rounds")
     leader = game.policy.best()
-    print(f"\nto ship:  {'nobody in particular' if leader is None else f'arm {leader}'}")
+    best = "nobody in particular" if leader is None else arm_name(leader, game.world.names)
+    print(f"\nto ship:  {best}")
     after = ", ".join(f"{t:,}" for t in game.restarts[:_SHOWN])
     more = ", ..." if len(game.restarts) > _SHOWN else ""
-    print(f"restarts: {len(game.restarts)}" + (f" (after rounds {after}{more})" if after else ""))
-    print(f"speed:    {game.rounds_per_second:,.0f} rounds a second")
+    said = f"restarts: {len(game.restarts)}" + (f" (after rounds {after}{more})" if after else "")
+    print(wrapped(said, "          ", first=""))
+    print(f"speed:    {whole(game.rounds_per_second)} rounds a second")

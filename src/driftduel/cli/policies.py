@@ -1,4 +1,7 @@
-"""List the policies that a spec can name: keys, what each must be told, guarantee, source."""
+"""List the policies that a spec can name; with --long, or for one of them, all there is to know.
+
+That is its keys, what it must be told, what is proven of it, where it is from, and how sure we are.
+"""
 
 import argparse
 import json
@@ -9,44 +12,72 @@ __all__ = ["configure", "markdown", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("name", nargs="?", help="only this policy")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="only this policy, with its keys")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print one JSON object")
+    form.add_argument("--long", action="store_true", help="all policies with all that is known")
+    form.add_argument("--json", action="store_true", help="print JSON instead")
     form.add_argument("--markdown", action="store_true", help="print the table of docs/rivals.md")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the list."""
-    from driftduel.cli.listing import described, print_entries
-    from driftduel.cli.text import wrapped
+    from driftduel.cli.listing import described
     from driftduel.policies import POLICIES
 
     entries = [POLICIES[arguments.name]] if arguments.name else list(POLICIES)
     if arguments.json:
         listed = {entry.name: {**described(entry), **_facts(entry)} for entry in entries}
         print(json.dumps(listed, indent=2))
-        return
-    if arguments.markdown:
+    elif arguments.markdown:
         print(markdown(entries))
-        return
-    families: dict[str, list[Any]] = {}
-    for entry in entries:
-        wrapper: Any = getattr(entry.factory, "wrapper", None)
-        families.setdefault(wrapper.prefix if wrapper else entry.name, []).append(entry)
-    for family in families.values():
-        print_entries(family[:1])
-        facts = _facts(family[0])
-        print(f"    told: {', '.join(facts['told']) or 'nothing'}; {facts['guarantee']}")
-        print(f"    {facts['source']}; confidence: {facts['confidence']}")
-        if arguments.name:
-            print(wrapped(f"in panel mode: {facts['in_panel']}", "    "))
-        if len(family) > 1:
-            print(wrapped("also: " + ", ".join(entry.name for entry in family[1:]), "    "))
-        print()
-    if not arguments.name:
-        print("anew-NAME starts NAME, any of these, anew whenever an option comes or goes.")
+    elif arguments.name:
+        _print_families(entries, in_panel=True)
+    else:
+        if arguments.long:
+            _print_families(entries, in_panel=False)
+            print("anew-NAME starts NAME, any of these, anew whenever an option comes or goes.")
+        else:
+            _print_short(entries)
         print("A policy is written name:key=value,key=value - for example")
         print("  driftduel play --policy sw-dts:window=5000 --world geometric-btl")
+
+
+def _family(entry: Any) -> str:
+    """Return the name that stands for all compositions of one kind: ``sw-*``."""
+    wrapper: Any = getattr(entry.factory, "wrapper", None)
+    return f"{wrapper.prefix}-*" if wrapper else entry.name
+
+
+def _print_short(entries: list[Any]) -> None:
+    from driftduel.cli import catalogue
+    from driftduel.cli.listing import print_groups
+
+    grouped = {name for group in catalogue.POLICIES.values() for name in group}
+    print_groups(catalogue.POLICIES, (e for e in entries if _family(e) not in grouped))
+    print("'driftduel policies NAME' has the keys of one and its source, --long of all.")
+
+
+def _print_families(entries: list[Any], in_panel: bool) -> None:
+    """Print all that is known, of compositions of one kind once."""
+    from driftduel.cli.listing import print_entry
+    from driftduel.cli.text import wrapped
+
+    families: dict[str, list[Any]] = {}
+    for entry in entries:
+        families.setdefault(_family(entry), []).append(entry)
+    for family in families.values():
+        print_entry(family[0])
+        facts = _facts(family[0])
+        told = ", ".join(facts["told"]) or "nothing"
+        lines = [f"told: {told}", f"guarantee: {facts['guarantee']}", f"source: {facts['source']}"]
+        lines.append(f"confidence: {facts['confidence']}")
+        if in_panel:
+            lines.append(f"in panel mode: {facts['in_panel']}")
+        if len(family) > 1:
+            lines.append("also: " + ", ".join(entry.name for entry in family[1:]))
+        for line in lines:
+            print(wrapped(line, "      ", first="    "))
+        print()
 
 
 def markdown(entries: list[Any]) -> str:

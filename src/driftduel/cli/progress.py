@@ -3,6 +3,8 @@
 import sys
 import time
 
+from driftduel.wording import duration, share, short
+
 __all__ = ["Progress"]
 
 
@@ -23,7 +25,8 @@ class Progress:
         self.shown = now
         speed = done / (now - self.begun)
         left = (total - done) / speed
-        text = f"{self.label}: {done / total:6.1%}  {speed:,.0f} rounds/s  {left:,.0f} s left"
+        how_far = f"{share(done / total, 1):>6}  {short(speed)} rounds/s  {duration(left)} left"
+        text = f"{self.label}: {how_far}"
         print(f"\r{text:<78}", end="", file=sys.stderr, flush=True)
         self.written = True
 

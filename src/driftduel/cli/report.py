@@ -7,19 +7,21 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("folder", metavar="DIR", help="what 'sweep' or 'compare --out' made")
+    parser.add_argument(
+        "folder", metavar="DIR", help="a folder that 'sweep' or 'compare --out' wrote"
+    )
     parser.add_argument("--out", metavar="DIR", help="where the page goes (DIR/report)")
     parser.add_argument(
         "--trace",
         metavar="PATTERN",
-        help="the game that is drawn round by round, by its name; one of ANACONDA's unless given",
+        help="the game that is drawn, by its name: run 0 of a policy with replays",
     )
     parser.add_argument(
         "--world",
         metavar="PATTERN",
         help="the worlds that are shown one by one, by their specs; as many as fit unless given",
     )
-    parser.add_argument("--no-figures", action="store_true", help="the page only")
+    parser.add_argument("--no-figures", action="store_true", help="write the page only")
 
 
 def run(arguments: argparse.Namespace) -> None:

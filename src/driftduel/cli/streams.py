@@ -6,6 +6,8 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
+from driftduel.cli.terminal import red
+
 __all__ = ["give_up", "prepare", "say", "sentence"]
 
 _LONGEST = 1000
@@ -48,6 +50,6 @@ def sentence(text: object) -> str:
 def say(text: object) -> None:
     """Say why it ends; where nobody listens, the exit code says it."""
     try:
-        print(f"driftduel: {sentence(text)}", file=sys.stderr, flush=True)
+        print(f"{red('driftduel:')} {sentence(text)}", file=sys.stderr, flush=True)
     except OSError:
         give_up(sys.stderr)

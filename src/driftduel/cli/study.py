@@ -1,11 +1,12 @@
-"""Measure the paper's claims: play the experiments, write a page, Markdown and figures.
+"""Measure the paper's claims: play the experiments, and write a page with figures.
 
-Stopping loses nothing: the same command goes on where it was.
+It can be stopped at any time: the same command goes on where it was.
 """
 
 import argparse
 
 from driftduel.cli.stopping import keeping
+from driftduel.wording import counted, duration
 
 __all__ = ["configure", "run"]
 
@@ -13,12 +14,17 @@ __all__ = ["configure", "run"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     size = parser.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_true", help="a few minutes; the default")
-    size.add_argument("--full", action="store_true", help="about an hour on two cores")
-    size.add_argument("--tiny", action="store_true", help="seconds; shows nothing but that it runs")
-    parser.add_argument("--out", metavar="DIR", default="study", help="where it goes (study)")
+    size.add_argument("--quick", action="store_true", help="takes a few minutes (default)")
+    size.add_argument("--full", action="store_true", help="takes about an hour on two cores")
+    size.add_argument("--tiny", action="store_true", help="takes seconds; shows only that it runs")
     parser.add_argument(
-        "--only", action="append", metavar="NAME", help="one experiment, such as rate; repeatable"
+        "--out", metavar="DIR", default="study", help="where the page and its games go (study)"
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="NAME",
+        help="only this experiment, such as rate; may be repeated",
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="show the plan and how long it would take"
@@ -33,9 +39,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "played again",
     )
     parser.add_argument(
-        "--calibration", metavar="FILE", help="also write the C that were safe, as JSON"
+        "--calibration", metavar="FILE", help="also write the safe values of C to this JSON file"
     )
-    parser.add_argument("--workers", type=int, metavar="N", help="how many at a time (processors)")
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="how many games at a time (one a processor)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -44,9 +52,11 @@ def run(arguments: argparse.Namespace) -> None:
     import warnings
     from pathlib import Path
 
-    from driftduel.cli.display import Display
+    from driftduel.cli.terminal import bold
+    from driftduel.cli.text import wrapped
     from driftduel.errors import DriftduelError, WeakSpotWarning
     from driftduel.lab.engines.base import cores
+    from driftduel.lab.watching import Display
     from driftduel.study import budget, run_study, write_calibration, write_docs
     from driftduel.study.common import Size
 
@@ -77,9 +87,10 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.calibration:
         write_calibration(study, Path(arguments.calibration))
     for section in study.sections:
-        print(f"\n{section.number}. {section.title}")
+        print(f"\n{bold(f'{section.number}. {section.title}')}")
         for claim in section.claims:
-            print(f"  {claim.verdict:<44} {claim.source}: {claim.statement}")
+            print(wrapped(f"{claim.source}: {claim.statement}", "    ", first="  "))
+            print(bold(f"    {claim.verdict}"))
     print(f"\npage:     {Path(arguments.out) / 'study.html'}")
     if study.missing:
         raise SystemExit(1)
@@ -121,13 +132,13 @@ def _check_targets(arguments: argparse.Namespace, size: str) -> None:
 
 
 def _show(rows: list[tuple[str, int, int, int, float]], workers: int) -> None:
-    from driftduel.cli.text import table
+    from driftduel.cli.text import show_table
 
     lines = [
-        (name, f"{games:,}", f"{finished:,}", f"{rounds:,}", f"{seconds / 60:.1f} min")
+        (name, f"{games:,}", f"{finished:,}", f"{rounds:,}", duration(seconds))
         for name, games, finished, rounds, seconds in rows
     ]
     head = ("experiment", "games", "finished", "rounds to play", "core time")
-    print(table(lines, head, right="1234"))
+    show_table(lines, head, right="1234")
     total = sum(row[4] for row in rows)
-    print(f"\nestimate   {total / workers / 60:.0f} min with {workers} workers")
+    print(f"\nestimate   {duration(total / workers)} with {counted(workers, 'worker')}")

@@ -1,11 +1,20 @@
-"""Score a policy on the benchmark suite: a half to tune on, and a half to play once."""
+"""Score policies on the benchmark suite.
+
+Its worlds come in two halves: tune a policy on the first, and play the second once.
+"""
 
 import argparse
 
-from driftduel.cli.common import add_benchmark, add_imports, load_imports
+from driftduel.cli.common import add_benchmark, add_imports, add_wide, load_imports
 from driftduel.cli.stopping import keeping
 
 __all__ = ["configure", "run"]
+
+# The columns that a narrow screen may do without, the most important one first.
+_OPTIONAL = (
+    "restarts", "needless", "needless restarts", "to the oracle", "nearest rival",
+    "its regret / ours", "switches", "best window", "runs",
+)  # fmt: skip
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -14,32 +23,49 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--policy",
         action="append",
         metavar="SPEC",
-        help="the policy to score (king); several share what is played",
+        help="the policy to score (king); may be repeated",
     )
     parser.add_argument(
         "--half",
-        choices=("development", "test"),
+        choices=("development", "test", "development-1", "test-1"),
         default="development",
-        help="which half of the worlds (development)",
+        help="which half of the worlds: development (default), or test; -1: those of the first "
+        "edition",
     )
-    parser.add_argument("--out", required=True, metavar="DIR", help="keeps what was played")
-    parser.add_argument("--workers", type=int, metavar="N", help="how many at a time (processors)")
-    parser.add_argument("--worlds", type=int, metavar="N", help="only so many worlds of each kind")
-    parser.add_argument("--runs", type=int, metavar="N", help="games of each (40)")
+    parser.add_argument(
+        "--out",
+        required=True,
+        metavar="DIR",
+        help="where results are kept; the same command goes on from them",
+    )
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="how many games at a time (one a processor)"
+    )
+    parser.add_argument(
+        "--worlds",
+        type=int,
+        metavar="N",
+        help="only the first N worlds of each kind, for a quick look",
+    )
+    parser.add_argument(
+        "--runs", type=int, metavar="N", help="games of each policy in each world (40)"
+    )
     add_benchmark(parser)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print one JSON object")
-    form.add_argument("--markdown", action="store_true", help="print tables for a page")
+    form.add_argument("--json", action="store_true", help="print JSON instead")
+    form.add_argument("--markdown", action="store_true", help="print Markdown instead")
     add_imports(parser)
+    add_wide(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Play what is missing, score, print."""
     import json
 
-    from driftduel.cli.display import Display
-    from driftduel.cli.text import table, wrapped
+    from driftduel.cli.terminal import bold
+    from driftduel.cli.text import say_left_out, show_table, wrapped
     from driftduel.errors import DriftduelError
+    from driftduel.lab.watching import Display
     from driftduel.suite import as_markdown, read_half, run_suite, score, tables
 
     load_imports(arguments)
@@ -66,13 +92,17 @@ def run(arguments: argparse.Namespace) -> None:
         display.close()
     scores = [score(half.name, policy, *played) for policy in policies]
     if arguments.json:
-        print(json.dumps([each.as_dict() for each in scores], indent=1))
+        print(json.dumps([scored.as_dict() for scored in scores], indent=1))
         return
-    for found in scores:
+    left_out: list[str] = []
+    for scored in scores:
         if arguments.markdown:
-            print(as_markdown(found))
+            print(as_markdown(scored))
             continue
-        headline, both = tables(found)
-        print(wrapped(headline))
+        headline, both = tables(scored)
+        print(bold(wrapped(headline)))
         for head, rows in both:
-            print(f"\n{table(rows, head, right='1234567')}")
+            print()
+            left_out += show_table(rows, head, right="1234567", optional=_OPTIONAL)
+        print()
+    say_left_out(left_out)

@@ -2,13 +2,17 @@
 
 The file has the keys worlds and policies (lists of specs), runs and seed (a number or a list), and
 if wanted horizons (a list of rounds), [parameters] (lists whose values take the place of {name} in
-the specs), benchmark, points and imports.
+the specs), benchmark, points, mode and imports.
 """
 
 import argparse
+from typing import TYPE_CHECKING
 
-from driftduel.cli.common import INTERRUPTED
-from driftduel.cli.lab import add_engine, play_and_say, print_table
+from driftduel.cli.common import INTERRUPTED, add_wide
+from driftduel.cli.lab import add_engine, engine_of, playing, print_table, write_page
+
+if TYPE_CHECKING:
+    from driftduel.lab import Cell
 
 __all__ = ["configure", "run"]
 
@@ -24,32 +28,43 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--only", metavar="PATTERN", help="only cells whose name matches, such as '*sw-dts*'"
     )
     parser.add_argument("--shard", metavar="i/n", help="only the i-th of n parts, from 1/n to n/n")
+    parser.add_argument(
+        "--report", action="store_true", help="write the page about it as well, into DIR/report"
+    )
     add_engine(parser)
+    add_wide(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Play and print, or show the plan."""
     from driftduel.errors import DriftduelError
-    from driftduel.lab import read_plan
-    from driftduel.lab.experiment import prepare
+    from driftduel.lab import read_plan, sweep
 
     plan = read_plan(arguments.file)
-    cells = plan.select(arguments.only, arguments.shard)
     if arguments.dry_run:
-        _show(plan, cells, arguments)
+        _show(plan.select(arguments.only, arguments.shard), arguments)
         return
     if not arguments.out:
         raise DriftduelError("say where the results go: --out DIR.")
-    found = prepare(plan, arguments.out, replan=arguments.replan)
-    code = play_and_say(found, cells, arguments, kept=True)
-    if code != INTERRUPTED and found.store.done():
-        print_table(found)
+    with playing(kept=True) as (display, played):
+        sweep(
+            plan,
+            arguments.out,
+            only=arguments.only,
+            shard=arguments.shard,
+            **engine_of(arguments),
+            watch=display,
+        )
+    if played.results is not None and played.code != INTERRUPTED:
+        print_table(played.results)
         print(f"\nresults: {arguments.out}   again: driftduel table {arguments.out}")
-    if code:
-        raise SystemExit(code)
+        if arguments.report:
+            write_page(played.results)
+    if played.code:
+        raise SystemExit(played.code)
 
 
-def _show(plan, cells, arguments: argparse.Namespace) -> None:  # type: ignore[no-untyped-def]
+def _show(cells: "list[Cell]", arguments: argparse.Namespace) -> None:
     """Print the plan, cell by cell where it is short, and what it would cost."""
     from pathlib import Path
 
@@ -57,34 +72,28 @@ def _show(plan, cells, arguments: argparse.Namespace) -> None:  # type: ignore[n
     from driftduel.lab import Store
     from driftduel.lab.engines.base import cores
     from driftduel.lab.estimate import estimate
+    from driftduel.wording import duration, whole
 
     store = None
     if arguments.out and (Path(arguments.out) / "plan.json").exists():
         store = Store(arguments.out)
-    found = estimate(cells, store)
+    estimated = estimate(cells, store)
     rows, seconds, rounds = [], 0.0, 0
-    for world, policy, count, finished, each_rounds, each in found.iter_rows():
+    for world, policy, count, finished, rounds_a_cell, seconds_a_cell in estimated.iter_rows():
         left = count - finished
-        seconds += left * (each or 0.0)
-        rounds += left * each_rounds
-        cost = "-" if each is None else _time(left * each)
-        rows.append((world, policy, f"{count:,}", f"{finished:,}", f"{each_rounds:,}", cost))
+        seconds += left * (seconds_a_cell or 0.0)
+        rounds += left * rounds_a_cell
+        cost = None if seconds_a_cell is None else left * seconds_a_cell
+        counts = (whole(count), whole(finished), whole(rounds_a_cell))
+        rows.append((world, policy, *counts, duration(cost)))
     print(
         table(rows, ("world", "policy", "cells", "finished", "rounds each", "takes"), right="2345")
     )
     workers = arguments.workers or cores()
-    finished = int(found["finished"].sum())
+    finished = int(estimated["finished"].sum())
     print(f"\n{len(cells):,} cells, {finished:,} finished; {rounds:,} rounds to play")
     print(f"cells are named like   {cells[0].id}")
     print(
-        f"estimate               {_time(seconds / workers)} with {workers} workers "
+        f"estimate               {duration(seconds / workers)} with {workers} workers "
         f"that nobody else uses (from {'finished cells, or ' if store else ''}a trial of each)"
     )
-
-
-def _time(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
-    if seconds < 3600:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:,.1f} h"

@@ -2,6 +2,7 @@
 
 import argparse
 
+from driftduel.cli.common import add_wide
 from driftduel.cli.lab import print_table
 
 __all__ = ["configure", "run"]
@@ -9,11 +10,20 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("folder", metavar="DIR", help="what 'sweep' or 'compare --out' made")
+    parser.add_argument(
+        "folder", metavar="DIR", help="a folder that 'sweep' or 'compare --out' wrote"
+    )
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--csv", action="store_true", help="comma-separated values")
-    form.add_argument("--latex", action="store_true", help="LaTeX tables (booktabs)")
-    form.add_argument("--json", action="store_true", help="one JSON object")
+    form.add_argument(
+        "--csv", action="store_true", help="print CSV, with everything that was computed"
+    )
+    form.add_argument(
+        "--latex", action="store_true", help="print LaTeX tables (for the package booktabs)"
+    )
+    form.add_argument(
+        "--json", action="store_true", help="print JSON, with everything that was computed"
+    )
+    add_wide(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -22,20 +32,22 @@ def run(arguments: argparse.Namespace) -> None:
 
     from driftduel.lab import results, writing
 
-    found = results(arguments.folder)
-    found.store.refresh()
-    for name in found.store.damaged:
+    played = results(arguments.folder)
+    played.store.refresh()
+    for name in played.store.damaged:
         print(
             f"driftduel: {name} is damaged and left out; the sweep would play its cells again.",
             file=sys.stderr,
         )
     if arguments.csv:
-        print(writing.as_csv(found), end="")
+        print(writing.as_csv(played), end="")
     elif arguments.latex:
-        print(writing.as_latex(found))
+        print(writing.as_latex(played))
     else:
-        print_table(found, as_json=arguments.json)
-    if found.missing and (arguments.csv or arguments.latex):
-        missing = f"{found.missing:,} of {len(found.plan):,} cells are missing"
-        failed = f", {len(found.failures):,} of them because they failed" if found.failures else ""
+        print_table(played, as_json=arguments.json)
+    if played.missing and (arguments.csv or arguments.latex):
+        missing = f"{played.missing:,} of {len(played.plan):,} cells are missing"
+        failed = (
+            f", {len(played.failures):,} of them because they failed" if played.failures else ""
+        )
         print(f"driftduel: {missing}{failed}.", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Write one game down round by round, and draw it."""
+"""Write one game to a file, round by round, or draw it."""
 
 import argparse
 
@@ -10,8 +10,12 @@ __all__ = ["configure", "run"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_game(parser)
-    parser.add_argument("--out", metavar="FILE", help="the rounds, as .csv or .parquet")
-    parser.add_argument("--plot", metavar="FILE", help="the picture (PNG, SVG or PDF)")
+    parser.add_argument("--out", metavar="FILE", help="write every round here (.csv or .parquet)")
+    parser.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="draw a policy that replays, such as anaconda (PNG, SVG, PDF)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:

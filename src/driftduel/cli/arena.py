@@ -1,0 +1,359 @@
+"""People vote, tastes drift, and a board says who leads and how sure that is."""
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from driftduel.cli.examples import epilog
+
+if TYPE_CHECKING:
+    from driftduel.arena.hall import Hall
+    from driftduel.arena.stores import Store
+
+__all__ = ["COMMANDS", "configure", "run"]
+
+COMMANDS = {
+    "new": "open an arena, and print its owner's token",
+    "serve": "serve a store's arenas: the pages to vote on, the boards, the HTTP interface",
+    "board": "print who leads, how sure that is, and what changed",
+    "export": "write the votes as CSV or Parquet, which 'driftduel log' reads",
+    "import": "let an arena hear the votes of a log before its first duel",
+    "check": "fold the whole log again, and compare with the state that is kept",
+    "token": "make, list or drop tokens: who may vote, read or own",
+    "demo": "an arena whose voters are simulated and change their taste twice",
+}
+_STORE = "sqlite:arena.db"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the commands and their arguments."""
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(
+            name,
+            help=summary,
+            description=f"{summary[0].upper()}{summary[1:]}.",
+            epilog=epilog(f"arena {name}"),
+            formatter_class=parser.formatter_class,
+        )
+        if name not in ("serve", "demo"):
+            command.add_argument("name", metavar="NAME", help="the arena")
+        if name != "demo":
+            _add_store(command)
+        _ADD[name](command)
+        command.set_defaults(run=_RUN[name])
+
+
+def _add_store(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--store",
+        default=_STORE,
+        metavar="STORE",
+        help=f"where arenas are kept: sqlite:FILE or postgresql://... ({_STORE})",
+    )
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def add_new(parser: argparse.ArgumentParser) -> None:
+    """Declare what an arena can be."""
+    parser.add_argument(
+        "--policy",
+        action="append",
+        metavar="SPEC",
+        help="who chooses the duels (king); several share the voters, SPEC*3 has three shares",
+    )
+    parser.add_argument(
+        "--mode",
+        choices=("panel", "serve"),
+        default="panel",
+        help="panel (default): two different options, always; serve: one may be shown alone",
+    )
+    parser.add_argument(
+        "--order",
+        choices=("asked", "arrival"),
+        help="order of learning: as asked (default for panels) or as answers come",
+    )
+    parser.add_argument("--ties", choices=("skip", "coin"), help="what a tie teaches")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="fixes every draw (0)")
+    parser.add_argument(
+        "--grace",
+        type=float,
+        default=5.0,
+        metavar="S",
+        help="seconds to undo a vote in (5)",
+    )
+    parser.add_argument(
+        "--lease", type=float, default=600.0, metavar="S", help="seconds a duel stays open (600)"
+    )
+    parser.add_argument(
+        "--votes-a-day",
+        type=int,
+        default=5,
+        metavar="N",
+        help="votes that count, of one voter on one pair in one day (5)",
+    )
+    parser.add_argument(
+        "--origin",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="a site whose pages may show the widget: https://example.org",
+    )
+    _add_json(parser)
+
+
+def _add_new(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="what people compare; at least two of them",
+    )
+    add_new(parser)
+
+
+def _add_serve(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8000, metavar="N", help="port (8000; 0: any)")
+    parser.add_argument(
+        "--private-hooks",
+        action="store_true",
+        help="let webhooks go to private addresses, which is not safe on a shared network",
+    )
+    parser.add_argument(
+        "--behind-proxy",
+        action="store_true",
+        help="believe a proxy on this machine about who asks; cookies for https only",
+    )
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", required=True, metavar="FILE", help="votes.csv or votes.parquet")
+
+
+def _add_import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="CSV or Parquet, as 'driftduel log' reads it")
+    parser.add_argument(
+        "--columns",
+        metavar="OURS=THEIRS,...",
+        help="which column is which, as for 'driftduel log summary'",
+    )
+    add_new(parser)
+
+
+def _add_token(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--scope",
+        choices=("vote", "read", "own"),
+        default="vote",
+        help="vote (default): be asked and vote; read: board and log; own: everything",
+    )
+    parser.add_argument("--label", default="", metavar="TEXT", help="by which you know it again")
+    parser.add_argument("--list", action="store_true", help="list the tokens instead")
+    parser.add_argument(
+        "--drop", metavar="LABEL", help="drop tokens by label or by the digits that --list shows"
+    )
+    _add_json(parser)
+
+
+def _add_demo(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=int, default=8000, metavar="N", help="port (8000; 0: any)")
+    parser.add_argument(
+        "--votes", type=int, metavar="N", help="stop after so many votes; else at Ctrl-C"
+    )
+    parser.add_argument("--rate", type=float, default=40.0, metavar="N", help="votes a second (40)")
+    parser.add_argument("--no-open", action="store_true", help="open no browser")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="fixes the voters (1)")
+
+
+def _settings(arguments: argparse.Namespace) -> dict[str, object]:
+    return {
+        "policies": [_weighted(spec) for spec in arguments.policy or ["king"]],
+        "mode": arguments.mode,
+        "order": arguments.order,
+        "ties": arguments.ties,
+        "seed": arguments.seed,
+        "grace": arguments.grace,
+        "lease": arguments.lease,
+        "votes_a_day": arguments.votes_a_day,
+        "origins": arguments.origin,
+    }
+
+
+def _weighted(text: str) -> tuple[str, int]:
+    spec, star, weight = text.rpartition("*")
+    if star and weight.isdigit():
+        return spec, int(weight)
+    return text, 1
+
+
+def _store(arguments: argparse.Namespace) -> "Store":
+    from driftduel.arena import open_store
+
+    return open_store(arguments.store)
+
+
+def _new(arguments: argparse.Namespace) -> None:
+    from driftduel.arena import Hall
+
+    hall = Hall(_store(arguments))
+    try:
+        token = hall.create(arguments.name, arguments.option, **_settings(arguments))
+    finally:
+        hall.close()
+    _say_new(arguments, token)
+
+
+def _say_new(arguments: argparse.Namespace, token: str) -> None:
+    if arguments.json:
+        print(json.dumps({"arena": arguments.name, "token": token}))
+        return
+    print(f"arena: {arguments.name}")
+    print(f"token: {token}   (its owner's; it is not shown again)")
+    print(f"next:  driftduel arena serve --store {arguments.store}")
+    print(f"       then open http://127.0.0.1:8000/board/{arguments.name}?token={token}")
+
+
+def _serve(arguments: argparse.Namespace) -> None:
+    from driftduel.arena import Hall
+    from driftduel.arena.serving import serve
+    from driftduel.arena.web.settings import ServerSettings
+
+    settings = ServerSettings(
+        private_hooks=arguments.private_hooks, secure_cookies=arguments.behind_proxy
+    )
+    serve(
+        Hall(_store(arguments)),
+        host=arguments.host,
+        port=arguments.port,
+        settings=settings,
+        proxies="127.0.0.1" if arguments.behind_proxy else "",
+    )
+
+
+def _board(arguments: argparse.Namespace) -> None:
+    from driftduel.arena.board import board_in
+
+    store = _store(arguments)
+    try:
+        board = board_in(store, arguments.name)
+    finally:
+        store.close()
+    print(json.dumps(board.to_json()) if arguments.json else board)
+
+
+def _export(arguments: argparse.Namespace) -> None:
+    from driftduel import wording
+    from driftduel.arena.moving import exported, write_votes
+
+    store = _store(arguments)
+    try:
+        votes = exported(store, arguments.name)
+    finally:
+        store.close()
+    write_votes(votes, arguments.out)
+    print(f"{wording.counted(len(votes), 'vote')} in {arguments.out}")
+
+
+def _import(arguments: argparse.Namespace) -> None:
+    from driftduel import wording
+    from driftduel.arena import Hall
+    from driftduel.arena.moving import hear_log
+    from driftduel.cli.log import renamed
+    from driftduel.logs import read_log
+
+    log = read_log(arguments.file, columns=renamed(arguments.columns))
+    hall = Hall(_store(arguments))
+    try:
+        token = None
+        if not hall.store.exists(arguments.name):
+            token = hall.create(arguments.name, log.names, **_settings(arguments))
+        votes = hear_log(hall.arena(arguments.name), log)
+    finally:
+        hall.close()
+    if token is not None:
+        _say_new(arguments, token)
+    if not arguments.json:
+        print(f"heard: {wording.counted(votes, 'vote')} of {arguments.file}")
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    from driftduel.arena.folding import check
+
+    store = _store(arguments)
+    try:
+        checked = check(store, arguments.name)
+    finally:
+        store.close()
+    print(checked)
+
+
+def _token(arguments: argparse.Namespace) -> None:
+    from driftduel.arena import Hall
+
+    hall = Hall(_store(arguments))
+    try:
+        if arguments.list:
+            _list_tokens(hall, arguments)
+        elif arguments.drop:
+            dropped = hall.store.drop_token(arguments.name, arguments.drop)
+            print(f"{dropped} dropped")
+        else:
+            token = hall.token(arguments.name, arguments.scope, arguments.label)
+            said = {"arena": arguments.name, "scope": arguments.scope, "token": token}
+            print(json.dumps(said) if arguments.json else token)
+    finally:
+        hall.close()
+
+
+def _list_tokens(hall: "Hall", arguments: argparse.Namespace) -> None:
+    tokens = hall.store.tokens(arguments.name)
+    if arguments.json:
+        print(json.dumps([token._asdict() for token in tokens]))
+        return
+    for token in tokens:
+        print(f"{token.prefix}  {token.scope:4}  {token.label}")
+
+
+def _demo(arguments: argparse.Namespace) -> None:
+    from driftduel.arena.demo import demo
+
+    board = demo(
+        port=arguments.port,
+        votes=arguments.votes,
+        rate=arguments.rate,
+        browser=not arguments.no_open,
+        seed=arguments.seed,
+    )
+    print(f"\n{board}")
+
+
+_ADD = {
+    "new": _add_new,
+    "serve": _add_serve,
+    "board": _add_json,
+    "export": _add_export,
+    "import": _add_import,
+    "check": lambda parser: None,
+    "token": _add_token,
+    "demo": _add_demo,
+}
+_RUN = {
+    "new": _new,
+    "serve": _serve,
+    "board": _board,
+    "export": _export,
+    "import": _import,
+    "check": _check,
+    "token": _token,
+    "demo": _demo,
+}
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Never called: every command of an arena has its own."""
+    raise AssertionError

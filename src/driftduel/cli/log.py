@@ -1,0 +1,392 @@
+"""Read a log of real comparisons: who is best now, did that change, and how sure is it."""
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from driftduel.cli import log_page, log_play
+from driftduel.cli.examples import epilog
+from driftduel.wording import whole
+
+if TYPE_CHECKING:
+    from driftduel.logs import Fit, Log
+
+__all__ = ["COMMANDS", "add_fit", "add_model", "add_rounds", "configure", "fitted", "renamed"]
+
+COMMANDS = {
+    "summary": "what is in a log, and who is best now",
+    "changes": "what changed, when, how sure that is, and whether the winner did",
+    "measure": "the paper's five measures, with intervals",
+    "world": "a world that looks like the log, for play, compare and all else",
+    "compare": "what policies would have lost on such traffic, beside what the log lost",
+    "replay": "let a policy ask for a log's real outcomes, where that does not mislead",
+    "report": "a page about all of it that opens anywhere",
+    "demo": "a small simulated log with three known changes, from file to page",
+    "count": "count the votes once, of many or large files; the other commands take the counts too",
+}
+_COLUMNS = ("winner", "loser", "first", "second", "time", "group", "weight", "tie")
+_SHOWN_OPTIONS = 12
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the commands and their arguments."""
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(
+            name,
+            help=summary,
+            description=f"{summary[0].upper()}{summary[1:]}.",
+            epilog=epilog(f"log {name}"),
+            formatter_class=parser.formatter_class,
+        )
+        if name != "demo":
+            _add_log(command)
+        _ADD[name](command)
+        command.set_defaults(run=_RUN[name])
+
+
+def _add_log(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="CSV or Parquet files of one log, or counts that were saved (.npz)",
+    )
+    parser.add_argument(
+        "--columns",
+        metavar="OURS=THEIRS,...",
+        help="which column is which, where names do not say it: first=model_a,second=model_b; "
+        f"there are {', '.join(_COLUMNS)}",
+    )
+    parser.add_argument("--time", metavar="COLUMN", help="the column of times")
+    parser.add_argument(
+        "--group",
+        metavar="COLUMN",
+        help="votes with the same value depend on each other: a race, a session, a voter; "
+        "several columns joined by + make one",
+    )
+    parser.add_argument(
+        "--time-format", metavar="FORMAT", help="how times are written: '%%d %%b %%Y'"
+    )
+    parser.add_argument(
+        "--bins", type=int, default=256, metavar="N", help="how finely time is cut at first (256)"
+    )
+
+
+def add_fit(parser: argparse.ArgumentParser) -> None:
+    """Declare how to fit, and how to print what comes of it."""
+    add_model(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Declare how to fit."""
+    parser.add_argument(
+        "--fit",
+        choices=("auto", "utilities", "pairs", "walk"),
+        default="auto",
+        help="what preferences may do; auto (default): what predicts held-out votes best",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="fixes draws (0)")
+
+
+def _add_changes(parser: argparse.ArgumentParser) -> None:
+    add_fit(parser)
+    parser.add_argument(
+        "--plot", metavar="FILE", help="also draw who was best when (PNG, SVG or PDF)"
+    )
+
+
+def _add_measure(parser: argparse.ArgumentParser) -> None:
+    add_fit(parser)
+    add_rounds(parser)
+    parser.add_argument(
+        "--draws", type=int, default=100, metavar="N", help="worlds drawn for the intervals (100)"
+    )
+
+
+def add_rounds(parser: argparse.ArgumentParser) -> None:
+    """Declare how much traffic."""
+    parser.add_argument(
+        "--rounds", type=_rounds, metavar="T", help="rounds of traffic; else one for each vote"
+    )
+
+
+def _rounds(text: str) -> int:
+    try:
+        return int(float(text))
+    except (ValueError, OverflowError):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of rounds") from None
+
+
+def _add_world(parser: argparse.ArgumentParser) -> None:
+    add_fit(parser)
+    add_rounds(parser)
+    parser.add_argument("--save", required=True, metavar="FILE", help="write it here, as NPZ")
+    parser.add_argument(
+        "--sisters",
+        type=int,
+        default=0,
+        metavar="N",
+        help="draw N worlds that may have made this log, into FILE-1.npz, FILE-2.npz, ...; "
+        "without, the expected one is written",
+    )
+
+
+def _add_count(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--save", required=True, metavar="FILE", help="write the counts here (.npz)"
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="count the files side by side on a dask cluster, tcp://host:port",
+    )
+
+
+# ---- reading ----
+
+
+def read(arguments: argparse.Namespace) -> "Log":
+    """Read the log that was named."""
+    from driftduel.logs import read_log
+
+    source: Any = arguments.files if len(arguments.files) > 1 else arguments.files[0]
+    return read_log(
+        source,
+        columns=renamed(arguments.columns),
+        time=arguments.time,
+        group=arguments.group.split("+") if arguments.group else None,
+        time_format=arguments.time_format,
+        bins=arguments.bins,
+    )
+
+
+def renamed(text: str | None) -> dict[str, str]:
+    """Read what --columns says."""
+    from driftduel.errors import DriftduelError
+
+    renamed = {}
+    for part in text.split(",") if text else ():
+        ours, sign, theirs = part.partition("=")
+        if not sign or not theirs:
+            raise DriftduelError(f"--columns {part!r} must be like winner=model_a.")
+        renamed[ours.strip()] = theirs.strip()
+    return renamed
+
+
+def fitted(arguments: argparse.Namespace) -> "tuple[Log, Fit]":
+    """Read and fit the log that was named."""
+    from driftduel.logs import fit
+
+    log = read(arguments)
+    if not arguments.json:
+        say_notes(log)
+    return log, fit(log.counts, arguments.fit, bins=arguments.bins, seed=arguments.seed)
+
+
+def say_notes(log: "Log") -> None:
+    """Say on stderr what was assumed, and which rows make no sense."""
+    import sys
+
+    from driftduel.cli.text import wrapped
+    from driftduel.logs.columns import quoted
+
+    def plain(value: object, most: int) -> str:
+        return "" if value is None else quoted(value, most)[1:-1]
+
+    for note in log.notes:
+        print(wrapped(f"driftduel: {note}", "  ", ""), file=sys.stderr)
+    if log.skipped:
+        lost = sum(log.skipped.values())
+        print(f"driftduel: {lost:,} of {log.rows:,} rows make no sense:", file=sys.stderr)
+        for why, rows in log.skipped.items():
+            print(f"  {rows:>9,}  {why}", file=sys.stderr)
+        for problem in log.problems[:5]:
+            row = ", ".join(f"{plain(n, 20)}={plain(v, 40)}" for n, v in problem.row.items())
+            print(wrapped(f"line {problem.line}: {row}", "    ", "  "), file=sys.stderr)
+
+
+# ---- the commands ----
+
+
+def _summary(arguments: argparse.Namespace) -> None:
+    from driftduel.cli.terminal import bold
+    from driftduel.cli.text import as_json, show_table, wrapped
+    from driftduel.logs.facts import facts, says_now
+    from driftduel.logs.times import time_text
+    from driftduel.wording import decimals, share
+
+    log, fit = fitted(arguments)
+    about = facts(log, fit)
+    if arguments.json:
+        print(as_json(about))
+        return
+    counts, now = log.counts, fit.now
+    span = " to ".join(time_text(t, counts.clock) for t in (counts.first[0], counts.last[-1]))
+    pairs = counts.options * (counts.options - 1) // 2
+    rows = [
+        ("votes", f"{counts.votes:,}", span),
+        ("options", f"{counts.options}", ", ".join(counts.names[:_SHOWN_OPTIONS])),
+        ("pairs seen", f"{about['pairs_seen']:,}", f"of {pairs:,}"),
+        ("ties", share(counts.ties / counts.votes, 1), ""),
+        ("dependence phi", decimals(fit.phi), "1: all votes are independent of each other"),
+    ]
+    if about["first_advantage"] is not None:
+        rows.append(("first place wins", share(about["first_advantage"], 1), "of the votes"))
+    if about["heaviest_group"] is not None:
+        rows.append(("heaviest group", share(about["heaviest_group"], 1), "of the votes"))
+    if about["weighted"]:
+        effective = whole(counts.effective_votes)
+        rows.append(("effective votes", effective, "as many of equal weight would say as much"))
+    show_table(rows, right="1")
+    print(f"\n{bold(says_now(fit))}")
+    table = sorted(now.chances.items(), key=lambda item: -item[1])[:_SHOWN_OPTIONS]
+    table.append(("nobody", now.nobody))
+    show_table([(name, share(p, 1)) for name, p in table], ("best now", "probability"), right="1")
+    print()
+    for line in about["remarks"]:
+        print(wrapped(line))
+
+
+def _changes(arguments: argparse.Namespace) -> None:
+    from driftduel.cli.terminal import bold
+    from driftduel.cli.text import as_json, say_left_out, show_table, wrapped
+    from driftduel.logs.facts import changes, says_changes, says_now
+    from driftduel.wording import share
+
+    if arguments.plot:
+        from driftduel.figures.style import check_figure_path
+
+        check_figure_path(arguments.plot)
+    log, fit = fitted(arguments)
+    about = changes(log, fit)
+    if arguments.plot:
+        from driftduel.logs.figure import plot_winners
+
+        plot_winners(fit, arguments.plot, title=says_now(fit))
+    if arguments.json:
+        print(as_json(about))
+        return
+    print(bold(wrapped(says_changes(about))))
+    if about["changes"]:
+        print()
+        left_out = show_table(
+            [
+                (
+                    row["time"],
+                    f"{row['low']} to {row['high']}",
+                    row["before"] or "nobody",
+                    row["after"] or "nobody",
+                    share(row["winner_changed"]),
+                    share(row["changed"]),
+                    f"{row['q']:.3f}",
+                )
+                for row in about["changes"]
+            ],
+            ("when", "between (95%)", "before", "after", "new winner", "any change", "q"),
+            right="456",
+            optional=("any change", "q"),
+        )
+        say_left_out(left_out)
+    print()
+    for line in about["remarks"]:
+        print(wrapped(line))
+
+
+def _measure(arguments: argparse.Namespace) -> None:
+    from driftduel.cli.text import as_json, show_table, wrapped
+    from driftduel.logs.facts import measured
+    from driftduel.wording import interval, number
+
+    log, fit = fitted(arguments)
+    about = measured(log, fit, arguments.rounds, arguments.draws)
+    if arguments.json:
+        print(as_json(about))
+        return
+    rows = []
+    for name, label in _MEASURES.items():
+        row = about[name]
+        told = "" if row["told"] else "not told by this log: depends on how finely one looks"
+        least = f"at least {number(row['bound'])}" if row.get("bound") is not None else ""
+        spread = interval(row["low"], row["high"])
+        rows.append((label, number(row["median"]), spread, told or least))
+    show_table(rows, ("measure", "median", "90% interval", ""), right="1")
+    print()
+    for line in about["remarks"]:
+        print(wrapped(line))
+
+
+_MEASURES = {
+    "significant_switches": "significant CW switches",
+    "condorcet_switches": "Condorcet winner switches S^CW",
+    "preference_switches": "preference switches S^P",
+    "total_variation": "total variation V",
+    "condorcet_variation": "CW variation",
+}
+
+
+def _world(arguments: argparse.Namespace) -> None:
+    from pathlib import Path
+
+    from driftduel.cli.text import as_json
+    from driftduel.errors import DriftduelError
+    from driftduel.logs.sisters import sisters
+    from driftduel.worlds import save_world
+
+    path = Path(arguments.save)
+    if path.suffix.lower() != ".npz":
+        raise DriftduelError(f"worlds are written as .npz; {path.name!r} ends otherwise.")
+    if arguments.sisters < 0:
+        raise DriftduelError(f"--sisters {arguments.sisters} must be at least 0.")
+    _, fit = fitted(arguments)
+    if arguments.sisters:
+        worlds = sisters(fit, arguments.sisters, arguments.rounds)
+        paths = [path.with_name(f"{path.stem}-{i}.npz") for i in range(1, len(worlds) + 1)]
+    else:
+        worlds, paths = [fit.world(arguments.rounds)], [path]
+    for world, where in zip(worlds, paths, strict=True):
+        save_world(world, where)
+    if arguments.json:
+        options = list(fit.names)
+        print(as_json({"files": [str(p) for p in paths], "rounds": worlds[0].rounds,
+                       "options": options}))  # fmt: skip
+        return
+    print("\n".join(str(p) for p in paths))
+    print(f"arms: {', '.join(f'{i} {name}' for i, name in enumerate(fit.names))}")
+    print(f"try: driftduel measure --world file:path={paths[0]}")
+
+
+def _count(arguments: argparse.Namespace) -> None:
+    from driftduel.logs.parts import count_files
+
+    log = count_files(
+        arguments.files,
+        columns=renamed(arguments.columns),
+        time=arguments.time,
+        group=arguments.group.split("+") if arguments.group else None,
+        time_format=arguments.time_format,
+        bins=arguments.bins,
+        cluster=arguments.cluster,
+    )
+    say_notes(log)
+    log.counts.save(arguments.save)
+    print(f"{log.counts.votes:,} votes between {log.counts.options} options: {arguments.save}")
+
+
+_ADD = {
+    "summary": add_fit, "changes": _add_changes, "measure": _add_measure, "world": _add_world,
+    "compare": log_play.add_compare, "replay": log_play.add_replay,
+    "report": log_page.add_report, "demo": log_page.add_demo,
+    "count": _add_count,
+}  # fmt: skip
+_RUN = {
+    "summary": _summary, "changes": _changes, "measure": _measure, "world": _world,
+    "compare": log_play.compare, "replay": log_play.replay,
+    "report": log_page.report, "demo": log_page.demo,
+    "count": _count,
+}  # fmt: skip
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Never called: every command of a log has its own."""
+    raise AssertionError

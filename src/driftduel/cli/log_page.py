@@ -1,0 +1,83 @@
+"""The page about a log, and the demo that ends with one."""
+
+import argparse
+
+__all__ = ["add_demo", "add_report", "demo", "report"]
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the page."""
+    from driftduel.cli.log import add_model
+
+    parser.add_argument("--out", required=True, metavar="DIR", help="where the page goes")
+    add_model(parser)
+    parser.add_argument(
+        "--no-policies",
+        action="store_true",
+        help="leave out which policy would lose least on such traffic, which takes a while",
+    )
+
+
+def report(arguments: argparse.Namespace) -> None:
+    """Read, fit, write and say where."""
+    from pathlib import Path
+
+    from driftduel._pages import environment
+    from driftduel.cli.log import read, say_notes
+    from driftduel.cli.report import say
+    from driftduel.cli.text import wrapped
+    from driftduel.logs import fit
+    from driftduel.logs.facts import changes, says_changes, says_now
+    from driftduel.logs.page import write_page
+
+    environment("driftduel.logs", "logs")  # says what is missing before long work
+    log = read(arguments)
+    say_notes(log)
+    say("fitting")
+    fitted = fit(log.counts, arguments.fit, bins=arguments.bins, seed=arguments.seed)
+    first, more = Path(arguments.files[0]).name, len(arguments.files) - 1
+    page = write_page(
+        log,
+        fitted,
+        arguments.out,
+        title=f"{first} and {more:,} more" if more else first,
+        policies=not arguments.no_policies,
+        progress=say,
+    )
+    print(wrapped(says_now(fitted)))
+    print(wrapped(says_changes(changes(log, fitted))))
+    print(f"page:  {page}")
+
+
+def add_demo(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the demo."""
+    parser.add_argument(
+        "--out", default="log-demo", metavar="DIR", help="where votes and page go (log-demo)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="which votes (0)")
+
+
+def demo(arguments: argparse.Namespace) -> None:
+    """Simulate a log, read it as any other, and say what the truth was."""
+    from driftduel._pages import environment
+    from driftduel.cli import parser
+    from driftduel.cli.terminal import bold
+    from driftduel.errors import DriftduelError
+    from driftduel.logs.demo import CHANGES, write_demo
+
+    if arguments.seed < 0:
+        raise DriftduelError(f"--seed {arguments.seed} must be a whole number at least 0.")
+    environment("driftduel.logs", "logs")
+    path = str(write_demo(arguments.out, arguments.seed))
+    print(f"A simulated log of which the truth is known: {path}")
+    for words in (
+        ["summary", path],
+        ["changes", path],
+        ["report", path, "--out", arguments.out, "--no-policies"],
+    ):
+        print(f"\n{bold('$ driftduel log ' + ' '.join(words))}")
+        again = parser().parse_args(["log", *words])
+        again.run(again)
+    print(f"\n{bold('The truth')}")
+    for day, what in CHANGES:
+        print(f"  {day}  {what}.")
