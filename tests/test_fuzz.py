@@ -135,6 +135,21 @@ def test_a_process_that_is_lost_is_reported_and_the_rest_is_tried(how, tmp_path,
     assert "the process ended with" in what
 
 
+def test_one_surface_can_be_asked_for():
+    assert {draw(0, number, "logs").argv[0] for number in range(20)} == {"log"}
+
+
+def test_what_was_noticed_while_reading_a_log_may_be_a_list(monkeypatch):
+    def answer(text):
+        monkeypatch.setattr(cli, "main", lambda argv: print(text, file=sys.stderr) or 0)
+        return judge.judged(Input("logs", {}, ["log", "summary", "v.csv"]))[0]
+
+    assert answer("driftduel: 2 rows make no sense:\n  line 3: winner=x") is None
+    assert "not a sentence" in answer("driftduel: 2 rows make no sense:\nline 3")
+    assert "a number went wrong" in answer("driftduel: overflow encountered in square")
+    assert "too much is said" in answer("driftduel: no rows." + "\n  line" * 9999)
+
+
 def test_damage_is_damage():
     rng = np.random.default_rng(0)
     whole = bytes(range(256))
@@ -152,3 +167,17 @@ def test_some_inputs_are_answered_rightly():
     )  # fmt: skip
     assert ended.returncode == 0, ended.stdout
     assert "60 inputs" in ended.stdout
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("surface", ["logs", "arena"])
+def test_some_broken_inputs_of_a_surface_are_answered_rightly(surface):
+    if surface == "arena":
+        pytest.importorskip("starlette")
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.fuzz", "--inputs", "100", "--workers", "1",
+         "--surface", surface],
+        capture_output=True, text=True, check=False, cwd=Path(__file__).parents[1],
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stdout
+    assert surface in ended.stdout

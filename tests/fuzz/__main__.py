@@ -18,17 +18,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="which (0)")
     parser.add_argument("--first", type=int, default=0, help="go on from this one (0)")
     parser.add_argument("--only", type=int, help="this one, with all that is said about it")
+    parser.add_argument("--surface", help="only inputs for this one, such as logs")
     parser.add_argument("--workers", type=int, default=2, help="processes (2)")
     parser.add_argument("--worker", nargs=2, type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)
+    if arguments.surface is not None:
+        from tests.fuzz.inputs import SURFACES
+
+        if arguments.surface not in SURFACES:
+            parser.error(f"--surface {arguments.surface!r} is none of {', '.join(SURFACES)}")
     if arguments.worker:
-        return _work(arguments.seed, *arguments.worker)
+        return _work(arguments.seed, arguments.surface, *arguments.worker)
     if arguments.only is not None:
-        return _show(arguments.seed, arguments.only)
+        return _show(arguments.seed, arguments.surface, arguments.only)
     return _watch(arguments)
 
 
-def _work(seed: int, first: int, end: int) -> int:
+def _work(seed: int, surface: str | None, first: int, end: int) -> int:
     """Judge inputs, a line each: before one is tried its number, and what is wrong with it."""
     from tests.fuzz.inputs import draw
     from tests.fuzz.judge import judged, prepare
@@ -37,7 +43,7 @@ def _work(seed: int, first: int, end: int) -> int:
     prepare()
     for number in range(first, end):
         print(f"? {number}", file=lines)
-        given = draw(seed, number)
+        given = draw(seed, number, surface)
         wrong, how = judged(given)
         print(f"= {how} {given.surface}", file=lines)
         if wrong:
@@ -46,11 +52,11 @@ def _work(seed: int, first: int, end: int) -> int:
     return 0
 
 
-def _show(seed: int, number: int) -> int:
+def _show(seed: int, surface: str | None, number: int) -> int:
     from tests.fuzz.inputs import draw
     from tests.fuzz.judge import judged, prepare
 
-    given = draw(seed, number)
+    given = draw(seed, number, surface)
     print(f"surface: {given.surface}\nargv:    {given.argv}\ncall:    {given.call}")
     for name, content in given.files.items():
         print(f"file:    {name!r} {content[:2000]!r}")
@@ -63,9 +69,10 @@ def _show(seed: int, number: int) -> int:
 class _Process:
     """A process with a batch of inputs."""
 
-    def __init__(self, seed: int, first: int, end: int) -> None:
+    def __init__(self, seed: int, first: int, end: int, surface: str | None = None) -> None:
         self.first, self.end = first, end
-        which = ["--seed", str(seed), "--worker", str(first), str(end)]
+        which = ["--seed", str(seed), *([] if surface is None else ["--surface", surface])]
+        which += ["--worker", str(first), str(end)]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.fuzz", *which],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -108,7 +115,7 @@ def _watch(arguments: argparse.Namespace) -> int:
         first, last = span
         found = []
         while first < last:
-            first, more = _Process(arguments.seed, first, last).result(answers)
+            first, more = _Process(arguments.seed, first, last, arguments.surface).result(answers)
             found += more
         return found
 
@@ -130,7 +137,10 @@ def _watch(arguments: argparse.Namespace) -> int:
     for what, count in kinds.most_common(20):
         print(f"  {count:5} {what}")
     if wrong:
-        print(f"again, with all of it: python -m tests.fuzz --seed {arguments.seed} --only N")
+        which = f"--seed {arguments.seed}"
+        if arguments.surface is not None:
+            which += f" --surface {arguments.surface}"
+        print(f"again, with all of it: python -m tests.fuzz {which} --only N")
     return 1 if wrong else 0
 
 

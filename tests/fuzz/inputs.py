@@ -1,5 +1,6 @@
 """Draw inputs: valid ones, nearly valid ones, and nonsense."""
 
+import argparse
 import hashlib
 import io
 import json
@@ -60,12 +61,13 @@ class Input:
 Rng = np.random.Generator
 
 
-def draw(seed: int, number: int) -> Input:
-    """Return an input; the same two numbers always give the same."""
+def draw(seed: int, number: int, only: str | None = None) -> Input:
+    """Return an input, of one surface only if it is named; the same is always given the same."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
     names = list(SURFACES)
     weights = np.array([weight for _, weight in SURFACES.values()], dtype=float)
     surface = names[rng.choice(len(names), p=weights / weights.sum())]
+    surface = only or surface
     made = SURFACES[surface][0](rng)
     made.surface = surface
     return made
@@ -188,32 +190,47 @@ def games_by_spec(rng: Rng) -> Input:
 
 
 @cache
-def options() -> dict[str, list[Any]]:
-    """Return the arguments of every command."""
-    top = parser()
-    commands = next(
-        action for action in top._actions if action.choices and not action.option_strings
-    )
-    return {
-        name: [action for action in each._actions if action.dest != "help"]
-        for name, each in commands.choices.items()  # type: ignore[union-attr]
-    }
+def options() -> dict[tuple[str, ...], list[Any]]:
+    """Return the arguments of every command, and of every command within one."""
+    found: dict[tuple[str, ...], list[Any]] = {}
+
+    def walk(at: argparse.ArgumentParser, words: tuple[str, ...]) -> None:
+        for action in at._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for name, below in action.choices.items():
+                    walk(below, (*words, name))
+                return
+        found[words] = [action for action in at._actions if action.dest != "help"]
+
+    walk(parser(), ())
+    return found
+
+
+# Sound ones would play for minutes, or serve until they are stopped: what makes them unsound.
+ENDLESS = {
+    ("study",): "--only=nothing",
+    ("suite",): "--runs=0",
+    ("demo",): "--runs=0",
+    ("log", "demo"): "--seed=nothing",
+    ("arena", "demo"): "--port=nothing",
+    ("arena", "serve"): "--port=nothing",
+}
 
 
 def arguments(rng: Rng) -> Input:
     """Return a command line that may ask for anything, but for nothing that takes long."""
     command = pick(rng, COMMANDS)
-    argv = [command]
+    words = pick(rng, [words for words in options() if words[0] == command])
+    argv = [*words]
     careful = rng.random() < 0.5
-    for action in options()[command]:
+    for action in options()[words]:
         if rng.random() < (
             0.98 if careful and action.required else 0.9 if action.required else 0.25
         ):
             name = [pick(rng, action.option_strings)] if action.option_strings else []
             argv += name if action.nargs == 0 else [*name, _argument(rng, action, careful)]
-    if command in ("study", "suite", "demo"):  # sound ones would play for minutes
-        argv += ["--runs=0"] if command != "study" else ["--only=nothing"]
-        return Input("", {}, argv)
+    if words in ENDLESS:
+        return Input("", {}, [*argv, ENDLESS[words]])
     for _ in range(0 if careful else rng.integers(3)):
         place = int(rng.integers(1, len(argv) + 1))
         match rng.integers(4):
@@ -538,6 +555,20 @@ def _forged(rng: Rng, content: bytes) -> bytes:
     return file.getvalue()
 
 
+def broken_logs(rng: Rng) -> Input:
+    """Return a log of comparisons, and a command that reads it."""
+    from tests.fuzz.logs import logs
+
+    return logs(rng)
+
+
+def broken_requests(rng: Rng) -> Input:
+    """Return requests to an arena's server."""
+    from tests.fuzz.arena import requests
+
+    return requests(rng)
+
+
 SURFACES: dict[str, tuple[Callable[[Rng], Input], float]] = {
     "worlds": (worlds_by_spec, 22),
     "games": (games_by_spec, 22),
@@ -548,5 +579,7 @@ SURFACES: dict[str, tuple[Callable[[Rng], Input], float]] = {
     "duels": (duels, 4),
     "notes": (notes, 3),
     "stores": (stores, 7),
+    "logs": (broken_logs, 6),
+    "arena": (broken_requests, 8),
 }
 """What is given inputs, and how often: what takes long more seldom."""

@@ -57,7 +57,8 @@ def prepare() -> None:
                 allowed = replace(parameter.allowed, high=most)
                 parameter = replace(parameter, default=default, allowed=allowed)  # noqa: PLW2901
             parameters.append(parameter)
-        WORLDS._entries[entry.name] = replace(entry, parameters=tuple(parameters))
+        WORLDS.remove(entry.name)
+        WORLDS.add(replace(entry, parameters=tuple(parameters)))
 
 
 def judged(given: Input) -> tuple[str | None, str]:
@@ -103,9 +104,16 @@ def _wrong(given: Input, code: Any, out: str, err: str, new: set[Path]) -> str |
     lines = err.splitlines()
     if code not in CODES:
         return f"exit code {code}; {err}"
-    if "Traceback" in err or not all(line.startswith("driftduel: ") for line in lines):
-        return f"not a sentence: {err!r}"
-    if "memory" in err:
+    sentences = lines
+    if given.argv[0] == "log":  # what was noticed while reading is a list: its lines are indented
+        sentences = [line for line in lines if not line.startswith("  ")]
+    if "Traceback" in err or not all(line.startswith("driftduel: ") for line in sentences):
+        return f"not a sentence: {err[-2000:]!r}"
+    if len(err) > 20_000:
+        return f"too much is said: {len(err):,} letters, {err[:300]!r}"
+    if "encountered" in err or "overflow" in err:
+        return f"a number went wrong: {err[-2000:]!r}"
+    if "memory" in err.replace("memory:", ""):  # the name of a store
         return f"it took too much memory: {err!r}"
     if code == 2:
         if not lines or not lines[-1].endswith((".", "?")):
@@ -175,10 +183,18 @@ def read_note() -> None:
     assert seen == {"again": 1}, seen
 
 
+def ask_arena() -> None:
+    """Send requests to an arena's server."""
+    from tests.fuzz.arena_answers import ask_arena as ask
+
+    ask()
+
+
 CALLS: dict[str, Callable[[], None]] = {
     "load_and_play": load_and_play,
     "tell_from_json": tell_from_json,
     "read_note": read_note,
+    "ask_arena": ask_arena,
 }
 
 if sys.platform == "win32":  # pragma: no cover

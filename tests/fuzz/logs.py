@@ -1,0 +1,261 @@
+"""Draw logs of comparisons: sound ones, and broken ones of every kind that files can be."""
+
+import io
+from functools import cache
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tests.fuzz.inputs import LETTERS, NUMBERS, WORDS, Input, Rng, damaged, mutated, pick
+
+__all__ = ["logs"]
+
+_NAMES = ("ale", "gin", "tea", "a", "first", "1", "tie", "Zoë")
+_TIMES = {
+    "round": str,
+    "date": lambda t: f"2020-{1 + t // 28:02}-{1 + t % 28:02}",
+    "moment": lambda t: f"2020-01-{1 + t // 24:02}T{t % 24:02}:30:00Z",
+    "epoch": lambda t: str(1_700_000_000 + 60 * t),
+    "packed": lambda t: f"2020{1 + t // 28:02}{1 + t % 28:02}",
+    "slashed": lambda t: f"{1 + t % 12:02}/{1 + t % 12:02}/2020",
+}
+_ODD = (
+    *NUMBERS, *WORDS, "null", "NULL", "NaN", "tie", "both", "2020-02-30", "0000-00-00",
+    "9999-12-31", "20200230", "1e18", "99999999999999999999", "-5", "2020-01-01T25:00:00",
+    "01/02/03", "x" * 1_000_000, '"', '""', '"open', "a,b", "a\tb", "a\nb", "\ufeff", "\x1b[31m",
+)  # fmt: skip
+_COMMANDS = ("summary", "summary", "changes", "changes", "count", "count", "measure", "world",
+             "compare", "replay")  # fmt: skip
+
+
+def logs(rng: Rng) -> Input:
+    """Return a log, mostly with something wrong in it, and a command that reads it."""
+    kind = pick(rng, ("csv", "csv", "csv", "tsv", "parquet", "npz"))
+    name = f"v.{kind}"
+    if kind == "npz":
+        content = _counted(rng)
+    elif kind == "parquet":
+        content = _parquet(rng)
+    else:
+        content = _text(rng, "\t" if kind == "tsv" else ",")
+    files = {name: content}
+    argv = ["log", pick(rng, _COMMANDS), name, *_arguments(rng)]
+    if argv[1] in ("count", "world"):
+        argv += ["--save", pick(rng, ("c.npz",) * 9 + ("c.txt", name, "o/c.npz"))]
+    if argv[1] in ("measure", "world") and rng.random() < 0.1:
+        argv += [f"--rounds={pick(rng, NUMBERS)}"]
+    if argv[1] in ("compare", "replay"):
+        argv += ["--policy", "uniform", "--runs", pick(rng, ("1",) * 9 + ("0", "-1", "x"))]
+    if argv[1] == "compare":
+        argv += ["--rounds", "50", "--sisters", pick(rng, ("2",) * 9 + ("0", "1"))]
+    if argv[1] == "measure":
+        argv += ["--draws", pick(rng, ("3",) * 99 + tuple(NUMBERS))]
+    if argv[1] != "count":
+        argv += ["--json"] * (rng.random() < 0.5)
+    if kind != "npz" and rng.random() < 0.1:  # a log in two files
+        other = f"w.{kind}"
+        files[other] = _parquet(rng) if kind == "parquet" else _text(rng, ",")
+        argv.insert(3, other)
+    return Input("", files, argv)
+
+
+def _arguments(rng: Rng) -> list[str]:
+    argv = ["--bins", pick(rng, ("4", "8"))] if rng.random() < 0.9 else []
+    if rng.random() < 0.03:
+        argv += ["--bins", pick(rng, NUMBERS)]
+    for option, words in (
+        ("--columns", ("winner=first", "first=a,second=b", "loser=winner", "winner=", "=", "x=y")),
+        ("--time", ("time", "winner", "group", "weight", "nothing")),
+        ("--group", ("group", "time", "winner+time", "+", "nothing")),
+        ("--time-format", ("%Y-%m-%d", "%d/%m/%Y", "%H:%M", "%Q", "%", "%s", "%z", "%Y%m%d%Z")),
+    ):
+        if rng.random() < 0.04:
+            word = pick(rng, words) if rng.random() < 0.8 else pick(rng, WORDS)
+            argv += [f"{option}={word}"]
+    return argv
+
+
+def _table(rng: Rng) -> dict[str, list[str]]:
+    """Return the columns of a small sound log."""
+    rows = int(rng.choice([0, 1, 2, 30, 30, 60, 60, 60, 60, 60, 120, 120]))
+    options = int(rng.choice([1, 2, 2, 3, 3, 3, 3, 3, 4, 4, 8]))
+    first = rng.integers(options, size=rows)
+    second = (first + 1 + rng.integers(max(1, options - 1), size=rows)) % options
+    names = np.array(_NAMES if rng.random() < 0.3 else [f"model {i}" for i in range(8)])
+    won = rng.random(rows) < 0.6
+    winner = names[np.where(won, first, second)]
+    table = {"first": names[first], "second": names[second]}
+    match rng.integers(4):
+        case 0:
+            table = {"winner": winner, "loser": names[np.where(won, second, first)]}
+        case 1:
+            table["winner"] = np.where(won, *pick(rng, (("a", "b"), ("1", "0"), ("1", "2"))))
+        case _:
+            table["winner"] = winner
+    if rng.random() < 0.8:
+        write = _TIMES[pick(rng, _TIMES)]
+        speed = int(rng.choice([1, 1, 7, 1000]))
+        table["time"] = [write(t // speed) for t in range(rows)]
+    if rng.random() < 0.4:
+        table["group"] = [str(t // 5) for t in range(rows)]
+    if rng.random() < 0.3:
+        table["weight"] = [str(w) for w in rng.choice([1, 2, 0.5], size=rows)]
+    if rng.random() < 0.2:
+        table["tie"] = [str(t) for t in rng.choice([0, 1], size=rows)]
+    return {name: [str(cell) for cell in column] for name, column in table.items()}
+
+
+def _spoil(rng: Rng, table: dict[str, list[Any]]) -> None:
+    """Put odd cells into a table, drop a column or fill one with one value."""
+    for _ in range(rng.integers(0, 3)):
+        name = pick(rng, table)
+        cells = table[name]
+        match rng.integers(16):
+            case 0 if len(table) > 1:
+                del table[name]
+            case 1:
+                table[name] = [pick(rng, _ODD)] * len(cells)
+            case 2:
+                table[pick(rng, (f"{name} ", "x", "A", "b", "date", "x" * 5000))] = table.pop(name)
+            case 3:
+                table[name] = [pick(rng, _ODD[:-13]) for _ in cells]
+            case _ if cells:
+                cells[rng.integers(len(cells))] = pick(rng, _ODD)
+
+
+def _text(rng: Rng, separator: str) -> bytes:
+    table: dict[str, list[Any]] = dict(_table(rng))
+    if rng.random() < 0.8:
+        _spoil(rng, table)
+    head = list(table)
+    lines = [separator.join(head)]
+    lines += [separator.join(row) for row in zip(*table.values(), strict=True)]
+    for _ in range(rng.choice([0, 0, 0, 1, 1, 2])):
+        at = int(rng.integers(len(lines)))
+        match rng.integers(9):
+            case 0:
+                lines[at] += separator + "more"
+            case 1:
+                lines[at] = lines[at].rpartition(separator)[0]
+            case 2:
+                lines[at] = ""
+            case 3:
+                lines[0] = lines[0] + separator + pick(rng, head)
+            case 4:
+                lines[at] = f'"{lines[at]}'
+            case 5:
+                lines[at] += pick(rng, LETTERS)
+            case 6:
+                lines = lines[at:]
+            case 7:
+                lines = [lines[0]] + [line for line in lines[1:] for _ in range(3)]
+            case _:
+                lines[at] = mutated(rng, lines[at][:2000])
+    text = pick(rng, ("\n", "\n", "\n", "\r\n", "\r")).join(lines)
+    content = text.encode("utf-8", "surrogateescape")
+    match rng.integers(25):
+        case 0:
+            content = damaged(rng, content)
+        case 1:
+            content = pick(rng, (b"", b"\n", b"\xff\xfe", b"\x1f\x8b", b"\0" * 99, b",,,\n,,,\n"))
+        case 2:
+            content = text.encode(pick(rng, ("utf-16", "utf-8-sig", "latin-1")), "replace")
+    return content
+
+
+_KINDS = (
+    pl.String, pl.Float64, pl.Float32, pl.Int64, pl.Int8, pl.UInt64, pl.Boolean, pl.Binary,
+    pl.Date, pl.Datetime("ns"), pl.Datetime("us", "Europe/Paris"), pl.Time, pl.Duration("us"),
+    pl.Categorical, pl.Decimal(10, 2), pl.List(pl.String), pl.Null, pl.Struct({"a": pl.Int64}),
+    pl.Object,
+)  # fmt: skip
+
+
+def _parquet(rng: Rng) -> bytes:
+    table: dict[str, list[Any]] = dict(_table(rng))
+    if rng.random() < 0.6:
+        _spoil(rng, table)
+    for column in table.values():
+        if column and rng.random() < 0.2:
+            column[rng.integers(len(column))] = None
+    words = {
+        name: [w if w is None else w.encode("utf-8", "replace").decode() for w in column]
+        for name, column in table.items()
+    }
+    frame = pl.DataFrame(words, schema=dict.fromkeys(words, pl.String))
+    for _ in range(rng.integers(0, 4)):
+        name, kind = pick(rng, frame.columns), pick(rng, _KINDS)
+        try:
+            if kind == pl.List(pl.String):
+                frame = frame.with_columns(pl.concat_list(name))
+            elif rng.random() < 0.3:
+                frame = frame.with_columns(
+                    pl.lit(pick(rng, (0, 1, -1, 10**18))).cast(kind).alias(name)
+                )
+            else:
+                frame = frame.with_columns(pl.col(name).cast(kind, strict=False))
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            continue
+    file = io.BytesIO()
+    try:
+        frame.write_parquet(file)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return b"PAR1"
+    return damaged(rng, file.getvalue()) if rng.random() < 0.2 else file.getvalue()
+
+
+@cache
+def _saved_counts(groups: bool) -> bytes:
+    from driftduel.logs import counts_from_votes
+
+    rng = np.random.default_rng(3)
+    first = rng.integers(3, size=60)
+    second = (first + 1 + rng.integers(2, size=60)) % 3
+    group = np.arange(60) // 5 if groups else None
+    counts = counts_from_votes(
+        first, second, (rng.random(60) < 0.6).astype(float), time=np.arange(60), group=group,
+        names=("ale", "gin", "tea"), bins=8, clock="date",
+    )  # fmt: skip
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        counts.save(Path(folder) / "c.npz")
+        return (Path(folder) / "c.npz").read_bytes()
+
+
+def _counted(rng: Rng) -> bytes:
+    """Return counts that were saved, with arrays that are missing, retyped or hold nonsense."""
+    whole = _saved_counts(bool(rng.integers(2)))
+    if rng.random() < 0.3:
+        return damaged(rng, whole)
+    with np.load(io.BytesIO(whole), allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    for _ in range(rng.integers(0, 3)):
+        name = pick(rng, arrays)
+        array = arrays[name]
+        match rng.integers(6):
+            case 0:
+                del arrays[name]
+            case 1:
+                kinds = ["f8", "f4", "i8", "i1", "u8", "?", "c16", "S3", "U2", "M8[s]"]
+                shape = tuple(rng.integers(0, 4, size=rng.integers(0, 4)))
+                arrays[name] = np.zeros(shape, dtype=pick(rng, kinds))
+            case 2 if array.dtype.kind in "fiu" and array.size:
+                odd = array.astype(float)
+                odd.flat[rng.integers(odd.size)] = float(
+                    pick(rng, ("nan", "inf", "-1", "0", "1e300", "2.5", "1e19", "7"))
+                )
+                arrays[name] = odd if rng.random() < 0.5 else odd.astype(array.dtype)
+            case 3:
+                arrays[name] = array[..., None]
+            case 4 if array.ndim:
+                arrays[name] = array[:-1]
+            case _ if array.dtype.kind == "U" and array.size:
+                arrays[name] = np.array(mutated(rng, str(array.flat[0])))
+        if not arrays:
+            break
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
