@@ -11,7 +11,7 @@ import pytest
 
 from driftduel._compile import jit_enabled
 from driftduel.errors import DriftduelError
-from driftduel.measures import significant
+from driftduel.measures import _significant_kernels as kernels
 from driftduel.measures.significant import SCALES, SignificantScan, significant_switches
 
 # The twins beside this file, whether or not the folder is a package.
@@ -93,7 +93,6 @@ def test_against_the_definition_in_one_long_phase():
 
 @pytest.mark.kernels
 def test_reaching_is_exact():
-    significant._compiled()
     rng = np.random.default_rng(7)
     # sqrt(46645) 2^30 rounds to an integer just below the root: floats would let it pass.
     assert math.sqrt(46645) * 2**30 == 231900891724
@@ -102,12 +101,11 @@ def test_reaching_is_exact():
         root = math.isqrt(square << 60)
         for total in (root - 1, root, root + 1, root >> 1):
             expected = naive.reaches(total, square)
-            assert significant._reaches(np.int64(total), np.int64(square)) == expected
+            assert kernels.reaches(np.int64(total), np.int64(square)) == expected
 
 
 @pytest.mark.kernels
 def test_overtaking_is_bracketed():
-    significant._compiled()
     rng = np.random.default_rng(8)
     last, doubts = (1 << 31) - 2, 0
     for _ in range(300):
@@ -120,7 +118,7 @@ def test_overtaking_is_bracketed():
             j, e = i + d, i + d + u
         gained = round((math.sqrt(c2 * (u + d)) - math.sqrt(c2 * u)) * 2**30)
         root = math.ldexp(math.sqrt(c2), 30)
-        sure, until = significant._overtaking(i, j, gained, root, last)
+        sure, until = kernels.overtaking(i, j, gained, root, last)
         doubts += sure != until
         assert sure <= until
         for end in {sure - 1, e - 1, e, e + 1, until, until + 1, 2 * until}:
@@ -132,9 +130,9 @@ def test_overtaking_is_bracketed():
 
 
 def test_overtaking_never_happens_without_a_loss_or_before_the_end():
-    never = (significant._NEVER, significant._NEVER)
-    assert significant._overtaking(1, 5, 0, 2.0**31, 1000) == never
-    assert significant._overtaking(1, 500, 1, 2.0**31, 1000) == never
+    never = (kernels.NEVER, kernels.NEVER)
+    assert kernels.overtaking(1, 5, 0, 2.0**31, 1000) == never
+    assert kernels.overtaking(1, 500, 1, 2.0**31, 1000) == never
 
 
 @pytest.mark.kernels
@@ -163,13 +161,12 @@ def test_a_window_may_begin_with_the_last_round_of_a_segment():
 @pytest.mark.kernels
 def test_in_doubt_all_starts_are_looked_at():
     # Two starts for the end 10, the older one enough, the newer, on top, not.
-    significant._compiled()
-    never, before = significant._NEVER, 1 << 40
+    never, before = kernels.NEVER, 1 << 40
     for sure, expected in ((10, True), (11, False)):
         phase = SignificantScan(1, 100)._phase
         rows = np.array([[[1, 0, never, never], [5, before, sure, 11]]])
         phase = phase._replace(stacks=rows, depth=np.array([2]))
-        assert significant._fails(phase, 0, 10, before) == expected
+        assert kernels.fails(phase, 0, 10, before) == expected
 
 
 def test_losses_are_rounded_to_units():
@@ -212,16 +209,17 @@ def test_work_does_not_depend_on_rounds(length, monkeypatch):
     assert significant_switches(starts, 20 * length, losses) == expected
 
     # Again with the plain functions, counting how often a window is looked at.
-    plain = {function.__name__: function for function in significant._KERNELS}
     looks = []
 
     def counting(total, square):
         looks.append(1)
-        return plain["_reaches"](total, square)
+        return plain["reaches"](total, square)
 
-    for name, function in (plain | {"_reaches": counting}).items():
-        monkeypatch.setattr(significant, name, function)
-    monkeypatch.setattr(significant, "_compiled", lambda: plain["_scan"])
+    names = ("reaches", "overtaking", "push", "overtaken", "fails", "first_failure", "scan")
+    made = {name: getattr(kernels, name) for name in names}
+    plain = {name: getattr(kernel, "py_func", kernel) for name, kernel in made.items()}
+    for name, function in (plain | {"reaches": counting}).items():
+        monkeypatch.setattr(kernels, name, function)
     assert significant_switches(starts, 20 * length, losses) == expected
     # Every arm fails at most once a phase, by bisection; else two looks a segment do.
     assert len(looks) < 20 * 10 * (4 + math.log2(length))

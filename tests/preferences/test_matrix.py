@@ -167,8 +167,11 @@ def test_copies_and_pickles_are_equal_and_still_read_only(again):
 
 
 def test_repr_is_short():
-    assert repr(Preferences(GOOD)) == "Preferences(arms=3, condorcet_winner=0)"
-    assert repr(Preferences(np.full((9, 9), 0.5))) == "Preferences(arms=9, condorcet_winner=None)"
+    title, *rows = repr(Preferences(GOOD)).splitlines()
+    assert title == "Preferences(arms=3, condorcet_winner=0)"
+    assert len(rows) == 3
+    tied = repr(Preferences(np.full((9, 9), 0.5)))
+    assert tied.startswith("Preferences(arms=9, condorcet_winner=None)\n")
 
 
 def test_numpy_takes_it_as_an_array():

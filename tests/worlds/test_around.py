@@ -9,7 +9,7 @@ from driftduel.errors import DriftduelError
 from driftduel.games.knowledge import knowledge
 from driftduel.measures import measure
 from driftduel.regret import KINDS, chunk_losses, exploitability, last_rounds, regret
-from driftduel.worlds import WORLDS, WithAbsences, WithTies, make_world
+from driftduel.worlds import WORLDS, WithAbsences, WithDelay, WithTies, make_world
 from tests.games.test_presence import presence, random_events
 from tests.preferences import naive
 
@@ -97,8 +97,8 @@ def test_regret_is_among_those_there(spec, kind):
         return
     got = regret(world, a, b, kind, arm=1)
     for t, matrix in enumerate(matrices):
-        of_both = [np.array([loss(matrix, here[t], arm, benchmark, 1)]) for arm in (a[t], b[t])]
-        assert got[t] == pytest.approx(float(blend(*of_both)[0]), abs=1e-12)
+        costs = np.round([loss(matrix, here[t], arm, benchmark, 1) for arm in (a[t], b[t])], 13)
+        assert got[t] == pytest.approx(float(blend(*costs)), abs=1e-12)
     for chunk in world.chunks():
         if not nobody:
             assert (np.isnan(chunk_losses(chunk)) == ~chunk.present).all()
@@ -203,12 +203,23 @@ def test_every_world_takes_ties(entry, tmp_path):
     if spec == "file":
         (tmp_path / "m.csv").write_text("0.5,0.6\n0.4,0.5\n")
         more.append(f"path={tmp_path / 'm.csv'}")
+    if spec == "log":
+        pytest.importorskip("polars")
+        pytest.importorskip("scipy")
+        (tmp_path / "log.csv").write_text("winner,loser\n" + "a,b\nb,a\na,b\n" * 20)
+        more.append(f"path={tmp_path / 'log.csv'}")
     inside, world, none = (
         make_world(f"{spec}:" + ",".join([*more, *ties])) for ties in ([], ["ties=0.4"], ["ties=0"])
     )
     assert isinstance(world, WithTies)
     assert type(none) is type(inside)
-    assert repr(world) == f"WithTies({inside!r}, 0.4)"
+    assert repr(world) == f"make_world({world.spec!r})"
+    assert repr(WithTies(inside, 0.4)) == f"WithTies({inside!r}, 0.4)"
+    both = make_world(f"{spec}:" + ",".join([*more, "delay=8", "ties=0.4"]))
+    assert (both.chunk(1, 9).delay, inside.chunk(1, 9).delay) == (8, 0)
+    assert repr(WithDelay(inside, 8)) == f"WithDelay({inside!r}, 8)"
+    for late, prompt in zip(both.chunk(3, 9)[:-1], world.chunk(3, 9)[:-1], strict=True):
+        np.testing.assert_array_equal(late, prompt)
     np.testing.assert_allclose(
         world.preferences(7).matrix, 0.6 * inside.preferences(7).matrix + 0.2, atol=1e-15
     )
@@ -223,6 +234,11 @@ def test_every_world_takes_ties(entry, tmp_path):
         (lambda: make_world("two-arm:ties=-0.1"), "ties=-0.1 must be"),
         (lambda: make_world("two-arm:tie=0.1"), "no key 'tie'; did you mean ties"),
         (lambda: WithTies(make_world("two-arm"), 1.0), "ties=1.0 must be"),
+        (lambda: make_world("two-arm:delay=-1"), "delay=-1 must be"),
+        (lambda: make_world("two-arm:delay=0.5"), "delay=0.5 must be"),
+        (lambda: make_world("two-arm:delay=1e7"), "delay=1e7 must be"),
+        (lambda: WithDelay(make_world("two-arm"), 1.5), "delay=1.5 must be a whole number from 0"),
+        (lambda: WithDelay(make_world("two-arm"), 10**7), "delay=10000000 must be a whole number"),
         (lambda: make_world("arrivals:pool=13"), "pool=13 must be at most arms=12"),
         (lambda: make_world("sleeping:rounds=108"), "108 comings and goings need more than rounds"),
         (lambda: make_world("retire-best:times=12"), "times=12 must be below arms=12"),

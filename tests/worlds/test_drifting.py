@@ -184,7 +184,7 @@ def test_compiled_probability_is_the_matrix(spec):
         for row in set(chunk.rows.tolist()):
             for a in range(4):
                 for b in range(4):
-                    got = probability(chunk, row, a, b)
+                    got = probability(chunk.row_values(row), chunk.link, 4, a, b)
                     assert got == pytest.approx(matrices[row, a, b], abs=1e-14)
 
 

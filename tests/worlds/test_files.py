@@ -16,7 +16,7 @@ from driftduel.worlds import Piecewise, load_world, make_world, save_world
     ["geometric-btl:rounds=1000,phases=5", "alternating:rounds=50", "seasonal:arms=3,rounds=60",
      "random-walk:arms=3,rounds=40", "saha-gupta-switching:rounds=90",
      "sleeping:arms=4,rounds=90,events=30,ties=0.3", "seasonal:arms=3,rounds=60,ties=0.2",
-     "retire-best:arms=4,rounds=90,times=3"],
+     "retire-best:arms=4,rounds=90,times=3", "two-arm:rounds=60,delay=5"],
 )  # fmt: skip
 def test_a_world_comes_back_as_it_was(spec, tmp_path):
     world = make_world(spec)
@@ -24,6 +24,7 @@ def test_a_world_comes_back_as_it_was(spec, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["world.npz"]
     back = make_world(f"file:path={tmp_path / 'world.npz'}")
     assert (back.arms, back.rounds) == (world.arms, world.rounds)
+    assert back.chunk(1, 2).delay == world.chunk(1, 2).delay
     for t in range(1, world.rounds + 1, max(1, world.rounds // 50)):
         np.testing.assert_array_equal(back.preferences(t).matrix, world.preferences(t).matrix)
         assert back.present(t) == world.present(t)
@@ -67,6 +68,8 @@ GOOD = {"matrices": lone_winner(2).matrix[None], "starts": [1], "rounds": 10}
         ({**GOOD, "ties": [0.1, 0.1]}, "ties must be a number at least 0 and below 1 for each"),
         ({**GOOD, "ties": [np.nan]}, "ties must be a number at least 0 and below 1 for each"),
         ({**GOOD, "ties": [0.9]}, "preferences lie between s/2 and 1 - s/2"),
+        ({**GOOD, "delay": 2.5}, "delay=2.5 must be one whole number"),
+        ({**GOOD, "delay": -1}, "delay=-1 must be a whole number from 0 to 1,000,000"),
     ],
 )
 def test_bad_npz_gets_one_sentence(arrays, said, tmp_path):

@@ -12,7 +12,7 @@ from driftduel.errors import DriftduelError
 from driftduel.preferences import geometric_btl
 from driftduel.worlds import WORLDS, make_world, phase_starts
 
-NAMES = [entry.name for entry in WORLDS if entry.name != "file"]
+NAMES = [entry.name for entry in WORLDS if entry.name not in ("file", "log")]
 SEEDED = [e.name for e in WORLDS if any(p.name == "seed" for p in e.parameters)]
 PHASED = ["geometric-btl", "total-order", "random-condorcet", "utilities"]
 
@@ -113,9 +113,9 @@ def test_the_papers_worlds():
     ("spec", "said"),
     [
         ("geometric-btl:arms=1", "arms=1 must be a whole number at least 2"),
-        ("geometric-btl:rounds=0", "rounds=0 must be a whole number between 1 and 1e+15"),
+        ("geometric-btl:rounds=0", "rounds=0 must be a whole number between 1 and 1e15"),
         ("geometric-btl:ratio=nan", "ratio=nan must be a number above 1"),
-        ("geometric-btl:rounds=1e30", "rounds=1e30 must be a whole number between 1 and 1e+15"),
+        ("geometric-btl:rounds=1e30", "rounds=1e30 must be a whole number between 1 and 1e15"),
         ("total-order:p=0.5", "p=0.5 must be a number above 0.5 and at most 1"),
         ("geometrc-btl", "did you mean geometric-btl"),
         ("geometric-btl:phase=3", "did you mean phases"),

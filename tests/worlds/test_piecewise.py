@@ -89,6 +89,7 @@ def test_a_billion_rounds_cost_as_much_as_their_phases():
         ([lone_winner(2)], [1], 0, "rounds=0 must be at least 1"),
         ([lone_winner(2)], [2], 10, "starts in round 2; it must start in 1"),
         ([lone_winner(2)] * 2, [1], 10, "2 matrices but 1 starts"),
+        ([lone_winner(2)] * 2, [1, np.nan], 10, "must be a list of whole numbers"),
         ([lone_winner(2)] * 3, [1, 5, 5], 10, "phase 3 starts in round 5, not after phase 2"),
         ([lone_winner(2)] * 2, [1, 11], 10, "phase 2 starts in round 11, after the last round 10"),
         ([lone_winner(2), lone_winner(3)], [1, 5], 10, "phase 2 has 3 arms"),

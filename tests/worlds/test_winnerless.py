@@ -101,7 +101,7 @@ def test_phases_with_and_without_a_winner_take_turns():
 
 
 def test_uniform_matrices_have_a_winner_only_now_and_then():
-    """Eight arms: the first beats all with probability 2^-7, so somebody does in 6 % of phases."""
+    """Eight arms: the first beats all with probability 2^-7, so somebody does in 6% of phases."""
     found = [naive.condorcet_winner(P) for P in every(f"uniform-random:arms=8,{SIZES}")]
     assert 0 < sum(winner is not None for winner in found) < 15
 

@@ -11,15 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from driftduel._showing import Fact, as_html, as_text
 from driftduel.errors import DriftduelError
 from driftduel.measures.bounds import Bounds, bounds
 from driftduel.measures.significant import SignificantScan
+from driftduel.wording import number, whole
 from driftduel.worlds import World
 
 __all__ = ["Measures", "Phase", "measure"]
 
 # A world that changes in every round has as many switches as rounds; they are counted, not kept.
 _MOST_ROUNDS_KEPT = 1_000_000
+_TITLE = "how much a world changes"
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Phase:
     winner: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Measures:
     """How much a world changes.
 
@@ -101,6 +104,27 @@ class Measures:
         sizes = [len(arms) for _, arms in self.smith_sets]
         return float(np.diff(firsts, append=self.rounds + 1) @ sizes) / self.rounds, max(sizes)
 
+    def __repr__(self) -> str:
+        return as_text(_TITLE, self._facts())
+
+    def _repr_html_(self) -> str:
+        return as_html(_TITLE, self._facts())
+
+    def _facts(self) -> list[Fact]:
+        """Return the numbers; the rounds behind them, which may be a million, are fields."""
+        facts = [
+            ("arms", str(self.arms)),
+            ("rounds", whole(self.rounds)),
+            ("preference switches", whole(self.preference_switches)),
+            ("condorcet switches", whole(self.condorcet_switches)),
+            ("significant switches", whole(self.significant_switches)),
+            ("total variation", number(self.total_variation)),
+            ("condorcet variation", number(self.condorcet_variation)),
+        ]
+        if self.first_round_without_winner is not None:
+            facts.append(("rounds with a winner", whole(self.rounds_with_winner)))
+        return facts
+
     def as_dict(self) -> dict[str, Any]:
         """Return everything, and the bounds without logs, as JSON can hold it."""
         record = asdict(self)
@@ -152,8 +176,8 @@ def measure(world: World, significance: str | None = "main") -> Measures:
     Examples
     --------
     >>> from driftduel.worlds import make_world
-    >>> found = measure(make_world("alternating:rounds=1000"))
-    >>> found.preference_switches, found.condorcet_switches, found.total_variation
+    >>> measures = measure(make_world("alternating:rounds=1000"))
+    >>> measures.preference_switches, measures.condorcet_switches, measures.total_variation
     (999, 0, 999.0)
     """
     from driftduel.measures._kernels import compare_segments, find_smith_sets
@@ -190,7 +214,7 @@ def measure(world: World, significance: str | None = "main") -> Measures:
 
     has_winners = without is None
     lasts = [*(first for first, _ in winners_over_time[1:]), world.rounds + 1]
-    with_winner = [each for each in winners_over_time if each[1] is not None]
+    with_winner = [stretch for stretch in winners_over_time if stretch[1] is not None]
     tau = [first for first, _ in winners_over_time[1:]]
     return Measures(
         arms=world.arms,

@@ -19,8 +19,6 @@ D(e+1) - D(s) >= c sqrt(e - s), so the best start for the end e minimises D(s) +
 """
 
 import math
-from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -37,13 +35,8 @@ SCALES = ("main", "appendix")
 """What a window must reach: sqrt(K (s2 - s1)) in section 2, K sqrt(s2 - s1) in the appendix."""
 
 _BITS = 30  # losses are counted in units of 2^-30
-_NEVER = 1 << 62
 _MOST_ROUNDS, _MOST_ARMS = 1 << 31, 1 << 15  # beyond, sums or squares would leave 64 bits
 _BLOCK = 512  # segments between two looks at the room on the stacks
-
-# Columns of a stack, whose rows are starts of windows: the round s; D(s); the end before which
-# every row from here down is better than the next; the end from which the next row is as good.
-_START, _BEFORE, _SURE, _UNTIL = range(4)
 
 
 class _Phase(NamedTuple):
@@ -62,7 +55,8 @@ class _Phase(NamedTuple):
     depth: Ints
     """(K,) number of starts on each stack."""
     stacks: Ints
-    """(K, room, 4) starts that may still be the best, the newest last."""
+    """(K, room, 4) starts that may still be the best, the newest last; the columns are named in
+    `driftduel.measures._significant_kernels`."""
 
 
 class SignificantScan:
@@ -173,7 +167,8 @@ class SignificantScan:
             self._phase = self._phase._replace(stacks=stacks)
 
     def _walk(self, edges: Ints, units: Ints) -> None:
-        scan = _compiled()
+        from driftduel.measures._significant_kernels import scan  # not before it is needed
+
         switch = scan(self._phase, edges, units, edges[0])
         while switch:
             self._switches.append(int(switch))
@@ -207,135 +202,3 @@ def significant_switches(
     scan = SignificantScan(losses.shape[1], rounds, scale)
     scan.feed(starts, rounds + 1, losses)
     return scan.switches
-
-
-def _reaches(total: int, square: int) -> bool:
-    """Tell whether total >= 2^30 sqrt(square), exactly, within 64 bits.
-
-    Floats would not do: the rounded root can equal an integer that the root itself exceeds.
-    """
-    # With total = w 2^30 + p: total^2 - square 2^60 = (w^2 - square) 2^60 + w p 2^31 + p^2.
-    w, p = total >> 30, total & ((1 << 30) - 1)
-    short = square - w * w - ((w * p) >> 29)
-    rest = (((w * p) & ((1 << 29) - 1)) << 31) + p * p  # below 2^61
-    return short <= 0 or (short == 1 and rest >= 1 << 60)
-
-
-def _overtaking(i: int, j: int, gained: int, root: float, last: int) -> tuple[int, int]:
-    """Bracket the end from which start `i` is at least as good as the newer start `j`.
-
-    It surely is not for ends below the first result, and surely is from the second on; they
-    differ only if rounding leaves a doubt. `gained` is D(j) - D(i), `root` is 2^30 c.
-    """
-    if gained == 0:
-        return _NEVER, _NEVER
-    # i is as good iff h := gained / root >= sqrt(e - i) - sqrt(e - j), that is iff
-    # sqrt(e - j) >= (d / h - h) / 2. A few roundings of 2^-53 each are well within 1e-14.
-    h = gained / root
-    d_h = (j - i) / h
-    middle, doubt = (d_h - h) / 2, 1e-14 * (d_h + h)
-    low, high = max(middle - doubt, 0.0), max(middle + doubt, 0.0)
-    if j + low * low > last:
-        return _NEVER, _NEVER
-    return j + math.ceil(low * low), j + math.ceil(high * high)
-
-
-def _push(phase: _Phase, a: int, s: int, before: int) -> None:
-    """Put start `s` on the stack of arm `a`, for ends after `s`; `before` is D(s)."""
-    stack, depth = phase.stacks[a], phase.depth[a]
-    sure, until = _NEVER, _NEVER
-    while depth > 0:
-        top = stack[depth - 1]
-        gained = before - top[_BEFORE]
-        sure, until = _overtaking(top[_START], s, gained, phase.root, phase.last)
-        if top[_UNTIL] > sure:
-            sure = min(sure, top[_SURE])
-            break
-        depth -= 1  # the one below gets as good as the top before the top gets as good as s
-    if until > s + 1:  # else s is no better even for s + 1, its first end
-        stack[depth, _START], stack[depth, _BEFORE] = s, before
-        stack[depth, _SURE], stack[depth, _UNTIL] = sure, until
-        depth += 1
-    phase.depth[a] = depth
-
-
-def _overtaken(phase: _Phase, a: int, e: int) -> int:
-    """Return the depth of the stack without the top starts that are of no use from `e` on."""
-    depth: int = phase.depth[a]
-    while depth > 0 and e >= phase.stacks[a, depth - 1, _UNTIL]:
-        depth -= 1
-    return depth
-
-
-def _fails(phase: _Phase, a: int, e: int, after: int) -> bool:
-    """Tell whether arm `a` loses too much in a window that ends in `e`; `after` is D(e + 1)."""
-    stack, depth = phase.stacks[a], _overtaken(phase, a, e)
-    # Before _SURE each start is better than the one below, so the top speaks for all.
-    bottom = depth - 1 if depth > 0 and e < stack[depth - 1, _SURE] else 0
-    for k in range(bottom, depth):
-        if _reaches(after - stack[k, _BEFORE], phase.square * (e - stack[k, _START])):
-            return True
-    return False
-
-
-def _first_failure(phase: _Phase, a: int, x: int, y: int, unit: int) -> int:
-    """Return the first end in x, ..., y at which arm `a`, losing `unit` a round, fails, or 0."""
-    before = phase.loss[a]
-    if _fails(phase, a, x, before + unit):
-        return x
-    phase.depth[a] = _overtaken(phase, a, x)
-    _push(phase, a, x, before)
-    if y > x:
-        if _fails(phase, a, y, before + (y - x + 1) * unit):
-            # Bisection goes back in time, so nothing may be popped for y before it.
-            low, high = x, y
-            while high - low > 1:
-                e = (low + high) // 2
-                if _fails(phase, a, e, before + (e - x + 1) * unit):
-                    high = e
-                else:
-                    low = e
-            return high
-        phase.depth[a] = _overtaken(phase, a, y)
-        _push(phase, a, y, before + (y - x) * unit)
-    phase.loss[a] += (y - x + 1) * unit
-    return 0
-
-
-def _scan(phase: _Phase, edges: Ints, units: Ints, first: int) -> int:
-    """Go on from round `first` to the next switch; return it, or 0 if there is none."""
-    for r in range(np.searchsorted(edges, first, side="right") - 1, len(units)):
-        x, y = max(first, edges[r]), min(edges[r + 1] - 1, phase.last)
-        if x > y:
-            break
-        latest, safe_arms = 0, 0
-        for a in range(len(phase.safe)):
-            if phase.safe[a]:
-                failure = _first_failure(phase, a, x, y, units[r, a])
-                latest = max(latest, failure)
-                if failure == 0:
-                    safe_arms += 1
-                else:
-                    phase.safe[a] = False
-                    phase.depth[a] = 0
-        if safe_arms == 0:
-            phase.safe[:] = True
-            return latest + 1
-    return 0
-
-
-_KERNELS = (_reaches, _overtaking, _push, _overtaken, _fails, _first_failure, _scan)
-
-
-@cache
-def _compiled() -> Callable[..., int]:
-    """Compile the kernels when first needed: importing this module leaves the compiler alone.
-
-    Kernels find each other by their global names, so these come to mean the compiled ones.
-    """
-    from driftduel._compile import kernel
-
-    kernels = {function.__name__: kernel(function) for function in _KERNELS}
-    globals().update(kernels)
-    scan: Callable[..., int] = kernels["_scan"]
-    return scan

@@ -43,6 +43,9 @@ class Preferences:
     >>> P = Preferences([[0.5, 0.6, 0.7], [0.4, 0.5, 0.8], [0.3, 0.2, 0.5]])
     >>> P
     Preferences(arms=3, condorcet_winner=0)
+    [[0.5 0.6 0.7]
+     [0.4 0.5 0.8]
+     [0.3 0.2 0.5]]
     >>> P.copeland_scores()
     array([2, 1, 0])
     >>> P.sst_violation()
@@ -135,7 +138,19 @@ class Preferences:
         return hash((self.arms, self.matrix.tobytes()))
 
     def __repr__(self) -> str:
+        return f"{self._title()}\n{self._shown()}"
+
+    def _title(self) -> str:
         return f"Preferences(arms={self.arms}, condorcet_winner={self.condorcet_winner()})"
+
+    def _shown(self) -> str:
+        """Write the matrix, of many arms its corners."""
+        return np.array2string(
+            self.matrix, max_line_width=100, precision=4, suppress_small=True, threshold=15 * 15
+        )
+
+    def _repr_html_(self) -> str:
+        return f"{self._title()}<pre>{self._shown()}</pre>"  # numbers only
 
     def __array__(
         self, dtype: DTypeLike | None = None, copy: bool | None = None

@@ -57,7 +57,8 @@ def from_utilities(utilities: ArrayLike, link: str | Link = "logistic") -> Prefe
     # Only the larger side is asked of the link: 1 - s is exact for s >= 1/2, so P(a, b) and
     # P(b, a) sum to exactly 1, and equal utilities tie exactly.
     s = np.asarray(sigma(np.abs(difference)), dtype=np.float64)
-    return Preferences(np.select([difference > 0, difference < 0], [s, 1.0 - s], 0.5))
+    worse = np.where(difference < 0, 1.0 - s, 0.5)
+    return Preferences(np.where(difference > 0, s, worse))
 
 
 def total_order(order: ArrayLike, p: float) -> Preferences:
@@ -161,6 +162,10 @@ def random_condorcet(
     --------
     >>> random_condorcet(4, np.random.default_rng(1), winner=2)
     Preferences(arms=4, condorcet_winner=2)
+    [[0.5    0.5118 0.45   0.1442]
+     [0.4882 0.5    0.2659 0.3118]
+     [0.55   0.7341 0.5    0.7973]
+     [0.8558 0.6882 0.2027 0.5   ]]
     """
     K, rng = check.number_of_arms(arms), check.generator(rng)
     p_min = check.number("p_min", p_min, 0.5, 1, "()")

@@ -21,6 +21,12 @@ def named(name: str) -> Preferences:
     --------
     >>> named("six-rankers")
     Preferences(arms=6, condorcet_winner=0)
+    [[0.5  0.55 0.55 0.54 0.61 0.61]
+     [0.45 0.5  0.55 0.55 0.58 0.6 ]
+     [0.45 0.45 0.5  0.54 0.51 0.56]
+     [0.46 0.45 0.46 0.5  0.54 0.5 ]
+     [0.39 0.42 0.49 0.46 0.5  0.51]
+     [0.39 0.4  0.44 0.5  0.49 0.5 ]]
     """
     if name not in NAMED:
         raise unknown_name("preference matrix", name, NAMED)

@@ -2,13 +2,16 @@
 
 from driftduel.specs import Spec
 from driftduel.worlds import absences as _absences  # noqa: F401 - registers worlds
+from driftduel.worlds import lifelike as _lifelike  # noqa: F401 - registers worlds
+from driftduel.worlds import logged as _logged  # noqa: F401 - registers worlds
 from driftduel.worlds import winnerless as _winnerless  # noqa: F401 - registers worlds
-from driftduel.worlds.around import WithAbsences, WithTies
+from driftduel.worlds.around import WithAbsences, WithDelay, WithTies
 from driftduel.worlds.base import LINK_CODES, NO_LINK, Chunk, World
 from driftduel.worlds.drifting import (
     Interpolated,
     MatrixDrift,
     MatrixWalk,
+    Paths,
     RandomWalk,
     Seasonal,
 )
@@ -26,10 +29,12 @@ __all__ = [
     "Interpolated",
     "MatrixDrift",
     "MatrixWalk",
+    "Paths",
     "Piecewise",
     "RandomWalk",
     "Seasonal",
     "WithAbsences",
+    "WithDelay",
     "WithTies",
     "World",
     "load_world",
@@ -52,6 +57,12 @@ def make_world(spec: str | Spec, seed: int | None = None) -> World:
     Examples
     --------
     >>> make_world("geometric-btl:arms=10,rounds=50000,phases=4")
-    Piecewise(arms=10, rounds=50000)
+    make_world('geometric-btl:arms=10,rounds=50000,phases=4')
     """
-    return WORLDS.build(spec) if seed is None else WORLDS.build(spec, seed=seed)
+    spec = Spec.parse(spec)
+    seeded = any(parameter.name == "seed" for parameter in WORLDS[spec.name].parameters)
+    if seed is not None and seeded and "seed" not in spec.values:
+        spec = Spec(spec.name, {**spec.values, "seed": seed})
+    world = WORLDS.build(spec)
+    world.spec = str(spec)
+    return world

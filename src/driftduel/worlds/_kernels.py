@@ -2,10 +2,17 @@
 
 import math
 
+import numpy as np
+
 from driftduel._compile import hot, kernel
 from driftduel.worlds.base import LINK_CODES, NO_LINK
 
-__all__ = ["link_value", "mirror", "probability", "walk"]
+__all__ = ["TIE", "UNKNOWN", "decide", "link_value", "mirror", "probability", "walk"]
+
+TIE = -1
+"""Neither arm of a duel won."""
+UNKNOWN = -2
+"""Nobody knows who won: the world has NaN for P."""
 
 _LOGISTIC = LINK_CODES["logistic"]
 _PROBIT = LINK_CODES["probit"]
@@ -24,11 +31,28 @@ def link_value(link, x):  # type: ignore[no-untyped-def]
 
 
 @hot
-def probability(chunk, row, a, b):  # type: ignore[no-untyped-def]
-    """Return P(a, b) in the rounds that use a row of a chunk."""
-    if chunk.link == NO_LINK:
-        return chunk.matrices[row, a, b]
-    return link_value(chunk.link, chunk.utilities[row, a] - chunk.utilities[row, b])
+def probability(values, link, arms, a, b):  # type: ignore[no-untyped-def]
+    """Return P(a, b) in a row of a chunk, given its `Chunk.row_values`."""
+    if link == NO_LINK:
+        return values[np.uint64(a * arms + b)]  # one index is faster than two, and not negative
+    return link_value(link, values[a] - values[b])
+
+
+@hot
+def decide(values, link, arms, a, b, luck, half_tie, ties, unknown):  # type: ignore[no-untyped-def]
+    """Decide a duel by a number between 0 and 1, `luck`, below which a wins: the one place for it.
+
+    Returns 1 if a wins, 0 if b does, `TIE` or `UNKNOWN`. Whether there are `ties`, of which
+    `half_tie` is half the probability, and `unknown` answers are constants where this is compiled
+    into a loop. Without `ties` the same number decides what would have been a tie, as a fair coin:
+    P lies in the middle of it.
+    """
+    p = probability(values, link, arms, a, b)
+    if unknown and math.isnan(p):
+        return UNKNOWN
+    if ties and a != b and p - half_tie <= luck < p + half_tie:
+        return TIE
+    return int(luck < p)
 
 
 @kernel

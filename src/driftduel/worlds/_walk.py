@@ -2,6 +2,7 @@
 
 import threading
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +37,18 @@ class Walk:
     ) -> None:
         self.sd, self.seed, self.block_rounds, self.clip = sd, seed, block_rounds, clip
         self._anchors = [start]
+        self._share()
+
+    def _share(self) -> None:
         self._lock = threading.Lock()  # games in several threads may share a world
         self._block = lru_cache(maxsize=2)(self._draw)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: value for k, value in vars(self).items() if k not in ("_lock", "_block")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._share()
 
     def rows(self, first: int, end: int) -> Floats:
         """Return the numbers of the rounds ``first, ..., end - 1``, one row a round."""

@@ -1,4 +1,4 @@
-"""Put ties, or arms that come and go, around any world."""
+"""Put ties, late answers, or arms that come and go, around any world."""
 
 from collections.abc import Iterable
 from itertools import groupby
@@ -11,10 +11,12 @@ from driftduel.errors import DriftduelError
 from driftduel.specs import need_room
 from driftduel.worlds.base import NO_LINK, Chunk, World
 
-__all__ = ["Event", "WithAbsences", "WithTies"]
+__all__ = ["MOST_DELAY", "Event", "WithAbsences", "WithDelay", "WithTies"]
 
 Event = tuple[int, int, bool]
 """A round, an arm, and whether it is there from that round on."""
+MOST_DELAY = 10**6
+"""Duels that may be out at once: a game keeps all of them."""
 
 
 class _Around(World):
@@ -24,6 +26,7 @@ class _Around(World):
         self.world = world
         self.arms, self.rounds = world.arms, world.rounds
         self.chunk_rounds, self.drifts = world.chunk_rounds, world.drifts
+        self.names = world.names
 
 
 class WithTies(_Around):
@@ -66,8 +69,50 @@ class WithTies(_Around):
             ties=self.share + decided * inside,
         )
 
-    def __repr__(self) -> str:
+    def _description(self) -> str:
         return f"{type(self).__name__}({self.world!r}, {self.share:g})"
+
+
+class WithDelay(_Around):
+    """Let the answers of a world come late, in the order of asking.
+
+    Who wins, and what a duel costs, is as in the world inside. Only the policy hears of it later:
+    the answer of round t is told after the duel of round t + d was asked for, and so before the ask
+    of round t + d + 1. Answers that are still out when a game ends are never told. Duels of an arm
+    with itself are no exception.
+
+    Parameters
+    ----------
+    world
+        The world inside; if its answers are late already, they come that much later still.
+    delay
+        d, at least 0.
+
+    Examples
+    --------
+    >>> from driftduel.preferences import lone_winner
+    >>> from driftduel.worlds import Piecewise
+    >>> world = WithDelay(Piecewise([lone_winner(2, winner=0, eps=0.4)], [1], 100), 25)
+    >>> world.chunk(1, 101).delay
+    25
+    """
+
+    def __init__(self, world: World, delay: int) -> None:
+        whole = isinstance(delay, int | np.integer) and not isinstance(delay, bool)
+        if not (whole and 0 <= delay <= MOST_DELAY):
+            raise DriftduelError(
+                f"delay={delay} must be a whole number from 0 to {MOST_DELAY:,}, of rounds."
+            )
+        super().__init__(world)
+        self.delay = int(delay)
+
+    def chunk(self, first: int, end: int) -> Chunk:
+        """Return the rounds ``first, ..., end - 1`` as arrays."""
+        inside = self.world.chunk(first, end)
+        return inside._replace(delay=inside.delay + self.delay)
+
+    def _description(self) -> str:
+        return f"{type(self).__name__}({self.world!r}, {self.delay})"
 
 
 class WithAbsences(_Around):
@@ -137,7 +182,7 @@ class WithAbsences(_Around):
             ties=inside.ties[row] if len(inside.ties) else inside.ties,
         )
 
-    def __repr__(self) -> str:
+    def _description(self) -> str:
         return f"{type(self).__name__}({self.world!r}, {len(self.starts) - 1} changes)"
 
 

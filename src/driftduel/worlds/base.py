@@ -46,6 +46,20 @@ class Chunk(NamedTuple):
     ties: Floats = np.empty(0)
     """(R,) how often a duel of two arms is a tie, row by row; (0,) if never. Preferences count a
     tie as half a win, so an arm wins with probability P - ties / 2."""
+    unknown: bool = False
+    """Whether a preference may be NaN: nobody knows who wins that duel, and no policy is told. What
+    such an arm loses is NaN as well, unless the winner's own preference is known."""
+    delay: int = 0
+    """How many more duels are asked for before an answer is told; the same in all chunks of a
+    world. The answer of round t is told after the duel of round t + delay was asked for."""
+
+    def row_values(self, row: int) -> Floats:
+        """Return all that decides the duels of a row, in one dimension, as compiled code reads it.
+
+        They are its utilities, or its matrix row by row.
+        """
+        values: Floats = self.matrices[row].ravel() if self.link == NO_LINK else self.utilities[row]
+        return values
 
     def row_matrices(self) -> Floats:
         """Return the (R, K, K) matrices of all rows, computed from utilities if need be."""
@@ -56,11 +70,11 @@ class Chunk(NamedTuple):
 
     def row_preferences(self, arms: Ints) -> Floats:
         """Return the (R, K) preferences of one arm of each row over all others."""
-        each = np.arange(len(arms))
+        rows = np.arange(len(arms))
         if self.link == NO_LINK:
-            return self.matrices[each, arms]
+            return self.matrices[rows, arms]
         sigma = list(LINKS.values())[self.link]
-        return sigma(self.utilities[each, arms][:, None] - self.utilities)
+        return sigma(self.utilities[rows, arms][:, None] - self.utilities)
 
     def row_winners(self) -> Ints:
         """Return the Condorcet winner of every row among the arms there, -1 where there is none."""
@@ -97,7 +111,9 @@ class Chunk(NamedTuple):
             winners = self.row_winners()
         losses: Floats = self.row_preferences(winners) - 0.5
         without = np.flatnonzero(winners < 0)
-        if without.size:
+        if self.unknown:  # no mixture is known to be beaten by nobody
+            losses[without] = np.nan
+        elif without.size:
             from driftduel._minimax import lose, workspace
 
             arms = losses.shape[1]
@@ -121,6 +137,10 @@ class World(ABC):
     rounds: int
     chunk_rounds: int
     """How many rounds a chunk may span so that it stays small."""
+    spec: str = ""
+    """What `make_world` made it from, its seed included; empty if it was made otherwise."""
+    names: tuple[str, ...] = ()
+    """What the arms are called; empty if they have only their numbers."""
     drifts: bool = True
     """Whether it may move in every round, so that walking through it takes time."""
 
@@ -170,4 +190,8 @@ class World(ABC):
         return stretches
 
     def __repr__(self) -> str:
+        return f"make_world({self.spec!r})" if self.spec else self._description()
+
+    def _description(self) -> str:
+        """Describe a world that no spec was given for."""
         return f"{type(self).__name__}(arms={self.arms}, rounds={self.rounds})"

@@ -14,7 +14,7 @@ from driftduel.specs import need_room
 from driftduel.worlds._walk import SpendingWalk, Walk
 from driftduel.worlds.base import LINK_CODES, NO_LINK, Chunk, World
 
-__all__ = ["Interpolated", "MatrixDrift", "MatrixWalk", "RandomWalk", "Seasonal"]
+__all__ = ["Interpolated", "MatrixDrift", "MatrixWalk", "Paths", "RandomWalk", "Seasonal"]
 
 Floats = NDArray[np.float64]
 _FEWEST_BITS = 4  # 16 rounds at a time, however large a matrix is
@@ -87,6 +87,45 @@ class Seasonal(_Utilities):
         turns = np.arange(first, end)[:, None] / self.period + self.shift
         result: Floats = self.level + self.swing * np.sin(2 * np.pi * turns)
         return result
+
+
+class Paths(_Utilities):
+    """Let every utility move in straight lines from knot to knot.
+
+    Parameters
+    ----------
+    knots
+        Rounds, ascending. Utilities stand still before the first and after the last.
+    values
+        (M, K) the utilities in those rounds.
+    rounds, link
+        The number of rounds and the link's name.
+
+    Examples
+    --------
+    >>> world = Paths([1, 101], [[0.0, 1.0], [2.0, 1.0]], 200)
+    >>> world.utilities(51, 52).tolist(), world.utilities(150, 151).tolist()
+    ([[1.0, 1.0]], [[2.0, 1.0]])
+    """
+
+    def __init__(
+        self, knots: ArrayLike, values: ArrayLike, rounds: int, link: str = "logistic"
+    ) -> None:
+        self.knots = np.asarray(knots, dtype=np.float64)
+        self.values = np.asarray(values, dtype=np.float64)
+        if self.values.ndim != 2 or self.knots.shape != self.values.shape[:1]:
+            raise DriftduelError(
+                f"{self.knots.size} knots need as many rows of utilities; their shape is "
+                f"{self.values.shape}."
+            )
+        if not (np.diff(self.knots) > 0).all():
+            raise DriftduelError("the knots of a path must ascend.")
+        super().__init__(self.values.shape[1], rounds, link)
+
+    def utilities(self, first: int, end: int) -> Floats:
+        """Return the utilities of the rounds ``first, ..., end - 1``, one row a round."""
+        at = np.arange(first, end, dtype=np.float64)
+        return np.stack([np.interp(at, self.knots, path) for path in self.values.T], axis=1)
 
 
 class Interpolated(World):

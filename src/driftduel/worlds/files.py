@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import zipfile
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftduel._files import whole_file
-from driftduel._reading import MOST_TEXT, arrays, read_bytes
+from driftduel._reading import MOST_TEXT, arrays, parse_json, read_bytes
 from driftduel.errors import DriftduelError
 from driftduel.preferences import Preferences
 from driftduel.specs import Range
+from driftduel.worlds.around import WithDelay
 from driftduel.worlds.base import World
 from driftduel.worlds.generators import MOST_ROUNDS, WORLDS
 from driftduel.worlds.piecewise import Piecewise
@@ -38,7 +40,9 @@ def load_world(
     path
         NPZ with ``matrices`` (S, K, K), ``starts`` (S,) counted from 1, and ``rounds``, and, if
         arms come and go or duels tie, ``present`` (S, K) of 0 and 1 and ``ties`` (S,), see
-        `Piecewise`; or a CSV file with one matrix, a row a line, with or without a header.
+        `Piecewise`, and ``delay``, a number, if answers are late; ``names`` are those of the arms,
+        a list in JSON as bytes; or a CSV file with one matrix, a row a line, with or without a
+        header.
     rounds
         The number of rounds; for NPZ files, the file's own unless given.
     """
@@ -73,14 +77,34 @@ def _from_npz(packed: bytes, rounds: int | None) -> World:
             f"matrices has the shape {content['matrices'].shape}; it must be (S, K, K)."
         )
     if rounds is None:
-        length = content["rounds"]
-        if length.size != 1 or not np.isfinite(length).all() or (length != np.floor(length)).any():
-            raise DriftduelError(f"rounds={length} must be one whole number.")
-        rounds = int(length.item())
+        rounds = _whole(content, "rounds")
         if rounds > MOST_ROUNDS:
             raise DriftduelError(f"rounds={rounds:g} must be at most {MOST_ROUNDS:,}.")
     present, ties = content.get("present"), content.get("ties")
-    return Piecewise(content["matrices"], content["starts"], rounds, present=present, ties=ties)
+    world: World = Piecewise(
+        content["matrices"], content["starts"], rounds, present=present, ties=ties
+    )
+    if "names" in content:
+        world.names = _names(content["names"], world.arms)
+    return WithDelay(world, _whole(content, "delay")) if "delay" in content else world
+
+
+def _whole(content: dict[str, NDArray[Any]], name: str) -> int:
+    """Read one whole number."""
+    number = content[name]
+    if number.size != 1 or not np.isfinite(number).all() or (number != np.floor(number)).any():
+        raise DriftduelError(f"{name}={number} must be one whole number.")
+    return int(number.item())
+
+
+def _names(packed: NDArray[Any], arms: int) -> tuple[str, ...]:
+    """Read the names of the arms."""
+    names = parse_json(packed.tobytes()) if packed.dtype == np.uint8 else None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise DriftduelError("names must be the bytes of a list of words in JSON.")
+    if len(names) != arms:
+        raise DriftduelError(f"there are {len(names)} names for {arms} arms.")
+    return tuple(names)
 
 
 def _from_csv(content: bytes, rounds: int | None) -> World:
@@ -130,20 +154,20 @@ def save_world(world: World, path: str | Path) -> None:
     if path.suffix.lower() != ".npz":
         raise DriftduelError(f"a world is written as .npz; {path.name!r} ends otherwise.")
     parts: dict[str, list[NDArray[Any]]] = {"matrices": [], "present": [], "ties": [], "starts": []}
-    numbers = 0
+    numbers = delay = 0
     last: list[NDArray[Any]] | None = None
     for chunk in world.chunks():
         kept = [chunk.row_matrices(), chunk.present, chunk.ties]  # in the order of the parts
-        rows = [each[chunk.rows] if len(each) else each for each in kept]
+        rows = [array[chunk.rows] if len(array) else array for array in kept]
         new = np.zeros(len(chunk.rows), np.bool_)
         new[0] = last is None
-        for i, each in enumerate(rows):
-            if len(each):
-                before = np.concatenate((each[:1] if last is None else last[i], each[:-1]))
-                new |= (each != before).reshape(len(each), -1).any(axis=1)
-        for part, each in zip(parts.values(), (*rows, chunk.starts), strict=True):
-            part.append(each[new] if len(each) else each)
-        last = [each[-1:] for each in rows]
+        for i, array in enumerate(rows):
+            if len(array):
+                before = np.concatenate((array[:1] if last is None else last[i], array[:-1]))
+                new |= (array != before).reshape(len(array), -1).any(axis=1)
+        for part, array in zip(parts.values(), (*rows, chunk.starts), strict=True):
+            part.append(array[new] if len(array) else array)
+        last, delay = [array[-1:] for array in rows], chunk.delay
         numbers += parts["matrices"][-1].size
         if numbers > _MOST_NUMBERS:
             raise DriftduelError(
@@ -153,5 +177,9 @@ def save_world(world: World, path: str | Path) -> None:
     arrays: dict[str, Any] = {name: np.concatenate(part) for name, part in parts.items()}
     arrays["present"] = arrays["present"].astype(np.int8)
     arrays = {name: array for name, array in arrays.items() if len(array)}
+    if delay:
+        arrays["delay"] = np.int64(delay)
+    if world.names:  # as bytes, because arrays of words are not what a world is made of
+        arrays["names"] = np.frombuffer(json.dumps(world.names).encode(), np.uint8)
     with whole_file(path) as temporary, open(temporary, "wb") as file:
         np.savez_compressed(file, rounds=np.int64(world.rounds), **arrays)

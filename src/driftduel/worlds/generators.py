@@ -11,7 +11,7 @@ from driftduel import preferences as models
 from driftduel.errors import DriftduelError
 from driftduel.preferences import LINKS, NAMED, Preferences
 from driftduel.specs import Choice, Range, Registry, need_room
-from driftduel.worlds.around import WithTies
+from driftduel.worlds.around import MOST_DELAY, WithDelay, WithTies
 from driftduel.worlds.base import World
 from driftduel.worlds.drifting import (
     Interpolated,
@@ -34,16 +34,19 @@ __all__ = [
 ]
 
 
-def _with_ties(
+def _around(
     world: World,
     ties: Annotated[
-        float, Range(0, 1, open_high=True), "share of duels that are ties; else as without"
+        float, Range(0, 1, open_high=True), "share of duels that tie; P counts a tie as half a win"
     ] = 0.0,
+    delay: Annotated[int, Range(0, MOST_DELAY), "rounds until an answer comes"] = 0,
 ) -> World:
-    return WithTies(world, ties)
+    if ties:
+        world = WithTies(world, ties)
+    return WithDelay(world, delay) if delay else world
 
 
-WORLDS: Registry[World] = Registry("world", around=_with_ties)
+WORLDS: Registry[World] = Registry("world", around=_around)
 
 MOST_ROUNDS = 10**15
 Arms = Annotated[int, Range(2), "number of options K"]

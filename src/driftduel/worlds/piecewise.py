@@ -141,7 +141,8 @@ def _ties(ties: ArrayLike | None, matrices: NDArray[np.float64]) -> NDArray[np.f
 def _starts(starts: ArrayLike, phases: int, last: int) -> NDArray[np.int64]:
     try:
         raw = np.atleast_1d(np.asarray(starts))
-        array = raw.astype(np.int64)
+        with np.errstate(invalid="ignore"):  # of what is no number, something that it is not
+            array = raw.astype(np.int64)
         whole = raw.ndim == 1 and bool((array == raw).all())
     except (TypeError, ValueError):
         whole = False
