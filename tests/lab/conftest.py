@@ -12,15 +12,16 @@ def forget_own():
     from driftduel.worlds import WORLDS
 
     registries = (POLICIES, WORLDS)
-    modules, entries = set(sys.modules), [dict(each._entries) for each in registries]
+    modules = set(sys.modules)
+    known = [{entry.name for entry in registry} for registry in registries]
 
     def forget():
         for name in set(sys.modules) - modules:
             if not name.startswith(("driftduel", "numba", "polars", "scipy", "llvmlite", "numpy")):
                 del sys.modules[name]
-        for registry, before in zip(registries, entries, strict=True):
-            registry._entries.clear()
-            registry._entries.update(before)
+        for registry, before in zip(registries, known, strict=True):
+            for name in {entry.name for entry in registry} - before:
+                registry.remove(name)
 
     yield forget
     forget()

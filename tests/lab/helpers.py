@@ -70,6 +70,13 @@ class Listener:
 
     def __init__(self):
         self.begun, self.outcomes, self.said, self.met, self.played = [], [], [], 0, 0
+        self.compiled = []
+
+    def opened(self, results, cells):
+        self.results = results
+
+    def compiling(self, ready, policies):
+        self.compiled.append((ready, policies))
 
     def begin(self, cells, kept, rounds, workers):
         self.begun.append((cells, kept, rounds, workers))

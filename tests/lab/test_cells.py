@@ -19,6 +19,7 @@ from driftduel.lab.cells import CURVES, SLICES, Stopped, _world, marks, run_cell
 from driftduel.lab.identity import world_of
 from driftduel.lab.plan import game_seed, make_plan
 from driftduel.lab.store import SCHEMA
+from driftduel.regret import BENCHMARKS, kinds_of
 from driftduel.worlds import make_world, save_world
 from tests.lab.helpers import POLICIES, WORLD, own_policy
 
@@ -61,7 +62,7 @@ def test_a_cell_is_the_very_game_that_play_repeats(policy):
         assert game.total == row["regret"]
         assert game.restarts == row["restarts"]
         assert game.switches == row["switches"]
-        for kind, column in CURVES.items():
+        for kind, column in zip(kinds_of("condorcet"), CURVES, strict=True):
             assert game.regret[kind][-1] == row[column] == row[f"{column}_curve"][-1]
         rows = trace(cell.policy, cell.world, cell.game_seed)
         ends = slice_ends(300)
@@ -69,6 +70,15 @@ def test_a_cell_is_the_very_game_that_play_repeats(policy):
         for end, counted in zip(ends, plays, strict=True):
             duels = np.concatenate((rows.first[:end], rows.second[:end]))
             np.testing.assert_array_equal(counted, np.bincount(duels, minlength=3))
+
+
+def test_a_row_has_the_regret_of_the_plans_benchmark():
+    for benchmark in BENCHMARKS:
+        plan = make_plan([WORLD], ["uniform"], 1, benchmark=benchmark)
+        row = run_cell(next(plan.cells())).row
+        game = play("uniform", WORLD, row["game_seed"], benchmark=benchmark)
+        for kind, column in zip(kinds_of(benchmark), CURVES, strict=True):
+            assert game.regret[kind][-1] == row[column] == row[f"{column}_curve"][-1]
 
 
 def test_a_row_has_the_columns_of_the_store():

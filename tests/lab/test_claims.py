@@ -168,6 +168,7 @@ sweep(Store(sys.argv[1]).plan, sys.argv[1], engine="threads", workers=1, watch=W
 """
 
 
+@pytest.mark.long
 @needs_locks
 def test_four_sweeps_at_once_of_which_one_is_killed(store):
     """Nobody plays what another plays, and what the dead one had claimed is not forgotten."""

@@ -119,7 +119,7 @@ def _bounded():
 
 
 def forget_mortal():
-    POLICIES._entries.pop("mortal", None)
+    POLICIES.remove("mortal")
     sys.modules.pop("mortal", None)
 
 
@@ -243,11 +243,12 @@ def test_cells_that_kill_their_process_again_and_again_are_reported(mortal, star
         assert results.games.filter(policy=spec)["regret_curve"].to_list() == expected
 
 
+@pytest.mark.long
 def test_a_cell_that_dies_once_arrives_and_so_do_those_behind_it(mortal, started, tmp_path):
     spec = f"mortal:does=kill_once,folder={tmp_path}"
     cells = list(make_plan([WORLD], [spec], runs=2, imports=[mortal]).cells())
     stream = Processes(8, [mortal]).outcomes(taker(cells, at_once=2), lambda rounds: None)
-    played = [(cell, error) for cell, _, error in stream]
+    played = [(outcome.cell, outcome.error) for outcome in stream]
     assert sorted(played) == sorted((cell, None) for cell in cells)
     assert len(list(tmp_path.glob("killed-*"))) == 2
     assert len(started) == 4  # one for each that died, and one for each alone
@@ -291,6 +292,7 @@ def test_what_a_policy_prints_or_reads_comes_not_between_results(mortal, capfd):
     assert printed.err.count("and more") == 4
 
 
+@pytest.mark.long
 def test_a_process_killed_from_outside_costs_nothing(mortal, started):
     watch = AfterFirst(lambda: started[0].send_signal(signal.SIGKILL))
     given = {"policies": ["mortal:does=nap"], "worlds": WORLD, "runs": 30, "imports": [mortal]}
@@ -519,6 +521,7 @@ def cluster(tmp_path, request):
 SCHEDULER, WORKER = 0, 1
 
 
+@pytest.mark.long
 def test_a_local_cluster_plays_the_same_games_and_listens_to_nobody_else(by_one_thread):
     pytest.importorskip("distributed")
     psutil = pytest.importorskip("psutil")

@@ -321,6 +321,12 @@ def test_a_plan_of_another_version_is_not_played():
     assert "another version of driftduel" in run_cell(next(plan.cells())).error
 
 
+def test_late_answers_are_part_of_what_a_world_is():
+    plain, none, some = (f"two-arm:rounds=100{more}" for more in ("", ",delay=0", ",delay=4"))
+    assert world_identity(plain) == world_identity(none) == "two-arm:rounds=100"
+    assert world_identity(some) == "two-arm:rounds=100,delay=4"
+
+
 def test_ties_are_part_of_what_a_world_is():
     plain, none, some = (f"two-arm:rounds=100{more}" for more in ("", ",ties=0", ",ties=0.4"))
     assert world_identity(plain) == world_identity(none) == "two-arm:rounds=100"

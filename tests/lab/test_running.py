@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 pytest.importorskip("polars")
@@ -21,6 +22,7 @@ from driftduel.lab import Store, compare, make_plan, results, running, sweep
 from driftduel.lab.cells import run_cell
 from driftduel.lab.engines import Threads
 from driftduel.lab.running import Pile, Speeds, run_cells
+from driftduel.worlds import NO_LINK, WORLDS, Chunk, World
 from driftduel.worlds._walk import Walk
 from tests.lab.helpers import POLICIES, WORLD, Listener, assert_same_games, own_policy, start
 from tests.waiting import LONG
@@ -220,6 +222,7 @@ def test_kill_9_loses_nothing_that_was_finished(slow, tmp_path):
     assert_same_games(found.games, sweep(plan, engine="threads", workers=2).games)
 
 
+@pytest.mark.long
 def test_two_processes_share_the_work_of_one_folder(slow, tmp_path):
     own, plan = slow
     ready = [str(tmp_path / name) for name in ("one", "two")]
@@ -276,6 +279,68 @@ def test_cells_that_somebody_else_finishes_are_left_out(tmp_path, monkeypatch, c
     assert watch.met + len(watch.outcomes) == len(PLAN)
     assert watch.met > 0
     assert len(counted) == len(watch.outcomes)
+
+
+class LosesItsWinner(World):
+    """Arm 0 beats the others until some round, and then nobody beats everybody.
+
+    Parameters
+    ----------
+    last
+        The last round that has a winner.
+    """
+
+    arms, rounds, chunk_rounds = 3, 20_000, 1000
+    walked = 0
+
+    def __init__(self, last):
+        self.last = last
+        winner, cycle = np.full((2, 3, 3), 0.5)
+        for a, b in ((0, 1), (1, 2)):
+            winner[a, b] = cycle[a, b] = 0.8
+        winner[0, 2], cycle[0, 2] = 0.8, 0.2
+        lower = np.tril_indices(3, -1)
+        for matrix in (winner, cycle):
+            matrix[lower] = 1 - matrix.T[lower]
+        self.matrices = np.array([winner, cycle])
+
+    def chunk(self, first, end):
+        LosesItsWinner.walked = max(self.walked, end - 1)
+        starts = np.unique([first, min(max(first, self.last + 1), end - 1)])
+        rows = (starts > self.last).astype(np.int64)
+        return Chunk(starts, end, rows, self.matrices, np.empty((0, 3)), NO_LINK)
+
+
+def _losing(last: int = 1) -> World:
+    return LosesItsWinner(last)
+
+
+@pytest.fixture
+def losing():
+    with WORLDS.temporarily():
+        WORLDS.register("losing")(_losing)
+        yield
+
+
+@pytest.mark.usefixtures("losing")
+def test_a_world_that_loses_its_winner_ends_the_run_at_once(tmp_path):
+    """A plan does not walk a drifting world; the first game that meets such a round ends it all."""
+    with pytest.raises(DriftduelError, match="world 'losing' has no Condorcet winner in round 2"):
+        make_plan(["losing"], ["uniform"], 1)
+    LosesItsWinner.walked = 0
+    late = "losing:last=15000"
+    plan = make_plan([late], ["uniform", "rucb"], 5)
+    assert 0 < LosesItsWinner.walked <= 4096
+    watch = Listener()
+    with pytest.raises(DriftduelError) as error:
+        sweep(plan, tmp_path / "out", engine="threads", workers=1, watch=watch)
+    said = str(error.value)
+    assert f"world {late!r} has no Condorcet winner in round 15001, so" in said
+    assert "add --benchmark exploitability" in said
+    assert not watch.outcomes
+    assert results(tmp_path / "out").failures == {}
+    other = make_plan([late], ["uniform"], 1, benchmark="von-neumann")
+    assert sweep(other, engine="threads", workers=1).missing == 0
 
 
 def test_a_policy_that_fails_in_some_runs_is_not_dropped_silently(tmp_path, forget_own):
@@ -474,3 +539,21 @@ def test_a_real_ctrl_c(slow, tmp_path):
     assert set(seen) <= done
     assert len(done) < len(plan)
     assert not list(Path(tmp_path / "s").rglob("*.part"))
+
+
+@pytest.mark.parametrize("engine", ["threads", "processes"])
+def test_who_looks_on_hears_of_compiling_while_it_lasts(engine, tmp_path, forget_own):
+    begin = "from driftduel import _notice\n        _notice.compiling()"
+    path = own_policy(tmp_path / "own_slow.py", "own-slow", begin=begin)
+    plan = make_plan([WORLD], ["own-slow", "wss:beta=1.3"], 2, imports=[path])
+    heard = []
+
+    class Compiled(Listener):
+        def compiling(self, ready, policies):
+            heard.append((ready, policies, len(self.outcomes)))
+
+    listener = Compiled()
+    sweep(plan, watch=listener, engine=engine, workers=1)
+    assert heard[:2] == [(0, 2, 0), (None, 2, 0)]  # over when the game begins, not when it ends
+    assert heard[-1][0] is None
+    assert len(listener.outcomes) == 4

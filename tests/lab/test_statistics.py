@@ -21,11 +21,11 @@ from driftduel.lab.statistics import (
     NEEDED,
     delays,
     differences,
-    false_restarts,
+    needless_restarts,
     summary,
     t_interval,
 )
-from driftduel.lab.writing import verdict
+from driftduel.lab.tables import verdict
 
 WORLD = "two-arm:rounds=100"
 PLAN = make_plan([WORLD], ["uniform", "dts", "wss"], 4)
@@ -125,7 +125,7 @@ def test_without_scipy_an_interval_says_what_to_install():
 ROUNDS = st.lists(st.integers(1, 60), unique=True, max_size=15).map(sorted)
 
 
-def slow_false_restarts(restarts, switches):
+def slow_needless_restarts(restarts, switches):
     """Count restarts with no true switch since the one before."""
     count, before = 0, 0
     for r in restarts:
@@ -153,15 +153,15 @@ def slow_delays(restarts, switches):
 
 @settings(max_examples=500)
 @given(ROUNDS, ROUNDS)
-def test_false_restarts_and_delays_equal_their_slow_twins(restarts, switches):
-    assert false_restarts(restarts, switches) == slow_false_restarts(restarts, switches)
+def test_needless_restarts_and_delays_equal_their_slow_twins(restarts, switches):
+    assert needless_restarts(restarts, switches) == slow_needless_restarts(restarts, switches)
     assert delays(restarts, switches) == slow_delays(restarts, switches)
-    # A switch that was found has a restart of its own, which was not too many.
-    assert len(delays(restarts, switches)) <= len(restarts) - false_restarts(restarts, switches)
+    # A switch that was found has a restart of its own, which was not needless.
+    assert len(delays(restarts, switches)) <= len(restarts) - needless_restarts(restarts, switches)
 
 
 @pytest.mark.parametrize(
-    ("restarts", "switches", "too_many", "waits"),
+    ("restarts", "switches", "needless", "waits"),
     [
         ([], [], 0, []),
         ([], [10, 20], 0, []),
@@ -176,8 +176,8 @@ def test_false_restarts_and_delays_equal_their_slow_twins(restarts, switches):
         ([19, 20], [10, 20], 1, [0]),
     ],
 )
-def test_false_restarts_and_delays_by_hand(restarts, switches, too_many, waits):
-    assert false_restarts(restarts, switches) == too_many
+def test_needless_restarts_and_delays_by_hand(restarts, switches, needless, waits):
+    assert needless_restarts(restarts, switches) == needless
     assert delays(restarts, switches) == waits
 
 
@@ -226,15 +226,16 @@ def test_one_run_says_nothing_about_chance():
 @pytest.mark.parametrize(
     ("others", "said"),
     [
-        ((5.0, 5.1, 5.2), "dts has the lowest regret; every paired interval"),
-        ((4.0, 4.0, 4.0), "not to be told from it (paired interval contains 0): uniform."),
-        ((1.0, 9.0, 5.0), "not to be told from it (paired interval contains 0): uniform."),
+        ((5.0, 5.1, 5.2), "dts has the lowest regret, and against the other the paired interval"),
+        ((4.0, 4.0, 4.0), "the runs cannot tell it apart from uniform:"),
+        ((1.0, 9.0, 5.0), "the runs cannot tell it apart from uniform:"),
     ],
 )
 def test_a_verdict_is_as_sure_as_the_paired_interval(others, said):
     games = [game("dts", run, 4.0) for run in range(3)]
     games += [game("uniform", run, regret) for run, regret in enumerate(others)]
-    found = SimpleNamespace(summary=summary(table(*games), make_plan([WORLD], ["dts", "uniform"])))
+    plan = make_plan([WORLD], ["dts", "uniform"])
+    found = SimpleNamespace(plan=plan, summary=summary(table(*games), plan))
     assert said in verdict(found, WORLD)
 
 
@@ -271,10 +272,10 @@ def test_restarts_and_switches_are_summed_up_over_runs():
     assert uniform["switches_detected"] is None  # it never restarts, so nothing can be said
     assert uniform["detection_delay_mean"] is None
     assert dts["restarts_mean"] == 2.5
-    assert dts["restarts_too_many_mean"] == (1 + 2) / 2
+    assert dts["restarts_needless_mean"] == (1 + 2) / 2
     assert dts["switches_detected"] == pytest.approx(2 / 3)
     assert dts["detection_delay_mean"] == (10 + 4) / 2
-    assert wss["restarts_too_many_mean"] == 1
+    assert wss["restarts_needless_mean"] == 1
     assert wss["switches_detected"] is None  # there was nothing to detect
     late = rows(game("dts", 0, 1, switches=[50], restarts=[20]))["dts"]
     assert late["switches_detected"] == 0

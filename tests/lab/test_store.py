@@ -202,7 +202,27 @@ FORGED = {
     "a curve without an end": lambda f: f.with_columns(pl.col("rounds") + 1),
     "no rounds": lambda f: f.with_columns(pl.lit(0, pl.Int64).alias("rounds")),
     "plays of other arms": lambda f: f.with_columns(pl.col("plays").list.head(5)),
+    "an arm that is not there wins": lambda f: f.with_columns(
+        pl.col("winners").list.eval(pl.element() + 99)
+    ),
+    "winners of nothing": lambda f: f.with_columns(pl.col("winners").list.head(0)),
+    "winners that come late": lambda f: f.with_columns(
+        pl.col("winners_from").list.eval(pl.element() + 1)
+    ),
+    "three bounds": lambda f: f.with_columns(
+        pl.concat_list("arms", "arms", "arms").alias("present")
+    ),
+    "more ties than duels": lambda f: f.with_columns(pl.lit(1.5).alias("ties")),
+    "a stage of other arms": lambda f: f.with_columns(_stage(active=[99])),
+    "half a replay": lambda f: f.with_columns(_stage(replays=[1])),
+    "a stage after the end": lambda f: f.with_columns(_stage(round=10**9)),
 }
+
+
+def _stage(**changes):
+    """Make the column of stages: one, with something wrong in it."""
+    stage = {"round": 1, "episode": 1, "replays": [1, 9], "active": [0], "good": [0], **changes}
+    return pl.lit(pl.Series([[stage]], dtype=SCHEMA["stages"])).first().alias("stages")
 
 
 @pytest.mark.parametrize("how", FORGED)
@@ -216,6 +236,20 @@ def test_a_file_of_something_else_is_set_aside_although_it_fits_its_name(how, st
         f"{forged}.damaged: damaged, so it was set aside; its cells are played again."
     ]
     assert_same_games(found.games, Store(whole).rows())
+
+
+def test_the_forged_stage_is_what_is_wrong(store):
+    rewritten(files(store)[1], lambda f: f.with_columns(_stage()))
+    assert results(store).missing == 0
+
+
+def test_files_of_driftduel_0_1_stand_beside_newer_ones(store, whole):
+    since = ["winners_from", "winners", "present", "ties", "stages"]
+    rewritten(files(store)[1], lambda f: f.drop(since))
+    games = results(store).games
+    assert len(games) == len(PLAN)
+    assert games["winners"].is_null().sum() == 2
+    assert timeless(games.drop(since)).equals(timeless(Store(whole).rows().drop(since)))
 
 
 @pytest.mark.parametrize("change", ["foreign column", "retyped number", "missing column"])

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["LineStyle", "line_style", "wrapped"]
+__all__ = ["LINE_COLOURS", "LineStyle", "line_style", "wrapped"]
 
 # Okabe and Ito's palette without yellow and black, and two more; the second is for dark pages.
-_COLOURS = (
+LINE_COLOURS = (
     ("#0072B2", "#4BA3E3"),
     ("#D55E00", "#FF8438"),
     ("#009E73", "#2CC99B"),
@@ -53,8 +53,8 @@ class LineStyle:
 
 def line_style(policy: int) -> LineStyle:
     """Return the look of a plan's policy, the same in all of its figures."""
-    turn, place = divmod(policy, len(_COLOURS))
-    colour, on_dark = _COLOURS[place]
+    turn, place = divmod(policy, len(LINE_COLOURS))
+    colour, on_dark = LINE_COLOURS[place]
     dash, dashes = _DASHES[(policy + turn) % len(_DASHES)]
     symbol, marker = _MARKERS[(place + 3 * turn) % len(_MARKERS)]
     return LineStyle(colour, on_dark, dash, dashes, symbol, marker)

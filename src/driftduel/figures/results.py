@@ -1,19 +1,25 @@
 """Figures of many games for a paper, legible at the width of a column.
 
-`driftduel.figures.findings.read_findings` computes what they show.
+`driftduel.lab.findings.read_findings` computes what they show.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from driftduel.figures.findings import Findings, Standing, Trend, WorldFindings
+from driftduel.errors import DriftduelError
 from driftduel.figures.lines import LineStyle, line_style, wrapped
-from driftduel.figures.style import arm_colour, figure, save
+from driftduel.figures.style import arm_colour, figure, plain, save
+from driftduel.specs import near
+from driftduel.wording import decimals, ratio, short
+
+if TYPE_CHECKING:
+    from driftduel.lab.findings import Findings, Standing, Trend, WorldFindings
 
 __all__ = [
     "plot_heat",
@@ -25,101 +31,158 @@ __all__ = [
 ]
 
 Paths = str | Path | Sequence[str | Path]
+Policies = Sequence[int | str]
+Names = Mapping[str, str]
 
 _COLUMN = 3.3  # inches
 _MOST_LINES = 8
 _MOST_ROWS = 25
 _MOST_PANELS = 3
+_ROOM = 10  # letters of a name in a stretch of time
 _SMALL = 7
 _GREY = "#777777"
 _HATCHES = ("", "///", "\\\\\\", "xxx", "---", "|||", "+++", "...")
+# From this ratio of the largest to the smallest on, a log axis is needed to see both.
+_FAR_APART = 5
 
 
-def plot_regret(world: WorldFindings, paths: Paths, policies: Sequence[int] | None = None) -> None:
+def plot_regret(
+    world: "WorldFindings",
+    path: Paths | None = None,
+    policies: Policies | None = None,
+    *,
+    log: bool | None = None,
+    ax: Any = None,
+    title: str | None = None,
+    xlabel: str = "round",
+    ylabel: str | None = None,
+    names: Names | None = None,
+) -> Any:
     """Draw regret over time with bands over the true phases.
 
     Parameters
     ----------
     world
         What to show.
-    paths
-        PNG, SVG or PDF; several to write the same figure several times.
+    path
+        PNG, SVG or PDF to write; several to write the same figure several times.
     policies
-        Which, by their place in the plan; the best eight unless given.
+        Which, by their names or their places in the plan; the best eight unless given.
+    log
+        Whether regret is on a log axis; unless given, if the best and the worst are far apart.
+    ax
+        Axes of matplotlib to draw on; a figure of its own, as wide as a column, unless given.
+    title
+        The title; the world's spec unless given, and none on axes of yours.
+    xlabel, ylabel
+        The words at the axes.
+    names
+        What to call policies that are not to go by their specs.
+
+    Returns
+    -------
+    matplotlib.figure.Figure or matplotlib.axes.Axes
+        The figure, to show or to save; `ax` if that was given.
     """
-    shown = _best(world, policies)
-    names = [standing.name for standing in shown]
-    with figure(1, [1.9 + _legend_height(names)], width=_COLUMN) as (canvas, (panel,)):
+    shown = _shown(world, policies, _MOST_LINES)
+    labels = _labels(shown, names)
+    with _sheet(ax, 1.9 + _legend_height(labels)) as (canvas, panel):
         _draw_phases(panel, world)
+        log = _far_apart([standing.mean for standing in shown]) if log is None else log
+        least = _least_drawn(world, shown) if log else 0.0
         for place, standing in enumerate(shown):
             style = line_style(standing.policy)
             curve = world.curves[standing.policy]
             if curve.low is not None and curve.high is not None:
                 panel.fill_between(
-                    world.at, curve.low.clip(0), curve.high, color=style.colour, alpha=0.18, lw=0
-                )
+                    world.at, curve.low.clip(least), curve.high.clip(least), color=style.colour,
+                    alpha=0.18, lw=0,
+                )  # fmt: skip
             marks = np.linspace(world.at[-1] / 9, world.at[-1], 8) - world.at[-1] / 40 * (place % 4)
             panel.plot(
                 world.at, curve.mean, color=style.colour, ls=style.dashes, lw=1.4,
                 marker=style.marker, ms=3.4, markevery=np.searchsorted(world.at, marks).tolist(),
             )  # fmt: skip
-        panel.set(xlim=(0, world.rounds), xlabel="round", ylabel=world.loss)
-        panel.set_ylim(bottom=0)
+        panel.set(xlim=(0, world.rounds), xlabel=xlabel)
+        panel.set_ylabel((world.loss + " (log axis)" * log) if ylabel is None else ylabel)
+        if log:
+            panel.set_yscale("log")
+            _plain_log(panel.yaxis)
+        panel.set_ylim(bottom=least)
         _round_ticks(panel)
-        _legend(canvas, names, [line_style(s.policy) for s in shown])
+        _legend(canvas or panel, labels, [line_style(s.policy) for s in shown])
         left = len(world.standings) - len(shown)
-        _title(canvas, world.spec, f"the {len(shown)} best of {len(world.standings)}" * bool(left))
-        _save(canvas, paths)
+        more = f"the {len(shown)} best of {len(world.standings)}" if left and not policies else ""
+        return _finish(canvas, panel, path, title, world.spec, more)
 
 
-def plot_totals(world: WorldFindings, paths: Paths, policies: Sequence[int] | None = None) -> None:
-    """Draw every policy's regret with its 95 % interval, best on top."""
-    shown = _best(world, policies, _MOST_ROWS)
-    with figure(1, [0.3 + 0.2 * len(shown)], width=_COLUMN) as (canvas, (panel,)):
+def plot_totals(
+    world: "WorldFindings",
+    path: Paths | None = None,
+    policies: Policies | None = None,
+    *,
+    log: bool | None = None,
+    ax: Any = None,
+    title: str | None = None,
+    xlabel: str | None = None,
+    names: Names | None = None,
+) -> Any:
+    """Draw every policy's regret with its 95% interval, best on top; see `plot_regret`."""
+    shown = _shown(world, policies, _MOST_ROWS)
+    with _sheet(ax, 0.3 + 0.2 * len(shown)) as (canvas, panel):
         for row, standing in enumerate(shown):
             style = line_style(standing.policy)
             low = standing.mean if standing.low is None else standing.low
             high = standing.mean if standing.high is None else standing.high
             panel.plot([low, high], [row, row], color=style.colour, lw=2, solid_capstyle="butt")
             panel.plot(standing.mean, row, style.marker, color=style.colour, ms=4.5)
-        _policy_ticks(panel, shown)
-        means = [s.mean for s in shown]
-        if min(means) > 0 and max(means) > 20 * min(means):
+        _policy_ticks(panel, _labels(shown, names))
+        log = _far_apart([standing.mean for standing in shown]) if log is None else log
+        if log:
             panel.set_xscale("log")
             _plain_log(panel.xaxis)
         else:
             panel.set_xlim(left=0)
-        panel.set_xlabel(f"{world.loss}, with 95 % interval")
+        words = f"{world.loss}, 95% interval" + " (log axis)" * log
+        panel.set_xlabel(words if xlabel is None else xlabel)
         panel.grid(axis="x", lw=0.4, color="#cccccc")
-        _title(canvas, world.spec)
-        _save(canvas, paths)
+        return _finish(canvas, panel, path, title, world.spec)
 
 
-def plot_heat(findings: Findings, paths: Paths) -> None:
-    """Draw, for every policy in every world, how many times the best's regret it has."""
+def plot_heat(
+    findings: "Findings",
+    path: Paths | None = None,
+    policies: Policies | None = None,
+    *,
+    ax: Any = None,
+    title: str | None = None,
+    label: str = "regret / the best's",
+    names: Names | None = None,
+) -> Any:
+    """Draw, for every policy in every world, how many times the best's regret it has.
+
+    See `plot_regret` for the parameters; `label` stands at the colour bar.
+    """
     worlds = findings.worlds
-    policies = findings.ranking()[:_MOST_ROWS]
-    names = {s.policy: s.name for world in worlds for s in world.standings}
-    ratios = np.full((len(policies), len(worlds)), np.nan)
-    for column, world in enumerate(worlds):
-        for standing in world.standings:
-            if standing.policy in policies and standing.ratio is not None:
-                ratios[policies.index(standing.policy), column] = standing.ratio
+    every = {s.policy: s for world in worlds for s in world.standings}
+    chosen = findings.ranking() if policies is None else _places(list(every.values()), policies)
+    shown = [every[place] for place in chosen][:_MOST_ROWS]
+    ratios = np.array([[_ratio(world, standing) for world in worlds] for standing in shown])
     width = max(_COLUMN, 1.5 + 0.42 * len(worlds))
-    with figure(1, [0.5 + 0.2 * len(policies)], width=width) as (canvas, (panel,)):
+    with _sheet(ax, 0.5 + 0.2 * len(shown), width) as (canvas, panel):
         largest = max(2.0, float(np.nanmax(ratios, initial=1.0)))
         image = panel.imshow(
             np.log(ratios), cmap="cividis_r", vmin=0, vmax=math.log(largest), aspect="auto"
         )
-        for (row, column), ratio in np.ndenumerate(ratios):
-            dark = math.log(max(ratio, 1.0)) > 0.55 * math.log(largest) if ratio > 0 else False
+        for (row, column), value in np.ndenumerate(ratios):
+            dark = math.log(max(value, 1.0)) > 0.55 * math.log(largest) if value > 0 else False
             panel.text(
-                column, row, "-" if np.isnan(ratio) else f"{ratio:.{1 if ratio >= 10 else 2}f}",
-                ha="center", va="center", fontsize=_SMALL - 0.5, color="white" if dark else "black",
-                weight="bold" if ratio == 1 else "normal",
+                column, row, ratio(None if np.isnan(value) else value), ha="center", va="center",
+                fontsize=_SMALL - 0.5, color="white" if dark else "black",
+                weight="bold" if value == 1 else "normal",
             )  # fmt: skip
         panel.set_yticks(
-            range(len(policies)), [_broken(names[p]) for p in policies], fontsize=_SMALL
+            range(len(shown)), [_broken(each) for each in _labels(shown, names)], fontsize=_SMALL
         )
         panel.set_xticks(
             range(len(worlds)), [_broken(world.label, 16) for world in worlds],
@@ -128,25 +191,40 @@ def plot_heat(findings: Findings, paths: Paths) -> None:
         panel.tick_params(length=0)
         for side in panel.spines.values():
             side.set_visible(False)
-        bar = canvas.colorbar(image, ax=panel, pad=0.02, shrink=0.9)
+        bar = panel.figure.colorbar(image, ax=panel, pad=0.02, shrink=0.9)
         ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 1000) if t <= largest]
         bar.set_ticks(np.log(ticks), labels=[f"{t}" for t in ticks], fontsize=_SMALL)
-        bar.set_label("regret / the best's", fontsize=_SMALL)
-        _title(canvas, findings.common)
-        _save(canvas, paths)
+        bar.set_label(label, fontsize=_SMALL)
+        return _finish(canvas, panel, path, title, findings.common)
 
 
 def plot_trend(
-    trend: Trend, findings: Findings, paths: Paths, policies: Sequence[int] | None = None
-) -> None:
-    """Draw regret against the horizon, or the switches, on log-log axes with fitted lines."""
-    names = [policy.spec for policy in findings.plan.policies]
-    ranking = policies or findings.ranking()
-    shown = [policy for policy in ranking if policy in trend.lines][:_MOST_LINES]
-    labels = [_with_slope(names[policy], trend.lines[policy].slope) for policy in shown]
-    with figure(1, [1.9 + _legend_height(labels)], width=_COLUMN) as (canvas, (panel,)):
-        for policy in shown:
-            line, style = trend.lines[policy], line_style(policy)
+    trend: "Trend",
+    findings: "Findings",
+    path: Paths | None = None,
+    policies: Policies | None = None,
+    *,
+    ax: Any = None,
+    title: str | None = None,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    names: Names | None = None,
+) -> Any:
+    """Draw regret against the horizon, or the switches, on log-log axes with fitted lines.
+
+    See `plot_regret` for the parameters; the slopes are in the legend.
+    """
+    every = {s.policy: s for world in findings.worlds for s in world.standings}
+    chosen = findings.ranking() if policies is None else _places(list(every.values()), policies)
+    shown = [every[place] for place in chosen if place in trend.lines]
+    shown = shown[:_MOST_LINES] if policies is None else shown
+    labels = [
+        _with_slope(label, trend.lines[standing.policy].slope)
+        for standing, label in zip(shown, _labels(shown, names), strict=True)
+    ]
+    with _sheet(ax, 1.9 + _legend_height(labels)) as (canvas, panel):
+        for standing in shown:
+            line, style = trend.lines[standing.policy], line_style(standing.policy)
             errors = None
             if line.lows is not None and line.highs is not None:
                 lows = line.lows.clip(line.means * 1e-3)
@@ -160,126 +238,155 @@ def plot_trend(
                     trend.x, np.exp(line.level + line.slope * np.log(trend.x)),
                     color=style.colour, ls=style.dashes, lw=1.3,
                 )  # fmt: skip
-        panel.set(xscale="log", yscale="log", ylabel=trend.loss)
+        panel.set(xscale="log", yscale="log")
+        panel.set_ylabel(trend.loss if ylabel is None else ylabel)
         _plain_log(panel.yaxis)
-        panel.set_xlabel("rounds T" if trend.axis == "rounds" else "switches S")
-        panel.set_xticks(trend.x, [_short(x) for x in trend.x], minor=False)
+        words = "rounds T" if trend.axis == "rounds" else "switches S"
+        panel.set_xlabel(words if xlabel is None else xlabel)
+        panel.set_xticks(trend.x, [short(x, 4) for x in trend.x], minor=False)
         panel.set_xticks([], minor=True)
         panel.grid(axis="y", lw=0.4, color="#cccccc")
-        _legend(canvas, labels, [line_style(policy) for policy in shown])
-        _title(canvas, trend.common, "in brackets: the slope")
-        _save(canvas, paths)
+        _legend(canvas or panel, labels, [line_style(s.policy) for s in shown])
+        return _finish(canvas, panel, path, title, trend.common, "in brackets: the slope")
 
 
-def plot_restarts(world: WorldFindings, paths: Paths) -> None:
+def plot_restarts(
+    world: "WorldFindings",
+    path: Paths | None = None,
+    policies: Policies | None = None,
+    *,
+    title: str | None = None,
+    names: Names | None = None,
+) -> Any:
     """Draw when policies restarted against the true switches, and how many restarts were needless.
 
-    Policies that never restart are left out.
+    Policies that never restart are left out. See `plot_regret` for the parameters.
     """
-    shown = [s for s in world.ranked() if s.restarts > 0][:_MOST_ROWS]
+    chosen = _shown(world, policies, len(world.standings))
+    shown = [standing for standing in chosen if standing.restarts > 0][:_MOST_ROWS]
+    labels = _labels(shown, names)
     height = 0.25 + 0.22 * max(1, len(shown))
-    with figure(1, [2 * height + 0.3], width=_COLUMN) as (canvas, (whole,)):
-        whole.remove()
-        counts, times = canvas.subplots(2, 1)  # one axis counts restarts, the other rounds
-        rows = range(len(shown))
-        needed = np.array([s.restarts - s.too_many for s in shown])
-        needless = np.array([s.too_many for s in shown])
-        counts.barh(rows, needed, color="#0072B2", height=0.62, label="after a switch")
-        counts.barh(
-            rows, needless, left=needed, color="white", edgecolor="#D55E00", hatch="//////",
-            height=0.62, label="needless",
-        )  # fmt: skip
-        counts.axvline(world.changes.mean, color="black", lw=1.2, ls="--", label="true switches")
-        _policy_ticks(counts, shown)
-        counts.set_xlabel("restarts a run")
-        largest = max([*(needed + needless), world.changes.mean])
-        if largest > 20 * max(world.changes.mean, 1):
-            counts.set_xscale("symlog", linthresh=max(world.changes.mean, 1))
-            counts.xaxis.set_major_formatter(lambda value, _: _short(value))
-        counts.set_xlim(left=0)
-        _draw_phases(times, world)
-        for row, standing in enumerate(shown):
-            rounds = world.restarts.get(standing.policy, ())
-            times.plot(
-                rounds, [row] * len(rounds), "|", ms=8, mew=1.1,
-                color=line_style(standing.policy).colour,
-            )  # fmt: skip
-        _policy_ticks(times, shown)
-        times.set(xlim=(0, world.rounds))
-        times.set_xlabel("round of a restart" + (" (one run)" if world.restarts_of_example else ""))
-        _round_ticks(times)
+    with figure(2, [height, height], width=_COLUMN, shared=False) as (canvas, (counts, times)):
+        _draw_counts(counts, world, shown)
+        _draw_times(times, world, shown)
+        for panel in (counts, times):
+            _policy_ticks(panel, labels)
         canvas.legend(
             *counts.get_legend_handles_labels(), loc="outside lower center", ncols=3,
             frameon=False, fontsize=_SMALL, handlelength=1.4, columnspacing=1.0,
         )  # fmt: skip
-        _title(canvas, world.spec)
-        _save(canvas, paths)
+        return _finish(canvas, counts, path, title, world.spec)
 
 
-def plot_shares(world: WorldFindings, paths: Paths, policies: Sequence[int] | None = None) -> None:
+def _draw_counts(panel: Any, world: "WorldFindings", shown: Sequence["Standing"]) -> None:
+    """Draw how many restarts there were, and how many true switches."""
+    rows = range(len(shown))
+    needed = np.array([s.restarts - s.needless for s in shown])
+    needless = np.array([s.needless for s in shown])
+    panel.barh(rows, needed, color="#0072B2", height=0.62, label="after a switch")
+    panel.barh(
+        rows, needless, left=needed, color="white", edgecolor="#D55E00", hatch="//////",
+        height=0.62, label="needless",
+    )  # fmt: skip
+    panel.axvline(world.changes.mean, color="black", lw=1.2, ls="--", label="true switches")
+    panel.set_xlabel("restarts a run")
+    largest = max([*(needed + needless), world.changes.mean])
+    if largest > 20 * max(world.changes.mean, 1):
+        panel.set_xscale("symlog", linthresh=max(world.changes.mean, 1))
+        panel.xaxis.set_major_formatter(lambda value, _: short(value, 4))
+    panel.set_xlim(left=0)
+
+
+def _draw_times(panel: Any, world: "WorldFindings", shown: Sequence["Standing"]) -> None:
+    """Draw when they were."""
+    _draw_phases(panel, world)
+    for row, standing in enumerate(shown):
+        rounds = world.restarts.get(standing.policy, ())
+        panel.plot(
+            rounds, [row] * len(rounds), "|", ms=8, mew=1.1,
+            color=line_style(standing.policy).colour,
+        )  # fmt: skip
+    panel.set(xlim=(0, world.rounds))
+    panel.set_xlabel("round of a restart" + (" (one run)" if world.restarts_of_example else ""))
+    _round_ticks(panel)
+
+
+def plot_shares(
+    world: "WorldFindings",
+    path: Paths | None = None,
+    policies: Policies | None = None,
+    *,
+    title: str | None = None,
+    xlabel: str = "round",
+    names: Names | None = None,
+) -> Any:
     """Draw the share of plays of each arm over time, and the best arm underneath.
 
-    Parameters
-    ----------
-    world, paths
-        As for `plot_regret`.
-    policies
-        Which, by their place in the plan; the best three unless given.
+    See `plot_regret` for the parameters; the best three policies are drawn unless some are given.
     """
-    order = policies or [s.policy for s in world.ranked()]
-    shown = [policy for policy in order if policy in world.shares][:_MOST_PANELS]
-    names = {s.policy: s.name for s in world.standings}
+    chosen = _shown(world, policies, len(world.standings))
+    shown = [standing for standing in chosen if standing.policy in world.shares]
+    shown = shown[:_MOST_PANELS] if policies is None else shown
     phases = world.phases()
     heights = [0.95] * len(shown) + [0.22] * bool(phases)
     with figure(len(heights), heights, width=_COLUMN) as (canvas, panels):
         import matplotlib as mpl
 
         mpl.rcParams["hatch.linewidth"] = 0.45  # `figure` puts it back
-        edges = np.concatenate(([0], world.slice_ends))
-        drawn: dict[str, Any] = {}
-        for panel, policy in zip(panels, shown, strict=False):
-            of_policy = world.shares[policy]
-            labels = [str(arm) for arm in of_policy.arms]
-            colours = [arm_colour(arm) for arm in of_policy.arms]
-            hatches = [_HATCHES[arm % len(_HATCHES)] for arm in of_policy.arms]
-            if of_policy.shares.shape[1] > len(labels):
-                labels.append("others")
-                colours.append("#dddddd")
-                hatches.append("")
-            below = np.zeros(len(world.slice_ends))
-            for i, label in enumerate(labels):
-                top = below + of_policy.shares[:, i]
-                drawn[label] = panel.stairs(
-                    top, edges, baseline=below, fill=True, facecolor=colours[i],
-                    edgecolor="white", hatch=hatches[i], lw=0.3,
-                )  # fmt: skip
-                below = top
-            panel.set(ylim=(0, 1), xlim=(0, world.rounds), yticks=[0, 0.5, 1])
-            panel.set_yticklabels(["0", "½", "1"], fontsize=_SMALL)
-            panel.set_title(names[policy], fontsize=_SMALL + 0.5, weight="normal", pad=3)
-            for change, _ in (world.winners or ())[1:]:
-                panel.axvline(change, color="black", lw=0.9)
+        drawn: dict[int, Any] = {}
+        for panel, standing, label in zip(panels, shown, _labels(shown, names), strict=False):
+            drawn.update(_draw_shares(panel, world, standing.policy))
+            panel.set_title(label, fontsize=_SMALL + 0.5, weight="normal", pad=3)
         if phases:
             _draw_best_arms(panels[-1], world)
-        panels[-1].set_xlabel("round")
+        panels[-1].set_xlabel(xlabel)
         _round_ticks(panels[-1])
-        ordered = sorted(drawn.items(), key=lambda each: (each[0] == "others", each[0].zfill(9)))
+        ordered = sorted(drawn.items())
+        called = [
+            "others" if arm == world.arms else plain(world.called(arm, "")) for arm, _ in ordered
+        ]
         canvas.legend(
-            [patch for _, patch in ordered], [label for label, _ in ordered], title="arm",
+            [patch for _, patch in ordered], called, title="arm",
             loc="outside right upper", frameon=False, fontsize=_SMALL, title_fontsize=_SMALL,
             handlelength=1.1, handleheight=1.1, borderpad=0.1,
         )  # fmt: skip
-        _title(canvas, world.spec)
-        _save(canvas, paths)
+        return _finish(canvas, panels[0], path, title, world.spec)
 
 
-def _draw_best_arms(panel: Any, world: WorldFindings) -> None:
+def _draw_shares(panel: Any, world: "WorldFindings", policy: int) -> dict[int, Any]:
+    """Draw the shares of one policy; return what was drawn for each arm, K for all others."""
+    edges = np.concatenate(([0], world.slice_ends))
+    shares = world.shares[policy]
+    arms = list(shares.arms)
+    colours = [arm_colour(arm) for arm in shares.arms]
+    hatches = [_HATCHES[arm % len(_HATCHES)] for arm in shares.arms]
+    if shares.shares.shape[1] > len(arms):
+        arms.append(world.arms)
+        colours.append("#dddddd")
+        hatches.append("")
+    below = np.zeros(len(world.slice_ends))
+    drawn = {}
+    for i, arm in enumerate(arms):
+        top = below + shares.shares[:, i]
+        drawn[arm] = panel.stairs(
+            top, edges, baseline=below, fill=True, facecolor=colours[i],
+            edgecolor="white", hatch=hatches[i], lw=0.3,
+        )  # fmt: skip
+        below = top
+    panel.set(ylim=(0, 1), xlim=(0, world.rounds), yticks=[0, 0.5, 1])
+    panel.set_yticklabels(["0", "½", "1"], fontsize=_SMALL)
+    for change, _ in (world.winners or ())[1:]:
+        panel.axvline(change, color="black", lw=0.9)
+    return drawn
+
+
+def _draw_best_arms(panel: Any, world: "WorldFindings") -> None:
     for first, last, winner in world.phases():
         colour = "white" if winner is None else arm_colour(winner)
         panel.axvspan(first, last + 1, color=colour, lw=0)
         if last - first > world.rounds / 25:
             panel.text(
-                (first + last) / 2, 0.5, "-" if winner is None else str(winner), ha="center",
+                (first + last) / 2, 0.5, _best(world, winner), ha="center",
                 va="center_baseline", fontsize=_SMALL, weight="bold", color="white",
                 bbox={"boxstyle": "round,pad=0.1", "fc": "#000000a0", "ec": "none"},
             )  # fmt: skip
@@ -288,7 +395,13 @@ def _draw_best_arms(panel: Any, world: WorldFindings) -> None:
     panel.tick_params(axis="y", length=0)
 
 
-def _draw_phases(panel: Any, world: WorldFindings) -> None:
+def _best(world: "WorldFindings", winner: int | None) -> str:
+    """Call the best arm so that it fits into a short stretch of time."""
+    name = "-" if winner is None else world.called(winner, "")
+    return plain(name if len(name) <= _ROOM else f"{name[: _ROOM - 1]}…")
+
+
+def _draw_phases(panel: Any, world: "WorldFindings") -> None:
     """Shade every other phase, and draw a line where the best arm changes: thicker, more runs."""
     changes = world.changes
     edges = [0, *changes.rounds, world.rounds + 1]
@@ -301,18 +414,90 @@ def _draw_phases(panel: Any, world: WorldFindings) -> None:
         panel.axvline(t, color=_GREY, lw=0.4 + 0.6 * share, ls=":", zorder=0.5)
 
 
-def _best(
-    world: WorldFindings, policies: Sequence[int] | None, most: int = _MOST_LINES
-) -> list[Standing]:
+@contextmanager
+def _sheet(ax: Any, height: float, width: float = _COLUMN) -> Iterator[tuple[Any, Any]]:
+    """Open a figure with one panel; where there are axes already, there is only the panel."""
+    if ax is not None:
+        yield None, ax
+        return
+    with figure(1, [height], width=width) as (canvas, (panel,)):
+        yield canvas, panel
+
+
+def _finish(
+    canvas: Any, panel: Any, path: Paths | None, title: str | None, usual: str, more: str = ""
+) -> Any:
+    """Put the title above, write files, and return the figure; axes that were given, as they are.
+
+    Parameters
+    ----------
+    canvas
+        The figure, if it was made here.
+    panel
+        The axes.
+    path
+        The files.
+    title
+        What somebody wants to read there; None: what is usual.
+    usual, more
+        A spec, and what a reader must know besides.
+    """
+    if canvas is not None and title is None:
+        _title(canvas, usual, more)
+    elif canvas is not None:
+        canvas.suptitle(title, fontsize=_SMALL + 2, x=0.01, ha="left")
+    elif title is not None:
+        panel.set_title(title)
+    if path is not None:
+        _save(canvas or panel.figure, path, ours=canvas is not None)
+    return canvas or panel
+
+
+def _far_apart(means: Sequence[float]) -> bool:
+    return min(means) > 0 and max(means) > _FAR_APART * min(means)
+
+
+def _least_drawn(world: "WorldFindings", shown: Sequence["Standing"]) -> float:
+    """Return where a log axis begins: what the best has lost after a hundredth of the rounds."""
+    early = int(np.searchsorted(world.at, world.rounds / 100))
+    losses = [float(world.curves[standing.policy].mean[early]) for standing in shown]
+    last = min(standing.mean for standing in shown)
+    return max(min(losses), last / 1000)
+
+
+def _ratio(world: "WorldFindings", standing: "Standing") -> float:
+    ratios = [s.ratio for s in world.standings if s.policy == standing.policy]
+    return math.nan if not ratios or ratios[0] is None else ratios[0]
+
+
+def _shown(world: "WorldFindings", policies: Policies | None, most: int) -> list["Standing"]:
+    """Return the best policies of a world, or those that were asked for, as they were."""
     ranked = [s for s in world.ranked() if s.policy in world.curves]
     if policies is None:
         return ranked[:most]
-    return [s for s in ranked if s.policy in policies]
+    by_place = {standing.policy: standing for standing in ranked}
+    return [by_place[place] for place in _places(ranked, policies) if place in by_place]
 
 
-def _policy_ticks(panel: Any, standings: Sequence[Standing]) -> None:
-    panel.set_yticks(range(len(standings)), [_broken(s.name) for s in standings], fontsize=_SMALL)
-    panel.set_ylim(len(standings) - 0.4, -0.6)
+def _places(standings: Sequence["Standing"], policies: Policies) -> list[int]:
+    """Return the places in the plan of policies that are given by name or by place."""
+    by_name = {standing.name: standing.policy for standing in standings}
+    for policy in [policies] if isinstance(policies, str) else policies:
+        if isinstance(policy, str) and policy not in by_name:
+            raise DriftduelError(
+                f"there are no results of a policy {policy!r}; {near(policy, by_name)}"
+            )
+    given = [policies] if isinstance(policies, str) else policies
+    return [by_name[policy] if isinstance(policy, str) else policy for policy in given]
+
+
+def _labels(standings: Sequence["Standing"], names: Names | None) -> list[str]:
+    return [(names or {}).get(standing.name, standing.name) for standing in standings]
+
+
+def _policy_ticks(panel: Any, labels: Sequence[str]) -> None:
+    panel.set_yticks(range(len(labels)), [_broken(label) for label in labels], fontsize=_SMALL)
+    panel.set_ylim(len(labels) - 0.4, -0.6)
     panel.tick_params(axis="y", length=0)
 
 
@@ -329,25 +514,11 @@ def _round_ticks(panel: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
     panel.xaxis.set_major_locator(MaxNLocator(4))
-    panel.xaxis.set_major_formatter(lambda t, _: _short(t))
-
-
-def _short(value: float) -> str:
-    """Write a round number shortly.
-
-    Examples
-    --------
-    >>> _short(20000), _short(1500000), _short(2.75), _short(300)
-    ('20k', '1.5M', '2.75', '300')
-    """
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= size:
-            return f"{value / size:.4g}{letter}"
-    return f"{value:.3g}"
+    panel.xaxis.set_major_formatter(lambda t, _: short(t, 4))
 
 
 def _with_slope(name: str, slope: float | None) -> str:
-    return name if slope is None else f"{name}  ({round(slope, 2) + 0.0:.2f})"
+    return name if slope is None else f"{name}  ({decimals(slope)})"
 
 
 def _plain_log(axis: Any) -> None:
@@ -355,7 +526,7 @@ def _plain_log(axis: Any) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
-    axis.set_major_formatter(lambda value, _: _short(value))
+    axis.set_major_formatter(lambda value, _: short(value, 4))
     axis.set_minor_formatter(NullFormatter())
 
 
@@ -368,16 +539,19 @@ def _legend_height(labels: Sequence[str]) -> float:
     return 0.14 * math.ceil(len(labels) / _legend_columns(labels)) if labels else 0.0
 
 
-def _legend(canvas: Any, labels: Sequence[str], styles: Sequence[LineStyle]) -> None:
-    """Put a legend under the panel: two columns, or one for long names."""
+def _legend(where: Any, labels: Sequence[str], styles: Sequence[LineStyle]) -> None:
+    """Put a legend under the panel: two columns, or one for long names; or inside given axes."""
+    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
     handles = [
         Line2D([], [], color=s.colour, ls=s.dashes, marker=s.marker, ms=3.6, lw=1.4) for s in styles
     ]
-    canvas.legend(
-        handles, [_broken(text, 60) for text in labels], loc="outside lower left",
-        frameon=False, fontsize=_SMALL, ncols=_legend_columns(labels), handlelength=3.2,
+    where.legend(
+        handles, [_broken(text, 60) for text in labels],
+        loc="outside lower left" if isinstance(where, Figure) else "best",
+        frameon=not isinstance(where, Figure), framealpha=0.85, edgecolor="none",
+        fontsize=_SMALL, ncols=_legend_columns(labels), handlelength=3.2,
         columnspacing=0.8, borderpad=0.1, labelspacing=0.35,
     )  # fmt: skip
 
@@ -389,7 +563,9 @@ def _title(canvas: Any, text: str, more: str = "") -> None:
     canvas.suptitle("\n".join(lines), fontsize=_SMALL - 1, color="#444444", x=0.01, ha="left")
 
 
-def _save(canvas: Any, paths: Paths) -> None:
-    for path in [paths] if isinstance(paths, str | Path) else paths:
-        save(canvas, path)
-        canvas.set_layout_engine("none")  # the first time has found the places of everything
+def _save(canvas: Any, path: Paths, *, ours: bool) -> None:
+    """Write a figure; one of ours keeps its places from one file to the next."""
+    for file in [path] if isinstance(path, str | Path) else path:
+        save(canvas, file)
+        if ours:
+            canvas.set_layout_engine("none")  # the first time has found the places of everything

@@ -1,14 +1,16 @@
 """One look for all figures: legible at column width, safe for colour-blind readers and in grey."""
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from driftduel._files import whole_file
 from driftduel.errors import DriftduelError, MissingExtraError
 
-__all__ = ["ARM_COLOURS", "arm_colour", "check_figure_path", "figure", "save"]
+__all__ = ["ARM_COLOURS", "arm_colour", "check_figure_path", "figure", "plain", "save"]
 
 # Okabe and Ito's palette, extended by darker shades; arms beyond it repeat.
 ARM_COLOURS = (
@@ -44,17 +46,41 @@ def arm_colour(arm: int) -> str:
 
 
 @contextmanager
-def figure(rows: int, heights: list[float], width: float = 7.0) -> Iterator[tuple[Any, list[Any]]]:
-    """Open a figure with panels of the given heights (inches) under one time axis."""
+def figure(
+    rows: int, heights: list[float], width: float = 7.0, *, shared: bool = True
+) -> Iterator[tuple[Any, list[Any]]]:
+    """Open a figure with panels of the given heights (inches), under one time axis if shared."""
     try:
         import matplotlib as mpl
-        from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtraError("matplotlib", "plot", "drawing a figure") from None
     with mpl.rc_context(_SETTINGS):
-        canvas = Figure(figsize=(width, sum(heights) + 0.6), layout="constrained")
-        panels = canvas.subplots(rows, 1, sharex=True, height_ratios=heights, squeeze=False)
+        canvas = _shown_in_notebooks()(figsize=(width, sum(heights) + 0.6), layout="constrained")
+        panels = canvas.subplots(rows, 1, sharex=shared, height_ratios=heights, squeeze=False)
         yield canvas, [panel for (panel,) in panels]
+
+
+@cache
+def _shown_in_notebooks() -> Any:
+    """Return a class of figures that a notebook shows without pyplot, and saves with all labels."""
+    from matplotlib.figure import Figure
+
+    class Picture(Figure):
+        def savefig(self, *args: Any, **settings: Any) -> None:
+            super().savefig(*args, **{"bbox_inches": "tight", **settings})
+
+        def _repr_png_(self) -> bytes:
+            content = io.BytesIO()
+            self.savefig(content, format="png")
+            return content.getvalue()
+
+    return Picture
+
+
+def plain(name: str) -> str:
+    """Keep a user's name from being read as mathematics, or from being left out of a legend."""
+    escaped = name.replace("$", r"\$")
+    return f" {escaped}" if escaped.startswith("_") else escaped
 
 
 def check_figure_path(path: str | Path) -> Path:

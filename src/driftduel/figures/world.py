@@ -1,34 +1,39 @@
 """A picture of a changing world."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from driftduel.figures.style import arm_colour, figure, save
+from driftduel.figures.style import arm_colour, figure, plain, save
 from driftduel.measures import Measures
 from driftduel.regret import chunk_losses
+from driftduel.wording import counted, share, whole
 from driftduel.worlds import World
 
-__all__ = ["draw_winners", "plot_world"]
+__all__ = ["Phase", "draw_winners", "plot_world"]
+
+Phase = tuple[int, int, int | None]
+"""First round, last round and winner of a stretch; None where nobody wins."""
 
 _COLUMNS = 600
 _MOST_LINES = 60
 
 
-def plot_world(world: World, found: Measures, path: str | Path, title: str = "") -> None:
+def plot_world(world: World, measures: Measures, path: str | Path, title: str = "") -> None:
     """Draw how far every arm is behind the best one over time, and who that is.
 
     Parameters
     ----------
-    world, found
+    world, measures
         The world and its measures.
     path
         PNG, SVG or PDF.
     title
         A line above the figure.
     """
-    has_winner = found.first_round_without_winner is None
+    has_winner = measures.first_round_without_winner is None
     benchmark = "condorcet" if has_winner else "borda"
     edges = np.unique(np.linspace(1, world.rounds + 1, min(_COLUMNS, world.rounds) + 1).astype(int))
     columns = [
@@ -48,38 +53,45 @@ def plot_world(world: World, found: Measures, path: str | Path, title: str = "")
         score = "gap to the winner" if has_winner else "Borda score missing"
         canvas.colorbar(image, ax=map_panel, label=score, pad=0.01)
         hint = "bright: the best"
-        if found.absences:
+        if measures.absences:
             map_panel.patch.set(facecolor="0.97", edgecolor="0.6", hatch="////", linewidth=0)
             hint += "; hatched: not there"
-        if found.ties:
-            hint += f"; {found.ties:.0%} of duels tie"
+        if measures.ties:
+            hint += f"; {share(measures.ties)} of duels tie"
         map_panel.set(ylabel="arm", title=f"How far each arm is behind the best ({hint})")
-        map_panel.set_yticks(range(0, world.arms, max(1, world.arms // 10)))
+        ticks = range(0, world.arms, max(1, world.arms // 10))
+        map_panel.set_yticks(
+            ticks, [plain(world.names[arm]) for arm in ticks] if world.names else None
+        )
         map_panel.invert_yaxis()
-        draw_winners(winner_panel, found)
+        phases = [(phase.first, phase.last, phase.winner) for phase in measures.phases]
+        draw_winners(winner_panel, phases, measures.significant_switch_rounds)
         winner_panel.set_xlabel("round")
         if title:
             canvas.suptitle(title, fontsize=8, family="monospace", x=0.01, ha="left")
         save(canvas, path)
 
 
-def draw_winners(panel: Any, found: Measures) -> None:
+def draw_winners(
+    panel: Any, phases: Sequence[Phase], significant: Sequence[int] | None = None
+) -> None:
     """Draw the phases as a coloured strip, labelled, with the significant switches marked."""
-    for phase in found.phases:
-        colour = "white" if phase.winner is None else arm_colour(phase.winner)
-        panel.axvspan(phase.first, phase.last + 1, color=colour, lw=0)
-        if phase.last - phase.first > found.rounds / 40:
-            label = "none" if phase.winner is None else str(phase.winner)
-            middle = (phase.first + phase.last) / 2
+    rounds = phases[-1][1]
+    for first, last, winner in phases:
+        colour = "white" if winner is None else arm_colour(winner)
+        panel.axvspan(first, last + 1, color=colour, lw=0)
+        if last - first > rounds / 40:
+            label = "none" if winner is None else str(winner)
+            middle = (first + last) / 2
             panel.text(
                 middle, 0.5, label, ha="center", va="center", color="white", weight="bold",
                 bbox={"boxstyle": "round,pad=0.15", "fc": "#000000a0", "ec": "none"},
             )  # fmt: skip
-    marks = (found.significant_switch_rounds or [])[:_MOST_LINES]
+    marks = (significant or ())[:_MOST_LINES]
     panel.plot(marks, [1.12] * len(marks), "kv", ms=5, clip_on=False)
-    counts = f"{len(found.phases) - 1:,} switches"
-    if found.significant_switches is not None:
-        counts += f", {found.significant_switches:,} significant (triangles)"
-    panel.set(xlim=(1, found.rounds + 1), ylim=(0, 1), yticks=[])
+    counts = counted(len(phases) - 1, "switch", "switches")
+    if significant is not None:
+        counts += f", {len(significant):,} significant (triangles)"
+    panel.set(xlim=(1, rounds + 1), ylim=(0, 1), yticks=[])
     panel.set_title(f"Condorcet winner: {counts}", pad=12)
-    panel.xaxis.set_major_formatter(lambda t, _: f"{t:,.0f}")
+    panel.xaxis.set_major_formatter(lambda t, _: whole(t))

@@ -10,11 +10,12 @@ except ImportError:
 
     raise MissingExtraError("polars", "lab", "the lab") from None
 
-from driftduel.lab.experiment import Results, compare, results, sweep
+from driftduel.lab.experiment import compare, sweep
 from driftduel.lab.plan import Cell, Plan, make_plan
-from driftduel.lab.running import Watch
+from driftduel.lab.result import Results, results
 from driftduel.lab.store import Store
 from driftduel.lab.toml import read_plan
+from driftduel.lab.watching import Watch
 
 __all__ = [
     "Cell",

@@ -15,20 +15,29 @@ from driftduel.errors import DriftduelError
 from driftduel.games import play
 from driftduel.lab.identity import need_planned_policy, planned_world
 from driftduel.lab.plan import Cell
-from driftduel.regret import log_rounds
+from driftduel.policies.info import Stage
+from driftduel.regret import NoWinnerError, kinds_of, log_rounds
 from driftduel.worlds import World
 
-__all__ = ["CURVES", "SLICES", "Outcome", "Stopped", "marks", "run_cell", "slice_ends"]
+__all__ = [
+    "CURVES",
+    "SLICES",
+    "Outcome",
+    "Stopped",
+    "look_rounds",
+    "marks",
+    "run_cell",
+    "slice_ends",
+]
 
-CURVES = {
-    "dynamic": "regret",
-    "weak": "regret_weak",
-    "binary-weak": "regret_binary_weak",
-    "binary-strong": "regret_binary_strong",
-}
-"""Kinds of regret, and what their columns are called."""
+CURVES = ("regret", "regret_weak", "regret_binary_weak", "regret_binary_strong")
+"""The columns of regret: by the plan's benchmark, in the order of `driftduel.regret.kinds_of`."""
 SLICES = 40
 """Into how many equal stretches of time the plays of each arm are counted."""
+
+MOST_LOOKS, FEWEST_LOOKS = 600, 40
+"""At how many moments the first run of a policy with replays is looked at, to draw it."""
+_MOST_ARMS_SEEN = 40_000
 
 Ints = NDArray[np.int64]
 Tick = Callable[[int], None]
@@ -44,6 +53,8 @@ class Outcome(NamedTuple):
     cell: Cell
     row: dict[str, Any] | None
     error: str | None = None
+    ends: bool = False
+    """Whether the plan itself is wrong, so that no other cell need be tried."""
 
 
 @lru_cache(maxsize=16)
@@ -62,6 +73,29 @@ def marks(rounds: int, points: int) -> Ints:
     return np.unique(
         np.concatenate((even, log_rounds(rounds, 2 * points // 5), slice_ends(rounds)))
     )
+
+
+@lru_cache(maxsize=16)
+def look_rounds(rounds: int, arms: int) -> Ints:
+    """Return the rounds after which to look at a policy with replays: enough for a picture."""
+    looks = min(rounds, MOST_LOOKS, max(FEWEST_LOOKS, _MOST_ARMS_SEEN // arms))
+    return np.unique(np.rint(np.linspace(0, rounds, looks + 1)[1:]).astype(np.int64).clip(1))
+
+
+def _replay_stages(stages: list[tuple[int, Stage]]) -> list[dict[str, Any]]:
+    """Return what a store keeps of a policy's course; nothing of one without replays."""
+    if any(stage.replays is None for _, stage in stages):
+        return []
+    return [
+        {
+            "round": t,
+            "episode": stage.episode_start or 0,
+            "replays": [end for replay in stage.replays or () for end in replay],
+            "active": list(stage.active or ()),
+            "good": list(stage.good or ()),
+        }
+        for t, stage in stages
+    ]
 
 
 class _Last(threading.local):
@@ -120,17 +154,23 @@ def run_cell(cell: Cell, stop: threading.Event | None = None, tick: Tick | None 
         game_begun = time.perf_counter()
         game = play(
             cell.policy, world, cell.game_seed, points=at, benchmark=cell.benchmark,
-            progress=progress,
+            mode=cell.mode, progress=progress,
+            stages=look_rounds(world.rounds, world.arms) if cell.run == 0 else (),
         )  # fmt: skip
         seconds_game = time.perf_counter() - game_begun
     except Stopped:
         raise
+    except NoWinnerError as error:  # no plan is searched for one to the end of all its worlds
+        said = NoWinnerError(f"world {cell.world!r}", world, error.round)
+        return Outcome(cell, None, str(said), ends=True)
     except DriftduelError as error:
         return Outcome(cell, None, str(error))
     except (Exception, SystemExit) as error:  # a policy that calls exit() ends its game only
         return Outcome(cell, None, f"{type(error).__name__}: {error}")
     if not game.finished:
         raise Stopped
+    kinds = zip(CURVES, kinds_of(game.benchmark), strict=True)
+    curves = {column: game.regret[kind] for column, kind in kinds}
     row: dict[str, Any] = {
         "key": cell.key,
         "world": cell.world,
@@ -140,11 +180,16 @@ def run_cell(cell: Cell, stop: threading.Event | None = None, tick: Tick | None 
         "game_seed": cell.game_seed,
         "rounds": game.rounds,
         "arms": world.arms,
-        **{column: float(game.regret[kind][-1]) for kind, column in CURVES.items()},
+        **{column: float(curve[-1]) for column, curve in curves.items()},
         "restarts": game.restarts,
         "switches": game.switches,
+        "winners_from": [first for first, _ in game.scene.winners],
+        "winners": [-1 if arm is None else arm for _, arm in game.scene.winners],
+        "present": list(game.scene.present or ()),
+        "ties": game.scene.ties,
+        "stages": _replay_stages(game.stages),
         "at": game.at,
-        **{f"{column}_curve": game.regret[kind] for kind, column in CURVES.items()},
+        **{f"{column}_curve": curve for column, curve in curves.items()},
         "plays": game.plays[np.isin(game.at, slice_ends(world.rounds))].ravel(),
         "seconds": game.seconds,
         "seconds_game": seconds_game,

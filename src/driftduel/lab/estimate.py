@@ -67,7 +67,10 @@ def _trial(cell: Cell) -> float:
 
     world = world_of(cell.world, cell.game_seed)
     try:
-        game = play(cell.policy, world, cell.game_seed, benchmark=cell.benchmark, progress=progress)
+        game = play(
+            cell.policy, world, cell.game_seed, benchmark=cell.benchmark, mode=cell.mode,
+            progress=progress,
+        )  # fmt: skip
     except _Enough:
         (first, before), (second, after) = seen
         return (second - first) / (after - before) * world.rounds

@@ -3,96 +3,50 @@
 import shutil
 import tempfile
 import weakref
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-import polars as pl
-
+from driftduel._defaults import BENCHMARK, MODE, POINTS, RUNS, SEED
 from driftduel.errors import DriftduelError
 from driftduel.lab.engines import Engine, make_engine
+from driftduel.lab.objects import HERE, PolicyLike, WorldLike
 from driftduel.lab.plan import Cell, Plan, make_plan
-from driftduel.lab.running import Watch, run_cells
-from driftduel.lab.statistics import NEEDED, differences, summary
+from driftduel.lab.result import Results
+from driftduel.lab.running import run_cells
 from driftduel.lab.store import Store
 from driftduel.lab.toml import read_plan
+from driftduel.lab.watching import Display, Silent, Watch, in_notebook
 
-__all__ = ["Results", "compare", "play_cells", "prepare", "results", "sweep"]
-
-
-@dataclass(frozen=True)
-class Results:
-    """Tables of what was played, as polars data frames."""
-
-    store: Store
-
-    @property
-    def plan(self) -> Plan:
-        """What was to be played."""
-        return self.store.plan
-
-    @cached_property
-    def narrow(self) -> pl.DataFrame:
-        """One row for each game, without its curves."""
-        return self.store.rows(NEEDED)
-
-    @cached_property
-    def summary(self) -> pl.DataFrame:
-        """One row for each policy in each world: regret with interval, restarts, speed."""
-        return summary(self.narrow, self.plan)
-
-    @cached_property
-    def differences(self) -> pl.DataFrame:
-        """One row for each two policies in each world: the paired difference of their regrets."""
-        return differences(self.narrow, self.plan)
-
-    @cached_property
-    def games(self) -> pl.DataFrame:
-        """One row for each game, with its curves."""
-        return self.store.rows()
-
-    @cached_property
-    def failures(self) -> dict[str, str]:
-        """Cells that failed, and why."""
-        return self.store.failures()
-
-    @property
-    def missing(self) -> int:
-        """How many cells of the plan are not finished."""
-        return len(self.plan) - len(self.narrow)
-
-    def _repr_html_(self) -> str:
-        return self.summary._repr_html_()
-
-
-def results(folder: str | Path) -> Results:
-    """Open what is in a folder, finished or not."""
-    return Results(Store(folder))
+__all__ = ["compare", "sweep"]
 
 
 def compare(
-    policies: str | Sequence[str],
-    worlds: str | Sequence[str],
-    runs: int = 20,
-    seed: int = 0,
+    policies: PolicyLike | Sequence[PolicyLike],
+    worlds: WorldLike | Sequence[WorldLike],
+    runs: int = RUNS,
+    seed: int = SEED,
     *,
     out: str | Path | None = None,
-    benchmark: str = "condorcet",
-    points: int = 200,
+    benchmark: str = BENCHMARK,
+    points: int = POINTS,
+    mode: str = MODE,
     imports: Sequence[str] = (),
     engine: str | Engine | None = None,
     workers: int | None = None,
     cluster: str | None = None,
     replan: bool = False,
-    watch: Watch | None = None,
+    watch: Watch | bool | None = None,
 ) -> Results:
     """Let every policy play every world `runs` times, all with the same luck.
 
     Parameters
     ----------
-    policies, worlds
-        Specs.
+    policies
+        Specs, classes, ``functools.partial(Class, key=value)``, or fresh policies, which stand for
+        their class and parameters: every game has one that is built anew.
+    worlds
+        Specs, or worlds, which are the same in every run and known by their content.
     runs
         Games of each policy in each world. Run r has the same world and the same outcome numbers
         for every policy.
@@ -105,6 +59,8 @@ def compare(
         ``von-neumann`` winner, ``exploitability``, or ``borda`` or ``copeland`` scores.
     points
         About how many rounds of each game's curves to keep.
+    mode
+        ``serve``: an arm may be shown alone. ``panel``: two different arms, always.
     imports
         Modules or files that register policies or worlds of your own; only processes and clusters
         need them when the policies are registered already.
@@ -117,7 +73,8 @@ def compare(
     replan
         Let `out` be a folder of another plan; cells that both plans have are kept.
     watch
-        Somebody who looks on.
+        True: show how far it is. False: show nothing. None: show it in a notebook. Or somebody else
+        who looks on.
 
     Examples
     --------
@@ -126,14 +83,9 @@ def compare(
     [3, 3]
     """
     plan = make_plan(
-        [worlds] if isinstance(worlds, str) else list(worlds),
-        [policies] if isinstance(policies, str) else list(policies),
-        runs,
-        (seed,),
-        benchmark=benchmark,
-        points=points,
-        imports=imports,
-    )
+        worlds, policies, runs, (seed,), benchmark=benchmark, points=points, imports=imports,
+        mode=mode,
+    )  # fmt: skip
     return sweep(
         plan, out, engine=engine, workers=workers, cluster=cluster, replan=replan, watch=watch
     )
@@ -149,7 +101,7 @@ def sweep(
     workers: int | None = None,
     cluster: str | None = None,
     replan: bool = False,
-    watch: Watch | None = None,
+    watch: Watch | bool | None = None,
 ) -> Results:
     """Play a plan, except for what `out` has already, and return the tables.
 
@@ -166,42 +118,59 @@ def sweep(
     """
     if not isinstance(plan, Plan):
         plan = read_plan(plan)
-    found = prepare(plan, out, replan=replan)
+    opened = open_results(plan, out, replan=replan)
     play_cells(
-        found, plan.select(only, shard), engine=engine, workers=workers, cluster=cluster,
+        opened, plan.select(only, shard), engine=engine, workers=workers, cluster=cluster,
         watch=watch,
     )  # fmt: skip
-    return found
+    return opened
 
 
-def prepare(plan: Plan, out: str | Path | None = None, *, replan: bool = False) -> Results:
+def open_results(plan: Plan, out: str | Path | None = None, *, replan: bool = False) -> Results:
     """Make the folder for a plan's results, or open it; play nothing."""
-    if out is not None:
-        return Results(Store.create(out, plan, replan=replan))
-    temporary = tempfile.mkdtemp(prefix="driftduel-")
-    found = Results(Store.create(temporary, plan, scratch=True))
-    weakref.finalize(found, shutil.rmtree, temporary, ignore_errors=True)
-    return found
+    folder = tempfile.mkdtemp(prefix="driftduel-") if out is None else out
+    store = Store.create(folder, plan, replan=replan, scratch=out is None)
+    store.plan = plan  # the same, and it keeps the worlds that were given as objects
+    opened = Results(store)
+    if out is None:
+        weakref.finalize(opened, shutil.rmtree, folder, ignore_errors=True)
+    return opened
 
 
 def play_cells(
-    found: Results,
+    results: Results,
     cells: Sequence[Cell],
     *,
     engine: str | Engine | None = None,
     workers: int | None = None,
     cluster: str | None = None,
-    watch: Watch | None = None,
+    watch: Watch | bool | None = None,
 ) -> None:
     """Play cells of a plan unless they are finished; see `compare` for the parameters."""
     if workers is not None and workers > 1:  # more workers than cells have nothing to do
         workers = min(workers, max(1, len(cells)))
-    played_by = _engine_for(found.plan, engine, workers, cluster)
-    try:
-        run_cells(found.store, list(cells), played_by, watch)
-    finally:
-        if played_by is not engine:
-            played_by.close()
+    played_by = _engine_for(results.plan, engine, workers, cluster)
+    with _watching(watch) as watcher:
+        watcher.opened(results, list(cells))
+        try:
+            run_cells(results.store, list(cells), played_by, watcher)
+        finally:
+            if played_by is not engine:
+                played_by.close()
+
+
+@contextmanager
+def _watching(watch: Watch | bool | None) -> Iterator[Watch]:
+    """Return who looks on; what is shown of our own ends with the work."""
+    if watch is None:
+        watch = in_notebook()
+    if not isinstance(watch, bool):
+        yield watch
+    elif watch:
+        with closing(Display()) as display:
+            yield display
+    else:
+        yield Silent()
 
 
 def _engine_for(
@@ -214,13 +183,14 @@ def _engine_for(
         if cluster is not None:
             engine = "dask"
         else:  # a policy typed into a script or an interpreter lives in this process only
-            engine = "threads" if plan.compiled or "__main__" in homes else "processes"
+            engine = "threads" if plan.compiled or HERE in homes else "processes"
     if not isinstance(engine, str):
         return engine
-    if engine != "threads" and "__main__" in homes:
+    if engine != "threads" and HERE in homes:
         raise DriftduelError(
             f"engine {engine!r} plays in other processes, which cannot see a policy or a world "
-            f"that is defined in the main script; move it to a module of its own."
+            f"that is defined in the main script or inside a function, nor a world object; move "
+            f"it to a module of its own, save the world as a file, or play on threads."
         )
     stems = {Path(name).stem for name in plan.imports}
     imports = (*plan.imports, *sorted(homes - stems))

@@ -17,16 +17,18 @@ from driftduel._reading import read_bytes
 from driftduel.errors import DriftduelError
 from driftduel.games import streams
 from driftduel.games.knowledge import KNOWN
+from driftduel.lab.objects import HERE, import_path, is_object, object_identity, object_world
 from driftduel.policies import POLICIES
 from driftduel.specs import Spec
 from driftduel.worlds import WORLDS, World, make_world
 
 __all__ = [
-    "home",
     "is_fixed",
     "need_planned_policy",
     "planned_world",
+    "policy_home",
     "policy_identity",
+    "world_home",
     "world_identity",
     "world_of",
 ]
@@ -36,7 +38,9 @@ _made: dict[Any, str] = {}
 
 
 def world_of(world: str, seed: int) -> World:
-    """Return the world that `play` draws from a spec and a game's seed."""
+    """Return the world that `play` draws from a spec and a game's seed, or the object it names."""
+    if is_object(world):
+        return object_world(world)
     return make_world(world, int(streams(seed)[0].generate_state(1)[0]))
 
 
@@ -50,6 +54,8 @@ def world_identity(spec: str, of: Fingerprint | None = None) -> str:
     of
         Takes the fingerprint of what is not ours; anew unless given.
     """
+    if is_object(spec):
+        return object_identity(spec)
     resolved = WORLDS.resolve(spec)
     values = _with_content(resolved.values)
     if not is_fixed(spec):
@@ -73,15 +79,31 @@ def policy_identity(spec: str, of: Fingerprint | None = None) -> str:
 
 def is_fixed(world: str) -> bool:
     """Tell whether a world is the same in every run."""
+    if is_object(world):
+        return True
     spec = Spec.parse(world)
     keys = {parameter.name for parameter in WORLDS[spec.name].parameters}
     return "seed" not in keys or "seed" in spec.values
 
 
-def home(factory: Any) -> str:
-    """Name the module that registers something; if two do, the one that is not ours."""
+def world_home(spec: str) -> str:
+    """Name the module that registers a world."""
+    name = HERE if is_object(spec) else _home(WORLDS[Spec.parse(spec).name].factory)
+    return "driftduel" if name.startswith("driftduel.") else name
+
+
+def policy_home(spec: str) -> str:
+    """Name the module that registers a policy; of a class that none does, ``module:Class``."""
+    return _home(POLICIES[Spec.parse(spec).name].factory)
+
+
+def _home(factory: Any) -> str:
+    """Name the module of something; if two made it, of the one that is not ours."""
     parts = _parts(factory)
-    return str(next((part for part in parts if not _is_ours(part)), parts[0]).__module__)
+    part = next((part for part in parts if not _is_ours(part)), parts[0])
+    if POLICIES.is_guest(part):
+        return import_path(part)
+    return str(part.__module__)
 
 
 def planned_world(spec: str, seed: int, identity: str) -> World:

@@ -8,21 +8,36 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from driftduel import __version__
-from driftduel._imports import load
+from driftduel._defaults import BENCHMARK, MODE, POINTS, RUNS, SEED
 from driftduel.errors import DriftduelError
 from driftduel.games.knowledge import knowledge
-from driftduel.lab.identity import home, is_fixed, planned_world, policy_identity, world_identity
-from driftduel.policies import POLICIES, KernelPolicy, make_policy
-from driftduel.regret import BENCHMARKS, check_benchmark, no_winner, phase_starts
-from driftduel.specs import Spec
-from driftduel.worlds import WORLDS, World
+from driftduel.lab.identity import (
+    is_fixed,
+    planned_world,
+    policy_home,
+    policy_identity,
+    world_home,
+    world_identity,
+)
+from driftduel.lab.objects import (
+    KeptWorld,
+    PolicyLike,
+    WorldLike,
+    as_policy_specs,
+    as_world_specs,
+    load_all,
+)
+from driftduel.policies import KernelPolicy, make_policy
+from driftduel.policies.modes import MODES
+from driftduel.regret import BENCHMARKS, NoWinnerError, check_benchmark, phase_starts
+from driftduel.worlds import World
 
 __all__ = [
     "Cell",
@@ -34,12 +49,13 @@ __all__ = [
     "matches",
 ]
 
-Blame = Callable[[str, Any], AbstractContextManager[None]]
+Blame = Callable[[str, int | None], AbstractContextManager[None]]
 # Seeds of games fit into a double, so that no reader of JSON rounds them.
 _SEED_BITS = 53
 _FEWEST_POINTS = 10
 _MOST_POINTS = 100_000
 _MOST_RUNS = 1_000_000
+_ROUNDS_LOOKED_AT = 4096
 _LARGEST = 2**63 - 1
 
 
@@ -56,6 +72,8 @@ class PlannedWorld:
     """Whether it is the same in every run."""
     home: str = "driftduel"
     """The module that registers it."""
+    names: tuple[str, ...] = ()
+    """What its arms are called, if they have names."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +85,7 @@ class PlannedPolicy:
     told: tuple[str, ...]
     compiled: bool
     home: str
-    """The module that registers it."""
+    """The module that registers it, or ``module:Class`` of a class that none does."""
 
 
 class Cell(NamedTuple):
@@ -90,6 +108,8 @@ class Cell(NamedTuple):
     """What the world must be where the game is played."""
     policy_identity: str
     """What the policy must be there."""
+    mode: str = MODE
+    """``serve`` or ``panel``, see `Policy.configure`."""
 
     def keyed(self, version: str) -> "Cell":
         """Return the cell with the key that it has in a version of driftduel."""
@@ -97,6 +117,8 @@ class Cell(NamedTuple):
             version, self.world_identity, self.policy_identity, self.game_seed, self.benchmark,
             self.points,
         ]  # fmt: skip
+        if self.mode != MODE:  # keys from before there were modes stay
+            decisive.append(self.mode)
         return self._replace(key=hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:32])
 
     @property
@@ -105,7 +127,7 @@ class Cell(NamedTuple):
         return f"{self.world} / {self.policy} / {self.seed}.{self.run}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """Worlds x policies x seeds x runs, checked; `make_plan` makes one."""
 
@@ -120,10 +142,23 @@ class Plan:
     """Modules and files that register worlds and policies of the user's own."""
     version: str
     """Of driftduel: a result of other code is another result."""
+    mode: str = MODE
+    """How policies play, see `Policy.configure`."""
+    kept: tuple[KeptWorld, ...] = field(default=(), compare=False)
+    """Worlds that were given as objects; they live as long as the plan."""
+
+    def __repr__(self) -> str:
+        from driftduel.lab.tables import plan_as_text
+
+        return plan_as_text(self)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the plan as JSON can hold it."""
-        record: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        record: dict[str, Any] = json.loads(json.dumps(asdict(replace(self, kept=()))))
+        del record["kept"]
+        for world in record["worlds"]:
+            if not world["names"]:  # plans of worlds without names are as they always were
+                del world["names"]
         return record
 
     @classmethod
@@ -135,7 +170,10 @@ class Plan:
         plan = cls(
             **{
                 **record,
-                "worlds": tuple(PlannedWorld(**each) for each in record["worlds"]),
+                "worlds": tuple(
+                    PlannedWorld(**{**each, "names": tuple(each.get("names", ()))})
+                    for each in record["worlds"]
+                ),
                 "policies": tuple(
                     PlannedPolicy(**{**each, "told": tuple(each["told"])})
                     for each in record["policies"]
@@ -145,10 +183,10 @@ class Plan:
             }
         )
         numbers = [plan.runs, plan.points, *plan.seeds]
-        words = [plan.benchmark, plan.version, *plan.imports]
+        words = [plan.benchmark, plan.version, plan.mode, *plan.imports]
         for world in plan.worlds:
             numbers += [world.arms, world.rounds]
-            words += [world.spec, world.identity, world.home]
+            words += [world.spec, world.identity, world.home, *world.names]
         for policy in plan.policies:
             words += [policy.spec, policy.identity, policy.home, *policy.told]
         if not (
@@ -157,12 +195,15 @@ class Plan:
             and all(type(world.fixed) is bool for world in plan.worlds)
             and all(type(policy.compiled) is bool for policy in plan.policies)
             and all(world.arms >= 2 and world.rounds >= 1 for world in plan.worlds)
+            and all(len(world.names) in (0, world.arms) for world in plan.worlds)
             and plan.worlds
             and plan.policies
             and plan.seeds
             and 1 <= plan.runs <= _MOST_RUNS
             and _FEWEST_POINTS <= plan.points <= _MOST_POINTS
             and plan.benchmark in BENCHMARKS
+            and plan.mode in MODES
+            and not plan.kept
         ):
             raise ValueError
         return plan
@@ -185,7 +226,7 @@ class Plan:
             for world, policy in itertools.product(self.worlds, self.policies):
                 yield Cell(
                     world.spec, policy.spec, seed, run, luck, world.rounds, self.benchmark,
-                    self.points, "", world.identity, policy.identity,
+                    self.points, "", world.identity, policy.identity, self.mode,
                 ).keyed(self.version)  # fmt: skip
 
     def select(self, only: str | None = None, shard: str | None = None) -> list[Cell]:
@@ -219,15 +260,16 @@ class Plan:
 
 
 def make_plan(
-    worlds: Sequence[str],
-    policies: Sequence[str],
-    runs: int = 20,
-    seeds: Sequence[int] = (0,),
+    worlds: WorldLike | Sequence[WorldLike],
+    policies: PolicyLike | Sequence[PolicyLike],
+    runs: int = RUNS,
+    seeds: Sequence[int] = (SEED,),
     *,
-    benchmark: str = "condorcet",
-    points: int = 200,
+    benchmark: str = BENCHMARK,
+    points: int = POINTS,
     imports: Sequence[str] = (),
-    blame: Blame = lambda key, value: nullcontext(),
+    mode: str = MODE,
+    blame: Blame = lambda key, place: nullcontext(),
 ) -> Plan:
     """Check everything that can be checked before anything is played.
 
@@ -236,7 +278,7 @@ def make_plan(
     Parameters
     ----------
     worlds, policies
-        Specs.
+        Specs or objects, as for `compare`.
     runs
         How many games of each policy in each world, for each seed.
     seeds
@@ -246,13 +288,19 @@ def make_plan(
     points
         About how many rounds of each game's curves to keep.
     imports
-        Modules, or Python files, to import first.
+        Modules, or Python files, to import first; ``module:Class`` registers a class as well.
+    mode
+        ``serve`` or ``panel``, see `Policy.configure`.
     blame
-        Makes the context in which a key's value is checked, so that a complaint can say where the
-        value was written.
+        Makes the context in which a key's value is checked, the whole of it (None) or the one at a
+        place in its list, so that a complaint can say where the value was written.
     """
-    named = (("worlds", worlds), ("policies", policies), ("seed", seeds))
-    for key, given in named:
+    for place, name in enumerate(imports):
+        with blame("imports", place):
+            load_all([name])
+    world_specs, kept = as_world_specs(worlds)
+    policy_specs = as_policy_specs(policies, mode)
+    for key, given in (("worlds", world_specs), ("policies", policy_specs), ("seed", seeds)):
         with blame(key, None):
             if not len(given):
                 raise DriftduelError(f"{key} is empty; name at least one.")
@@ -260,52 +308,81 @@ def make_plan(
         runs = _whole("runs", runs, 1, _MOST_RUNS)
     with blame("points", None):
         points = _whole("points", points, _FEWEST_POINTS, _MOST_POINTS)
-    whole = []
-    for seed in seeds:
-        with blame("seed", seed):
-            whole.append(_whole("seed", seed, 0))
-    seeds = whole
     with blame("benchmark", None):
         check_benchmark(benchmark)
-    for name in imports:
-        with blame("imports", name):
-            load([name])
-    luck = game_seed(seeds[0], 0)
-    drawn: list[World] = []
-    planned_worlds, planned_policies = [], []
-    for spec in worlds:
-        with blame("worlds", spec):
-            _need_unicode(spec)
-            identity = world_identity(spec)
-            with _telling(f"world {spec!r}"):
-                drawn.append(planned_world(spec, luck, identity))
-            if benchmark == "condorcet":
-                _need_winners(spec, drawn[-1])
-            if benchmark == "exploitability":
-                phase_starts(drawn[-1])
-            arms, rounds = drawn[-1].arms, drawn[-1].rounds
-            of = home(WORLDS[Spec.parse(spec).name].factory)
-            of = "driftduel" if of.startswith("driftduel.") else of
-            planned_worlds.append(PlannedWorld(spec, identity, arms, rounds, is_fixed(spec), of))
-            _no_twin("world", planned_worlds)
-    for spec in policies:
-        with blame("policies", spec):
-            _need_unicode(spec)
-            planned_policies.append(_planned_policy(spec, drawn))
-            _no_twin("policy", planned_policies)
-    with blame("seed", None):
-        if len(set(seeds)) < len(seeds):
-            raise DriftduelError(f"a seed is given twice in {list(seeds)}.")
+    with blame("mode", None):
+        if mode not in MODES:
+            raise DriftduelError(f"mode={mode!r} must be {' or '.join(MODES)}.")
+    seeds = _checked_seeds(seeds, blame)
+    planned_worlds, drawn = _plan_worlds(world_specs, game_seed(seeds[0], 0), benchmark, blame)
     return Plan(
-        worlds=tuple(planned_worlds),
-        policies=tuple(planned_policies),
+        worlds=planned_worlds,
+        policies=_plan_policies(policy_specs, drawn, mode, blame),
         runs=runs,
-        seeds=tuple(seeds),
+        seeds=seeds,
         benchmark=benchmark,
         points=points,
         imports=tuple(imports),
         version=__version__,
+        mode=mode,
+        kept=tuple(kept),
     )
+
+
+def _checked_seeds(seeds: Sequence[int], blame: Blame) -> tuple[int, ...]:
+    checked = []
+    for place, seed in enumerate(seeds):
+        with blame("seed", place):
+            checked.append(_whole("seed", seed, 0))
+    with blame("seed", None):
+        if len(set(checked)) < len(checked):
+            raise DriftduelError(f"a seed is given twice in {checked}.")
+    return tuple(checked)
+
+
+def _plan_worlds(
+    specs: Sequence[str], luck: int, benchmark: str, blame: Blame
+) -> tuple[tuple[PlannedWorld, ...], list[World]]:
+    """Plan worlds, and draw each once."""
+    planned: list[PlannedWorld] = []
+    drawn: list[World] = []
+    for place, spec in enumerate(specs):
+        with blame("worlds", place):
+            _need_unicode(spec)
+            identity = world_identity(spec)
+            with _telling(f"world {spec!r}"):
+                world = planned_world(spec, luck, identity)
+            if benchmark == "condorcet":
+                _need_winners(spec, world)
+            if benchmark == "exploitability":
+                phase_starts(world)
+            planned.append(
+                PlannedWorld(
+                    spec,
+                    identity,
+                    world.arms,
+                    world.rounds,
+                    is_fixed(spec),
+                    world_home(spec),
+                    tuple(world.names),
+                )
+            )
+            _no_twin("world", planned)
+            drawn.append(world)
+    return tuple(planned), drawn
+
+
+def _plan_policies(
+    specs: Sequence[str], worlds: Sequence[World], mode: str, blame: Blame
+) -> tuple[PlannedPolicy, ...]:
+    """Plan policies, and build each once for every world."""
+    planned: list[PlannedPolicy] = []
+    for place, spec in enumerate(specs):
+        with blame("policies", place):
+            _need_unicode(spec)
+            planned.append(_planned_policy(spec, worlds, mode))
+            _no_twin("policy", planned)
+    return tuple(planned)
 
 
 def game_seed(seed: int, run: int) -> int:
@@ -375,17 +452,26 @@ def _need_unicode(spec: str) -> None:
 
 
 def _need_winners(spec: str, world: World) -> None:
-    without = next((t for t, winner in world.condorcet_winners() if winner is None), None)
-    if without is not None:
-        raise no_winner(f"world {spec!r}", world, without)
+    """Refuse a round without a winner; of a world that drifts, only the first few are looked at.
+
+    To walk through all of it may take longer than to play it: the first game that meets such a
+    round ends the run, see `run_cells`.
+    """
+    few = _ROUNDS_LOOKED_AT if world.drifts else None
+    for chunk in world.chunks(limit=few):
+        without = np.flatnonzero(chunk.row_winners()[chunk.rows] < 0)
+        if without.size:
+            raise NoWinnerError(f"world {spec!r}", world, int(chunk.starts[without[0]]))
+        if few is not None:
+            break
 
 
-def _planned_policy(spec: str, worlds: Sequence[World]) -> PlannedPolicy:
+def _planned_policy(spec: str, worlds: Sequence[World], mode: str) -> PlannedPolicy:
     identity = policy_identity(spec)  # before any is made, which may leave traces
     truths = [knowledge(spec, world) for world in worlds]
     with _telling(f"policy {spec!r}"):
         built = [
-            make_policy(spec, world.arms, 0, **truth)
+            make_policy(spec, world.arms, 0, mode=mode, **truth)
             for world, truth in zip(worlds, truths, strict=True)
         ]
     return PlannedPolicy(
@@ -393,5 +479,5 @@ def _planned_policy(spec: str, worlds: Sequence[World]) -> PlannedPolicy:
         identity=identity,
         told=tuple(built[0].told),
         compiled=all(isinstance(policy, KernelPolicy) for policy in built),
-        home=home(POLICIES[Spec.parse(spec).name].factory),
+        home=policy_home(spec),
     )

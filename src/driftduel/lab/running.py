@@ -6,17 +6,19 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import closing
-from typing import Any, Protocol
+from typing import Any
 
-from driftduel.errors import WeakSpotWarning
+from driftduel._notice import watching
+from driftduel.errors import DriftduelError, WeakSpotWarning
 from driftduel.lab.cells import Outcome
 from driftduel.lab.claims import Claims
 from driftduel.lab.engines import Engine
 from driftduel.lab.engines.base import SECONDS_BETWEEN_SIGNALS
 from driftduel.lab.plan import Cell
 from driftduel.lab.store import Store
+from driftduel.lab.watching import Silent, Watch
 
-__all__ = ["Silent", "Speeds", "Watch", "run_cells"]
+__all__ = ["Speeds", "run_cells"]
 
 # A file of the store holds what was finished in about this time, which is all that can be lost.
 _SECONDS_A_FILE = 1.0
@@ -24,51 +26,6 @@ _ROWS_A_FILE = 256
 _SECONDS_BETWEEN_LOOKS = 2.0
 # What a process takes at a time from those that fill the same store.
 _SECONDS_A_CLAIM = 1.0
-
-
-class Watch(Protocol):
-    """Somebody who looks on."""
-
-    def begin(self, cells: int, kept: int, rounds: int, workers: int) -> None:
-        """Hear how many cells there are, how many were finished before, and the rounds to play."""
-
-    def rounds(self, count: int) -> None:
-        """Hear that rounds were played; called from any thread."""
-
-    def cell(self, outcome: Outcome) -> None:
-        """Hear that a cell was finished, or failed."""
-
-    def left(self, seconds: float) -> None:
-        """Hear how long it will probably take."""
-
-    def elsewhere(self, cells: int) -> None:
-        """Hear that another process finished cells meanwhile."""
-
-    def say(self, text: str) -> None:
-        """Hear of something unusual."""
-
-
-class Silent:
-    """Nobody looks on."""
-
-    def begin(self, cells: int, kept: int, rounds: int, workers: int) -> None:
-        """Do nothing."""
-
-    def rounds(self, count: int) -> None:
-        """Do nothing."""
-
-    def cell(self, outcome: Outcome) -> None:
-        """Do nothing."""
-
-    def left(self, seconds: float) -> None:
-        """Do nothing."""
-
-    def elsewhere(self, cells: int) -> None:
-        """Do nothing."""
-
-    def say(self, text: str) -> None:
-        """Warn: nothing unusual goes unsaid."""
-        warnings.warn(text, stacklevel=2)
 
 
 class Speeds:
@@ -206,6 +163,9 @@ def run_cells(
     store, and calling it again goes on from there. Other processes may work on the same store: each
     takes cells that no other has, and ends when all are finished; see `Claims`.
 
+    A cell that finds the plan itself wrong, as one whose world has a round without a winner, ends
+    the run with an error.
+
     Returns
     -------
     dict
@@ -219,65 +179,97 @@ def run_cells(
     watch.begin(len(cells), len(cells) - len(todo), sum(c.rounds for c in todo), engine.workers)
     if not todo:
         return {}
-    speeds = Speeds()
     claims = None if store.scratch else Claims(store.folder)
-    pile = Pile(todo, speeds, store, claims, engine.workers)
-    rows: list[dict[str, Any]] = []
-    failed: dict[str, str] = {}
-    written = looked = time.monotonic()
-    at_stake = 0.0  # seconds of work that are not written yet
+    run = _Run(store, todo, engine, watch, claims)
+    try:
+        with warnings.catch_warnings(), watching(run.hear_of_compiling):
+            warnings.simplefilter("ignore", WeakSpotWarning)  # said when the plan was made
+            while run.has_more():
+                with closing(engine.outcomes(run.pile.take, watch.rounds)) as stream:
+                    for outcome in stream:
+                        run.hear(outcome)
+                run.flush()
+    finally:
+        try:
+            run.flush()
+        finally:
+            if claims is not None:
+                claims.close()
+    return run.failed
 
-    def flush() -> None:
-        nonlocal rows, written, at_stake
-        if rows:
-            store.add(rows)
-            rows = []  # not before: Ctrl-C may come while they are written
-        written, at_stake = time.monotonic(), 0.0
 
-    def look() -> bool:
+class _Run:
+    """Cells on their way from an engine to the store, and what somebody hears who looks on."""
+
+    def __init__(
+        self, store: Store, todo: list[Cell], engine: Engine, watch: Watch, claims: Claims | None
+    ) -> None:
+        self.failed: dict[str, str] = {}
+        self._speeds = Speeds()
+        self.pile = Pile(todo, self._speeds, store, claims, engine.workers)
+        self._store, self._engine, self._watch = store, engine, watch
+        self._rows: list[dict[str, Any]] = []
+        self._at_stake = 0.0  # seconds of work that are not written yet
+        self._written = self._looked = time.monotonic()
+        self._policies = {cell.policy for cell in todo}
+        self._ready: set[str] = set()
+        self._compiled_now: set[str] = set()
+        self._lock = threading.Lock()
+
+    def hear_of_compiling(self, policy: str, begins: bool) -> None:
+        """Pass on how many policies are ready; any thread may call."""
+        with self._lock:
+            if policy not in self._policies:  # somebody else's
+                return
+            if begins:
+                self._compiled_now.add(policy)
+            else:
+                self._compiled_now.discard(policy)
+                self._ready.add(policy)
+            ready = len(self._ready) if self._compiled_now else None
+        self._watch.compiling(ready, len(self._policies))
+
+    def has_more(self) -> bool:
         """Leave out what others have finished; tell whether there is something to take."""
         while True:
-            finished, free, perhaps = pile.look()
+            finished, free, perhaps = self.pile.look()
             if finished:
-                watch.elsewhere(finished)
+                self._watch.elsewhere(finished)
             if free or not perhaps:
                 return free
             time.sleep(SECONDS_BETWEEN_SIGNALS)
 
-    def hear(outcome: Outcome) -> None:
-        nonlocal at_stake, looked
+    def hear(self, outcome: Outcome) -> None:
+        """Keep what came of a cell, write now and then, and say how far it is."""
+        if outcome.ends:
+            raise DriftduelError(outcome.error)
         if outcome.row is None:
-            failed[outcome.cell.id] = outcome.error or "for no known reason"
-            store.fail(outcome.cell, failed[outcome.cell.id])
+            self.failed[outcome.cell.id] = outcome.error or "for no known reason"
+            self._store.fail(outcome.cell, self.failed[outcome.cell.id])
         else:
-            rows.append(outcome.row)
+            self._rows.append(outcome.row)
             took = outcome.row["seconds_cell"]
-            speeds.learn(outcome.cell, took, outcome.row["seconds"])
-            at_stake += took / engine.workers
-        watch.cell(outcome)
+            self._speeds.learn(outcome.cell, took, outcome.row["seconds"])
+            self._at_stake += took / self._engine.workers
+        self._watch.cell(outcome)
+        with self._lock:
+            self._ready.add(outcome.cell.policy)
+        if outcome.cell.policy in self._compiled_now:  # its process died before the game began
+            self.hear_of_compiling(outcome.cell.policy, False)
         now = time.monotonic()
-        waited = max(now - written, at_stake)
-        if waited > _SECONDS_A_FILE or len(rows) >= _ROWS_A_FILE:
-            flush()
-        if now - looked > _SECONDS_BETWEEN_LOOKS:
-            looked = now
-            watch.left(pile.seconds_left() / engine.workers)
-            finished, _, _ = pile.look()
+        waited = max(now - self._written, self._at_stake)
+        if waited > _SECONDS_A_FILE or len(self._rows) >= _ROWS_A_FILE:
+            self.flush()
+        if now - self._looked > _SECONDS_BETWEEN_LOOKS:
+            self._looked = now
+            self._watch.left(self.pile.seconds_left() / self._engine.workers)
+            finished, _, _ = self.pile.look()
             if finished:
-                watch.elsewhere(finished)
+                self._watch.elsewhere(finished)
 
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", WeakSpotWarning)  # said when the plan was made
-            while look():
-                with closing(engine.outcomes(pile.take, watch.rounds)) as stream:
-                    for outcome in stream:
-                        hear(outcome)
-                flush()
-    finally:
-        try:
-            flush()
-        finally:
-            if claims is not None:
-                claims.close()
-    return failed
+    def flush(self) -> None:
+        """Write what is finished."""
+        if self._rows:
+            self._store.add(self._rows)
+            self._rows = []  # not before: Ctrl-C may come while they are written
+        self._written, self._at_stake = time.monotonic(), 0.0

@@ -1,11 +1,13 @@
 """From games to what a reviewer accepts: means with intervals, and paired differences.
 
-Intervals are Student's t at 95 %, over runs. Policies share the luck of each run (the world and one
+Intervals are Student's t at 95%, over runs. Policies share the luck of each run (the world and one
 outcome number a round), so differences between two policies are taken run by run and their interval
 is that of a paired t test; none is adjusted for the number of comparisons.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -13,15 +15,18 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from driftduel.errors import MissingExtraError
+from driftduel.games.restarts import needless_restarts
 from driftduel.lab.plan import Plan
 
 __all__ = [
     "NEEDED",
     "delays",
     "differences",
-    "false_restarts",
+    "geometric_mean",
     "half_width",
+    "needless_restarts",
     "paired_difference",
+    "student",
     "summary",
     "t_half_width",
     "t_interval",
@@ -53,7 +58,7 @@ _SUMMARY: dict[str, Any] = {
     "regret_binary_strong_mean": pl.Float64,
     "switches_mean": pl.Float64,
     "restarts_mean": pl.Float64,
-    "restarts_too_many_mean": pl.Float64,
+    "restarts_needless_mean": pl.Float64,
     "switches_detected": pl.Float64,
     "detection_delay_mean": pl.Float64,
     "rounds_per_second": pl.Float64,
@@ -61,7 +66,7 @@ _SUMMARY: dict[str, Any] = {
 
 
 def t_interval(values: Sequence[float] | NDArray[np.float64]) -> tuple[float, float] | None:
-    """Return the 95 % interval for the mean by Student's t; None for fewer than two values.
+    """Return the 95% interval for the mean by Student's t; None for fewer than two values.
 
     Examples
     --------
@@ -80,7 +85,7 @@ def t_half_width(values: Sequence[float] | NDArray[np.float64]) -> float:
 
 
 def half_width(sd: ArrayLike, runs: ArrayLike) -> NDArray[np.float64]:
-    """Return half the width of the 95 % interval of means; nan for fewer than two values.
+    """Return half the width of the 95% interval of means; nan for fewer than two values.
 
     Parameters
     ----------
@@ -92,29 +97,34 @@ def half_width(sd: ArrayLike, runs: ArrayLike) -> NDArray[np.float64]:
     counts = np.asarray(runs)
     if (counts < 2).all():
         return np.full(np.broadcast(sd, counts).shape, np.nan)
+    several = np.maximum(counts, 2)
+    return np.where(counts < 2, np.nan, student(several - 1) * np.asarray(sd) / np.sqrt(several))
+
+
+def student(freedom: ArrayLike) -> NDArray[np.float64]:
+    """Return how many standard errors a 95% interval by Student's t reaches to either side.
+
+    Examples
+    --------
+    >>> round(float(student(9)), 3)
+    2.262
+    """
     try:
         from scipy.special import stdtrit
     except ImportError:
         raise MissingExtraError("scipy", "lab", "an interval") from None
-    several = np.maximum(counts, 2)
-    width = stdtrit(several - 1, 0.5 + LEVEL / 2) * sd / np.sqrt(several)
-    return np.where(counts < 2, np.nan, width)
+    return np.asarray(stdtrit(freedom, 0.5 + LEVEL / 2))
 
 
-def false_restarts(restarts: Sequence[int], switches: Sequence[int]) -> int:
-    """Count restarts with no true switch since the one before.
-
-    A restart after round r starts anew in round r + 1, and may know of switches up to that round:
-    an oracle starts anew in the very round of the switch.
+def geometric_mean(ratios: Iterable[float]) -> float:
+    """Return what ratios are on average: as far above 1/2 as below 2 is 1.
 
     Examples
     --------
-    >>> false_restarts([100, 900, 1500], switches=[501, 1001])
-    1
+    >>> round(geometric_mean([0.5, 2.0, 4.0]), 3)
+    1.587
     """
-    anew = np.asarray(restarts, np.int64) + 1
-    seen = np.searchsorted(np.asarray(switches, np.int64), anew, "right")
-    return int((np.diff(seen, prepend=0) == 0).sum())
+    return math.exp(fmean(map(math.log, ratios)))
 
 
 def delays(restarts: Sequence[int], switches: Sequence[int]) -> list[int]:
@@ -132,9 +142,9 @@ def delays(restarts: Sequence[int], switches: Sequence[int]) -> list[int]:
     tau = np.asarray(switches, np.int64)
     first = np.searchsorted(anew, tau, "left")
     ends = np.append(tau[1:], np.iinfo(np.int64).max)
-    found = first < len(anew)
-    found[found] = anew[first[found]] < ends[found]
-    return [int(delay) for delay in anew[first[found]] - tau[found]]
+    detected = first < len(anew)
+    detected[detected] = anew[first[detected]] < ends[detected]
+    return [int(delay) for delay in anew[first[detected]] - tau[detected]]
 
 
 def summary(games: pl.DataFrame, plan: Plan) -> pl.DataFrame:
@@ -197,7 +207,7 @@ def _one(frame: pl.DataFrame) -> dict[str, Any]:
         },
         "switches_mean": switches_in_all / len(frame),
         "restarts_mean": restarts_in_all / len(frame),
-        "restarts_too_many_mean": sum(false_restarts(*pair) for pair in pairs) / len(frame),
+        "restarts_needless_mean": sum(needless_restarts(*pair) for pair in pairs) / len(frame),
     }
     seconds = float(frame["seconds"].sum())
     if seconds > 0:
@@ -211,8 +221,8 @@ def _one(frame: pl.DataFrame) -> dict[str, Any]:
 def paired_difference(first: pl.DataFrame, second: pl.DataFrame) -> dict[str, Any]:
     """Return the mean difference of regrets over the runs that both have, with its interval."""
     both = first.join(second, on=("seed", "run"), how="inner", maintain_order="left")
-    (found,) = _paired((both["regret"] - both["regret_right"]).to_numpy()[None])
-    return found
+    (paired,) = _paired((both["regret"] - both["regret_right"]).to_numpy()[None])
+    return paired
 
 
 def differences(games: pl.DataFrame, plan: Plan) -> pl.DataFrame:
@@ -231,8 +241,8 @@ def differences(games: pl.DataFrame, plan: Plan) -> pl.DataFrame:
         table = np.array([regrets[spec] for spec in played])
         for i, first in enumerate(played):
             paired = _paired(table[i] - table[i + 1 :])
-            for second, found in zip(played[i + 1 :], paired, strict=True):
-                rows.append({"world": world, "first": first, "second": second, **found})
+            for second, numbers in zip(played[i + 1 :], paired, strict=True):
+                rows.append({"world": world, "first": first, "second": second, **numbers})
     order = {world.spec: place for place, world in enumerate(plan.worlds)}
     rows.sort(key=lambda row: order[row["world"]])
     return pl.DataFrame(rows, schema=schema)
@@ -242,14 +252,14 @@ def _by_world(games: pl.DataFrame) -> dict[str, dict[str, NDArray[np.float64]]]:
     """Return the regrets of a policy in a world, by run; nan where a run is not finished."""
     games_of_all = games.select("seed", "run").unique(maintain_order=True)
     lucks = {luck: at for at, luck in enumerate(games_of_all.rows())}
-    found: dict[str, dict[str, NDArray[np.float64]]] = {}
+    by_world: dict[str, dict[str, NDArray[np.float64]]] = {}
     columns = games.select("world", "policy", "seed", "run", "regret")
     for world, policy, seed, run, regret in columns.iter_rows():
-        regrets = found.setdefault(world, {})
+        regrets = by_world.setdefault(world, {})
         if policy not in regrets:
             regrets[policy] = np.full(len(lucks), np.nan)
         regrets[policy][lucks[seed, run]] = regret
-    return found
+    return by_world
 
 
 def _paired(rows: NDArray[np.float64]) -> list[dict[str, Any]]:

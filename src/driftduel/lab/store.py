@@ -40,12 +40,27 @@ SCHEMA: dict[str, Any] = {
     "game_seed": pl.Int64,
     "rounds": pl.Int64,
     "arms": pl.Int64,
-    **dict.fromkeys(CURVES.values(), pl.Float64),
+    **dict.fromkeys(CURVES, pl.Float64),
     "restarts": pl.List(pl.Int64),
     "switches": pl.List(pl.Int64),
     "at": pl.List(pl.Int64),
-    **{f"{column}_curve": pl.List(pl.Float64) for column in CURVES.values()},
+    **{f"{column}_curve": pl.List(pl.Float64) for column in CURVES},
     "plays": pl.List(pl.Int64),
+    "winners_from": pl.List(pl.Int64),
+    "winners": pl.List(pl.Int64),
+    "present": pl.List(pl.Int64),
+    "ties": pl.Float64,
+    "stages": pl.List(
+        pl.Struct(
+            {
+                "round": pl.Int64,
+                "episode": pl.Int64,
+                "replays": pl.List(pl.Int64),
+                "active": pl.List(pl.Int64),
+                "good": pl.List(pl.Int64),
+            }
+        )
+    ),
     "seconds": pl.Float64,
     "seconds_game": pl.Float64,
     "seconds_cell": pl.Float64,
@@ -57,10 +72,18 @@ SCHEMA: dict[str, Any] = {
 
 ``seconds`` is the time in the policy's compiled loop, ``seconds_game`` the game's in all (the
 world, the luck, the regret; compilation too), ``seconds_cell`` the cell's.
+
+What a page says of the run's world is kept, so that nobody need build it again: who is best
+(``winners``, -1 for nobody) from which rounds on, the fewest and the most arms ``present`` (empty
+where all are), the share of ``ties``. ``stages`` is where a policy with replays stood at some
+moments, in the first run only: enough to draw the game. Driftduel 0.1 kept none of these; in what
+`Store.rows` reads of its files they are null.
 """
 TIMINGS = ("seconds", "seconds_game", "seconds_cell", "finished_at", "machine")
 """Columns that differ when a cell is played again."""
 
+_SINCE_02 = ("winners_from", "winners", "present", "ties", "stages")
+_OLD_SCHEMA = {name: kind for name, kind in SCHEMA.items() if name not in _SINCE_02}
 _PLAN = "plan.json"
 _FORMAT = 1
 
@@ -84,6 +107,7 @@ class Store:
         self.folder = Path(folder)
         self.scratch = scratch
         self._sound: dict[str, list[str]] = {}  # file name -> keys of the cells in it
+        self._old: set[str] = set()  # those that driftduel 0.1 wrote
         self._looking = threading.RLock()  # one thread writes, and any may ask what is finished
         self.damaged: list[str] = []
         """Files that were found damaged and set aside; their cells count as not played."""
@@ -213,8 +237,10 @@ class Store:
             frame = pl.read_parquet(io.BytesIO(content))
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
             return None
-        if frame.schema == pl.Schema(SCHEMA):
-            return frame["key"].to_list() if _is_sound(frame) else None
+        old = frame.schema == pl.Schema(_OLD_SCHEMA)
+        if old or frame.schema == pl.Schema(SCHEMA):
+            self._old.update([name] * old)
+            return frame["key"].to_list() if _is_sound(frame, old) else None
         # Another version's cells have other columns, and keys that are in no plan of this one.
         if frame.schema.get("key") != pl.String or frame["key"].has_nulls():
             return None
@@ -262,22 +288,14 @@ class Store:
         # without a cell of the plan may be another version's, with other columns.
         folder, planned = self.folder.absolute() / "cells", set(order["key"])
         sound = sorted(self._sound.items())
-        files = [folder / name for name, keys in sound if not planned.isdisjoint(keys)]
-        if not files:
+        files = [name for name, keys in sound if not planned.isdisjoint(keys)]
+        by_age = ([n for n in files if n not in self._old], [n for n in files if n in self._old])
+        frames = [_scan(folder, names, wanted) for names in by_age if names]
+        if not frames:
             return pl.DataFrame(schema={name: SCHEMA[name] for name in columns})
-        try:
-            str(folder).encode()
-            sources: list[Any] = list(files)
-        except UnicodeEncodeError:  # polars knows no name that is not UTF-8
-            sources = [io.BytesIO(read_bytes(file)) for file in files]
-        found = (
-            pl.scan_parquet(sources, glob=False)
-            .select(wanted)
-            .unique("key", keep="first", maintain_order=True)
-            .collect()
-        )
+        rows = pl.concat(frames).unique("key", keep="first", maintain_order=True).collect()
         named = [name for name in order.columns if name != "key" and name in wanted]
-        joined = order.join(found.drop(named), on="key", how="inner", maintain_order="left")
+        joined = order.join(rows.drop(named), on="key", how="inner", maintain_order="left")
         return joined.select(columns)
 
     def fail(self, cell: Cell, error: str) -> None:
@@ -308,12 +326,27 @@ class Store:
         return result
 
 
-def _is_sound(frame: pl.DataFrame) -> bool:
+def _scan(folder: Path, names: Sequence[str], columns: Sequence[str]) -> pl.LazyFrame:
+    """Read columns of files that all have the same ones; what they lack is null."""
+    sources: list[Any] = [folder / name for name in names]
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:  # polars knows no name that is not UTF-8
+        sources = [io.BytesIO(read_bytes(file)) for file in sources]
+    frame = pl.scan_parquet(sources, glob=False)
+    there = set(frame.collect_schema().names())
+    return frame.select(
+        pl.col(name) if name in there else pl.lit(None, SCHEMA[name]).alias(name)
+        for name in columns
+    )
+
+
+def _is_sound(frame: pl.DataFrame, old: bool) -> bool:
     """Tell whether rows are as `run_cell` makes them: nothing missing, and every number one."""
     at = pl.col("at").list.len()
-    curves = [f"{column}_curve" for column in CURVES.values()]
-    lists = [name for name, kind in SCHEMA.items() if isinstance(kind, pl.List)]
-    each = (
+    curves = [f"{column}_curve" for column in CURVES]
+    lists = [name for name, kind in frame.schema.items() if isinstance(kind, pl.List)]
+    checks = (
         pl.col("rounds") >= 1,
         pl.col("arms") >= 2,
         pl.col("plays").list.len() >= pl.col("arms"),
@@ -321,12 +354,42 @@ def _is_sound(frame: pl.DataFrame) -> bool:
         at >= 1,
         pl.col("at").list.last() == pl.col("rounds"),
         *(pl.col(name).list.len() == at for name in curves),
-        *(pl.col(name).is_finite() for name, kind in SCHEMA.items() if kind == pl.Float64),
+        *(pl.col(name).is_finite() for name, kind in frame.schema.items() if kind == pl.Float64),
         *(pl.col(name).list.eval(pl.element().is_null()).list.any().not_() for name in lists),
         *(pl.col(name).list.eval(pl.element().is_finite()).list.all() for name in curves),
     )
-    whole = all(count == 0 for count in frame.null_count().row(0))
-    return whole and bool(frame.select(pl.all_horizontal(*each).all()).item())
+    if not all(count == 0 for count in frame.null_count().row(0)):
+        return False
+    sound = bool(frame.select(pl.all_horizontal(*checks).all()).item())
+    return sound and (old or _has_sound_scenes(frame))
+
+
+def _has_sound_scenes(frame: pl.DataFrame) -> bool:
+    """Tell whether what is kept of worlds and of replays could have been."""
+    arms, winners = pl.col("arms"), pl.col("winners")
+    scenes = (
+        winners.list.len() == pl.col("winners_from").list.len(),
+        pl.col("winners_from").list.first() == 1,
+        pl.col("winners_from").list.last() <= pl.col("rounds"),
+        winners.list.min() >= -1,
+        winners.list.max() < arms,
+        pl.col("present").list.len().is_in([0, 2]),
+        pl.col("ties").is_between(0, 1),
+    )
+    seen = frame.select("arms", "rounds", "stages").explode("stages").drop_nulls("stages")
+    seen = seen.unnest("stages")
+    numbers = pl.concat_list("replays", "active", "good")
+    stages = (
+        pl.col("round").is_between(1, pl.col("rounds")),
+        pl.col("replays").list.len() % 2 == 0,
+        numbers.list.eval(pl.element().is_null()).list.any().not_(),
+        *(pl.col(name).list.min().fill_null(0) >= 0 for name in ("active", "good")),
+        *(pl.col(name).list.max().fill_null(0) < arms for name in ("active", "good")),
+    )
+    return all(
+        bool(part.select(pl.all_horizontal(*checks).all()).item())
+        for part, checks in ((frame, scenes), (seen, stages))
+    )
 
 
 def _differences(old: Plan, new: Plan) -> str:

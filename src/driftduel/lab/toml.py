@@ -1,28 +1,67 @@
-"""A sweep's TOML file; what is wrong in it is said with file, line and key."""
+"""A sweep's TOML file; what is wrong in it is said with the file and the key, place by place.
+
+msgspec checks types and knows where it found what it did not expect; what the values mean,
+`make_plan` checks as for everybody else.
+"""
 
 import itertools
 import math
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any
 
+from driftduel._defaults import BENCHMARK, MODE, POINTS, RUNS, SEED
 from driftduel._reading import read_text
-from driftduel.errors import DriftduelError
+from driftduel.errors import DriftduelError, MissingExtraError
 from driftduel.lab.plan import Plan, make_plan
 from driftduel.specs import Spec, near
+
+try:
+    import msgspec
+except ImportError:
+    raise MissingExtraError("msgspec", "lab", "reading a sweep's TOML file") from None
 
 __all__ = ["expand", "read_plan"]
 
 _MOST_BYTES = 1 << 22  # a plan that somebody has written, or a program for somebody to read
 _MOST_SPECS = 10_000
 _HOLE = re.compile(r"\{(\w+)\}")
-_KEYS = (
-    "worlds", "policies", "runs", "seed", "horizons", "parameters", "benchmark", "points",
-    "imports",
-)  # fmt: skip
+
+# 1e6 is how people write a million.
+_Whole = int | Annotated[float, msgspec.Meta(multiple_of=1)]
+_Values = Annotated[list[bool | int | float | str], msgspec.Meta(min_length=1)]
+
+
+class _Sweep(msgspec.Struct, forbid_unknown_fields=True):
+    """What a file may say."""
+
+    worlds: list[str]
+    policies: list[str]
+    runs: _Whole = RUNS
+    seed: _Whole | list[_Whole] = SEED
+    horizons: Annotated[list[_Whole], msgspec.Meta(min_length=1)] | None = None
+    parameters: dict[str, Any] = {}
+    benchmark: str = BENCHMARK
+    points: _Whole = POINTS
+    imports: list[str] = []
+    mode: str = MODE
+
+
+# What would be right, for a key and for what is in its list.
+_RIGHT = {
+    "worlds": ("a list of specs", "text"),
+    "policies": ("a list of specs", "text"),
+    "runs": ("a whole number", ""),
+    "seed": ("a whole number, or a list of them", "a whole number"),
+    "horizons": ("a list of numbers of rounds, at least one", "a whole number"),
+    "parameters": ("a table of lists, [parameters]", ""),
+    "benchmark": ("a word", ""),
+    "points": ("a whole number", ""),
+    "imports": ("a list of modules or files", "text"),
+    "mode": ("a word", ""),
+}
 
 
 def read_plan(path: str | Path) -> Plan:
@@ -31,60 +70,123 @@ def read_plan(path: str | Path) -> Plan:
     ``worlds`` and ``policies`` are lists of specs; ``runs`` and ``seed`` (a number, or a list)
     are numbers. All else is optional: ``horizons``, a list of rounds for every world;
     ``[parameters]``, lists whose values take the place of ``{name}`` in the specs;
-    ``benchmark``; ``points``; ``imports``, modules or files with policies of your own.
+    ``benchmark``; ``points``; ``mode``; ``imports``, modules or files with policies of your own.
     """
     path = Path(path)
-    text = read_text(path, _MOST_BYTES)
-    file = _File(str(path), text)
-    try:
-        record = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise DriftduelError(f"{path}: {_with_key(str(error), text)}.") from None
-    except RecursionError:
-        raise DriftduelError(f"{path}: lists or tables are nested too deeply.") from None
-    except ValueError as error:  # a number of thousands of digits, a date that never was
-        raise DriftduelError(f"{path}: {error}.") from None
-    for key in record:
-        if key not in _KEYS:
-            file.fail(key, f"there is no key {key!r}; {near(key, _KEYS)}")
-    for key in ("worlds", "policies"):
-        if key not in record:
-            raise DriftduelError(f"{path}: the key {key!r} is missing; it is a list of specs.")
-    parameters = _parameters(file, record.get("parameters", {}))
-    horizons = file.listed(record, "horizons", int, "numbers of rounds", default=[])
-    if "horizons" in record and not horizons:
-        file.fail("horizons", "horizons is empty; name at least one, or leave it out")
-    seed = record.get("seed", 0)
-    if not isinstance(seed, list):
-        seed = [file.one(record, "seed", int, 0, "a whole number, or a list of them")]
-    used: set[str] = set()
-    specs: dict[str, list[str]] = {"worlds": [], "policies": []}
-    for key, expanded in specs.items():
-        for spec in file.listed(record, key, str, "specs"):
-            with file.blame(key, spec):
-                every = expand(spec, parameters, used)
-                if key == "worlds":
-                    every = _with_horizons(every, horizons)
-            file.origin.update(dict.fromkeys(every, spec))
-            expanded.extend(every)
+    file = _File(str(path))
+    written = _decode(file, read_text(path, _MOST_BYTES))
+    parameters = _parameters(file, written.parameters)
+    worlds = _expand_all(file, "worlds", written.worlds, parameters)
+    worlds = _with_horizons(file, worlds, [int(rounds) for rounds in written.horizons or ()])
+    policies = _expand_all(file, "policies", written.policies, parameters)
+    holes = {name for spec in (*written.worlds, *written.policies) for name in _HOLE.findall(spec)}
     for name in parameters:
-        if name not in used:
-            file.fail(name, f"no spec uses {{{name}}}", inside="parameters")
+        if name not in holes:
+            raise file.wrong(f"parameters.{name}", f"no spec uses {{{name}}}")
+    file.places = {
+        "worlds": [place for place, _ in worlds],
+        "policies": [place for place, _ in policies],
+    }
+    seeds = written.seed if isinstance(written.seed, list) else [written.seed]
     return make_plan(
-        specs["worlds"],
-        specs["policies"],
-        file.one(record, "runs", int, 20, "a whole number"),
-        file.listed({"seed": seed}, "seed", int, "whole numbers"),
-        benchmark=file.one(record, "benchmark", str, "condorcet", "a word"),
-        points=file.one(record, "points", int, 200, "a whole number"),
-        imports=file.listed(record, "imports", str, "modules or files", default=[]),
-        blame=file.blame,
+        [spec for _, spec in worlds],
+        [spec for _, spec in policies],
+        int(written.runs),
+        [int(seed) for seed in seeds],
+        benchmark=written.benchmark,
+        points=int(written.points),
+        imports=written.imports,
+        mode=written.mode,
+        blame=file.blame if isinstance(written.seed, list) else file.blame_one_seed,
     )
 
 
-def expand(
-    spec: str, parameters: Mapping[str, Sequence[Any]], used: set[str] | None = None
-) -> list[str]:
+class _File:
+    """A file, to say where in it something is wrong: ``policies[2]`` is the third of them."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.places: dict[str, list[int]] = {}
+        """Where in the file the specs were written that a plan is made of."""
+
+    def wrong(self, where: str, problem: str) -> DriftduelError:
+        end = "" if problem.endswith((".", "?")) else "."
+        return DriftduelError(f"{self.path}, key '{where}': {problem}{end}")
+
+    @contextmanager
+    def blame(self, key: str, place: int | None) -> Iterator[None]:
+        """Say of a mistake made inside where in the file it is."""
+        try:
+            yield
+        except DriftduelError as error:
+            if place is None:
+                raise self.wrong(key, str(error)) from None
+            places = self.places.get(key)
+            raise self.wrong(f"{key}[{places[place] if places else place}]", str(error)) from None
+
+    def blame_one_seed(self, key: str, place: int | None) -> Any:
+        """Do the same in a file whose seed is no list."""
+        return self.blame(key, None if key == "seed" else place)
+
+
+def _decode(file: _File, text: str) -> _Sweep:
+    """Read a file's text; whatever is wrong with it, say what would be right."""
+    try:
+        return msgspec.toml.decode(text, type=_Sweep)
+    except msgspec.ValidationError as error:
+        raise _explained(file, str(error), msgspec.toml.decode(text)) from None
+    except msgspec.DecodeError as error:
+        last = f"at line {len(text.splitlines())}, the end"
+        said = str(error).replace("at end of document", last)
+        raise DriftduelError(f"{file.path}: {said}.") from None
+    except RecursionError:
+        raise DriftduelError(f"{file.path}: lists or tables are nested too deeply.") from None
+    except ValueError as error:  # a number of thousands of digits, a date that never was
+        raise DriftduelError(f"{file.path}: {error}.") from None
+
+
+def _explained(file: _File, message: str, record: dict[str, Any]) -> DriftduelError:
+    """Turn what msgspec says about a file into a sentence about what was written."""
+    known = _Sweep.__struct_fields__
+    for key in record:
+        if key not in known:
+            return file.wrong(key, f"there is no key {key!r}; {near(key, known)}")
+    for key in ("worlds", "policies"):
+        if key not in record:
+            return DriftduelError(
+                f"{file.path}: the key {key!r} is missing; it is a list of specs."
+            )
+    where = message.rpartition(" - at `$.")[2].rstrip("`")  # such as policies[2]
+    key, _, place = where.rstrip("]").partition("[")
+    whole, part = _RIGHT[key]
+    value = record[key]
+    if place:
+        return file.wrong(where, f"{value[int(place)]!r} must be {part}")
+    return file.wrong(key, f"{value!r} must be {whole}")
+
+
+def _parameters(file: _File, given: dict[str, Any]) -> dict[str, list[Any]]:
+    for name, values in given.items():
+        try:
+            msgspec.convert(values, _Values)
+        except msgspec.ValidationError:
+            problem = f"{values!r} must be a list of numbers or words"
+            raise file.wrong(f"parameters.{name}", problem) from None
+    return given
+
+
+def _expand_all(
+    file: _File, key: str, specs: Sequence[str], parameters: Mapping[str, Sequence[Any]]
+) -> list[tuple[int, str]]:
+    """Fill the holes of specs; return each with the place where it was written."""
+    expanded = []
+    for place, spec in enumerate(specs):
+        with file.blame(key, place):
+            expanded += [(place, filled) for filled in expand(spec, parameters)]
+    return expanded
+
+
+def expand(spec: str, parameters: Mapping[str, Sequence[Any]]) -> list[str]:
     """Write a spec with ``{name}`` in it once for every value of that parameter.
 
     Examples
@@ -95,10 +197,8 @@ def expand(
     names = list(dict.fromkeys(_HOLE.findall(spec)))
     for name in names:
         if name not in parameters:
-            known = near(name, parameters) if parameters else "there are no [parameters]"
-            raise DriftduelError(f"{spec!r} uses {{{name}}}, which is no parameter; {known}.")
-    if used is not None:
-        used.update(names)
+            known = near(name, parameters) if parameters else "there are no [parameters]."
+            raise DriftduelError(f"{spec!r} uses {{{name}}}, which is no parameter; {known}")
     many = math.prod(len(parameters[name]) for name in names)
     if many > _MOST_SPECS:
         raise DriftduelError(
@@ -115,113 +215,17 @@ def expand(
     return result
 
 
-class _File:
-    """A TOML file's text, to say where in it something is wrong."""
-
-    def __init__(self, path: str, text: str) -> None:
-        self.path, self.lines = path, text.splitlines()
-        self.origin: dict[Any, str] = {}  # specs, and how they were written before expansion
-
-    def where(self, key: str, value: Any = None, inside: str | None = None) -> str:
-        """Name file, line and key; the line is the value's, if it can be found below the key.
-
-        A key inside a table is looked for below the table's name.
-        """
-        name = rf"""["']?{re.escape(key)}["']?"""
-        if inside is None:
-            line = self._line(rf"^\s*(\[\s*)?{name}\s*[=\].]")
-        else:
-            table = self._line(rf"""^\s*(\[\s*)?["']?{re.escape(inside)}["']?\s*[=\].]""")
-            line = self._line(rf"(^|[\s.{{,]){name}\s*=", table or 0)
-        if line is None:
-            return f"{self.path}, key {key!r}"
-        if value is not None:
-            word = re.escape(str(value))
-            whole = (
-                f"[\"']{word}[\"']" if isinstance(value, str) else rf"(?<![\w.+-]){word}(?![\w.])"
-            )
-            found = self._line(whole, line)
-            line = line if found is None else found
-        return f"{self.path}, line {line + 1}, key {key!r}"
-
-    def _line(self, pattern: str, first: int = 0) -> int | None:
-        """Return the first line from `first` on that has a pattern."""
-        below = enumerate(self.lines[first:], first)
-        return next((n for n, text in below if re.search(pattern, text)), None)
-
-    def fail(
-        self, key: str, message: str, value: Any = None, inside: str | None = None
-    ) -> NoReturn:
-        raise DriftduelError(f"{self.where(key, value, inside)}: {message}.")
-
-    @contextmanager
-    def blame(self, key: str, value: Any) -> Iterator[None]:
-        """Say of a mistake made inside where in the file it is."""
-        try:
-            yield
-        except DriftduelError as error:
-            where = self.where(key, self.origin.get(value, value))
-            raise DriftduelError(f"{where}: {error}") from None
-
-    def one(self, record: Mapping[str, Any], key: str, kind: type, default: Any, what: str) -> Any:
-        value = record.get(key, default)
-        if kind is int and isinstance(value, float) and value.is_integer():
-            return int(value)  # 1e6 is how people write a million
-        if not isinstance(value, kind) or isinstance(value, bool):
-            self.fail(key, f"{value!r} must be {what}", value)
-        return value
-
-    def listed(
-        self,
-        record: Mapping[str, Any],
-        key: str,
-        kind: type,
-        what: str,
-        default: list[Any] | None = None,
-    ) -> list[Any]:
-        values = record.get(key, default)
-        if not isinstance(values, list):
-            self.fail(key, f"{values!r} must be a list of {what}")
-        return [
-            self.one({key: value}, key, kind, None, "text" if kind is str else "a whole number")
-            for value in values
-        ]
-
-
-def _with_key(message: str, text: str) -> str:
-    """Add the key that a syntax error stands behind, where there is one."""
-    lines = text.splitlines()
-    place = re.search(r"at line (\d+), column (\d+)", message)
-    if place:  # what stands before that place
-        last, column = int(place[1]), int(place[2])
-        lines = [*lines[: last - 1], *(line[: column - 1] for line in lines[last - 1 : last])]
-    else:
-        message = message.replace("at end of document", f"at line {len(lines)}, the end")
-    for line in reversed(lines):
-        key = re.match(r"\s*([\w-]+)\s*=", line)
-        if key:
-            return f"{message}, near the key {key[1]!r}"
-    return message
-
-
-def _parameters(file: _File, given: Any) -> dict[str, list[Any]]:
-    if not isinstance(given, dict):
-        file.fail("parameters", "must be a table of lists, [parameters]")
-    for name, values in given.items():
-        plain = isinstance(values, list) and values
-        if not plain or not all(isinstance(v, int | float | str) for v in values):
-            problem = f"{values!r} must be a list of numbers or words"
-            file.fail(name, problem, inside="parameters")
-    return dict(given)
-
-
-def _with_horizons(worlds: list[str], horizons: list[int]) -> list[str]:
+def _with_horizons(
+    file: _File, worlds: list[tuple[int, str]], horizons: list[int]
+) -> list[tuple[int, str]]:
+    """Give every world every number of rounds."""
     if not horizons:
         return worlds
     result = []
-    for world, rounds in itertools.product(worlds, horizons):
-        spec = Spec.parse(world)
-        if "rounds" in spec.values:
-            raise DriftduelError(f"{world!r} gives rounds, and so does the key 'horizons'.")
-        result.append(str(Spec(spec.name, {**spec.values, "rounds": rounds})))
+    for (place, world), rounds in itertools.product(worlds, horizons):
+        with file.blame("worlds", place):
+            spec = Spec.parse(world)
+            if "rounds" in spec.values:
+                raise DriftduelError(f"{world!r} gives rounds, and so does the key 'horizons'.")
+        result.append((place, str(Spec(spec.name, {**spec.values, "rounds": rounds}))))
     return result

@@ -1,17 +1,17 @@
 """Results as JSON, CSV and LaTeX."""
 
-import math
 from typing import Any
 
-from driftduel.lab.experiment import Results
 from driftduel.lab.identity import planned_world
 from driftduel.lab.plan import PlannedWorld, game_seed
+from driftduel.lab.result import Results
 from driftduel.measures import measure
+from driftduel.wording import interval, number, ratio
 
-__all__ = ["METHOD", "as_csv", "as_json", "as_latex", "verdict"]
+__all__ = ["METHOD", "as_csv", "as_json", "as_latex"]
 
 METHOD = (
-    "Intervals are Student's t at 95 % over runs. All policies share each run's world and luck, so "
+    "Intervals are Student's t at 95% over runs. All policies share each run's world and luck, so "
     "differences are taken run by run (paired); none is adjusted for the number of comparisons."
 )
 # A list of rounds that nobody would read is left out of JSON.
@@ -66,7 +66,10 @@ def _interval(low: float | None, high: float | None) -> list[float] | None:
 
 
 def _measures(results: Results, world: PlannedWorld) -> dict[str, Any] | None:
-    """Measure the first run's world; None if what it was made from is gone or another."""
+    """Measure the first run's world; None if what it was made from is gone or another.
+
+    A store does not keep these measures, so this world is built again: here, and for no page.
+    """
     from driftduel.errors import DriftduelError
 
     try:
@@ -80,27 +83,6 @@ def _measures(results: Results, world: PlannedWorld) -> dict[str, Any] | None:
         name: None if isinstance(value, list) and len(value) > _LONGEST_LIST else value
         for name, value in found.items()
     }
-
-
-def verdict(results: Results, world: str) -> str:
-    """Say in one or two sentences who won in a world and how sure that is."""
-    rows = [row for row in results.summary.filter(world=world).iter_rows(named=True) if row["runs"]]
-    if not rows:
-        return "Nothing is finished yet."
-    best, *others = sorted(rows, key=lambda row: row["regret_mean"])
-    if not others:
-        return f"{best['policy']} is the only policy with results."
-    said = f"{best['policy']} has the lowest regret"
-    if best["runs"] < 2:
-        return f"{said} in a single run, which says nothing about chance."
-    unclear = [
-        row["policy"]
-        for row in others
-        if row["difference_low"] is None or row["difference_low"] <= 0
-    ]
-    if not unclear:
-        return f"{said}; every paired interval to the others excludes 0."
-    return f"{said}; not to be told from it (paired interval contains 0): {', '.join(unclear)}."
 
 
 def as_csv(results: Results) -> str:
@@ -121,30 +103,26 @@ def _latex(results: Results, world: PlannedWorld) -> str:
         rf"% {world.spec}",
         r"\begin{tabular}{llrrrr}",
         r"\toprule",
-        r"policy & told & regret & 95\,\% interval & ratio & restarts \\",
+        r"policy & told & regret & 95\% interval & ratio & restarts \\",
         r"\midrule",
     ]
     for row in results.summary.filter(world=world.spec).iter_rows(named=True):
         told = ", ".join(row["told"]) or "nothing"
-        interval = "--"
-        if row["regret_low"] is not None:
-            interval = f"[{_number(row['regret_low'])}, {_number(row['regret_high'])}]"
         cells = (
             rf"\texttt{{{_escaped(row['policy'])}}}",
             _escaped(told),
-            _number(row["regret_mean"]),
-            interval,
-            "--" if row["ratio_to_best"] is None else f"{row['ratio_to_best']:.2f}",
-            "--" if row["restarts_mean"] is None else f"{row['restarts_mean']:.1f}",
+            _typeset(number(row["regret_mean"])),
+            _typeset(interval(row["regret_low"], row["regret_high"])),
+            _typeset(ratio(row["ratio_to_best"])),
+            _typeset(number(row["restarts_mean"])),
         )
         lines.append(" & ".join(cells) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
 
-def _number(value: float | None) -> str:
-    if value is None or math.isnan(value):
-        return "--"
-    return f"{value:,.0f}".replace(",", r"\,") if abs(value) >= 100 else f"{value:.3g}"
+def _typeset(text: str) -> str:
+    """Write a number as LaTeX does: a thin space between thousands, a real minus, a dash."""
+    return "--" if text == "-" else text.replace(",", r"\,").replace("-", "$-$")
 
 
 def _escaped(text: str) -> str:

@@ -46,4 +46,4 @@ def make_engine(
         from driftduel.lab.engines.cluster import Dask
 
         return Dask(workers, imports, cluster)
-    raise DriftduelError(f"there is no engine named {name!r}; {near(name, ENGINES)}.")
+    raise DriftduelError(f"there is no engine named {name!r}; {near(name, ENGINES)}")

@@ -15,13 +15,15 @@ from driftduel.lab.plan import Cell
 
 __all__ = [
     "SECONDS_BETWEEN_SIGNALS",
+    "Compiling",
     "Died",
     "Engine",
-    "Hand",
-    "Hands",
+    "Player",
     "Take",
+    "ThreadPerWorker",
     "cores",
     "environment",
+    "ticking",
     "until_it_lives",
 ]
 
@@ -42,7 +44,7 @@ class Died(NamedTuple):
     """Whether it was its own doing, and not a signal from outside."""
 
 
-Hand = Callable[[Sequence[Cell]], Iterator[Outcome | Died]]
+Player = Callable[[Sequence[Cell]], Iterator[Outcome | Died]]
 """Plays cells one after the other and yields what came of each, as soon as it is there."""
 
 _SECONDS_TO_END = 10
@@ -112,7 +114,7 @@ def until_it_lives(
 
 
 def _handing_out(cell: Cell) -> Take:
-    """Hand out one cell, once."""
+    """Player out one cell, once."""
     waiting = [cell]
     lock = threading.Lock()
 
@@ -121,6 +123,23 @@ def _handing_out(cell: Cell) -> Take:
             return [waiting.pop()] if waiting else []
 
     return take
+
+
+def ticking(tick: Tick, runs: Callable[[], None]) -> Tick:
+    """Return a tick that also says that a game runs, so that what it needs is compiled."""
+
+    def both(rounds: int) -> None:
+        runs()
+        tick(rounds)
+
+    return both
+
+
+class Compiling(NamedTuple):
+    """Another process says that it compiles a policy, or that this is over."""
+
+    policy: str
+    begins: bool
 
 
 def cores() -> int:
@@ -133,7 +152,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
 
-class Hands(ABC):
+class ThreadPerWorker(ABC):
     """An engine with a thread for each worker, which plays, or sees to it that a process does.
 
     Parameters
@@ -144,19 +163,19 @@ class Hands(ABC):
 
     name: str
     batch_seconds: float
-    """How much work a hand takes at a time, so that handing it over costs next to nothing."""
+    """How much work a worker takes at a time, so that handing it over costs next to nothing."""
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or cores()
 
     @abstractmethod
-    def hand(self, stop: threading.Event, tick: Tick) -> AbstractContextManager[Hand]:
-        """Make one hand, in the thread that will use it.
+    def worker(self, stop: threading.Event, tick: Tick) -> AbstractContextManager[Player]:
+        """Make what plays for one worker, in the thread that will use it.
 
         Parameters
         ----------
         stop
-            Set when the work is over, or to end early; the hand then ends soon, with what it has.
+            Set when the work is over, or to end early; it then ends soon, with what it has.
         tick
             To be called with rounds played.
         """
@@ -166,13 +185,13 @@ class Hands(ABC):
         return until_it_lives(lambda some: self._together(some, tick), take)
 
     def _together(self, take: Take, tick: Tick) -> Generator[Outcome | Died]:
-        """Let all hands play at the same time."""
+        """Let all workers play at the same time."""
         stop = threading.Event()
         finished: queue.SimpleQueue[Outcome | Died | BaseException | None] = queue.SimpleQueue()
 
         def work() -> None:
             try:
-                with self.hand(stop, tick) as play:
+                with self.worker(stop, tick) as play:
                     while not stop.is_set() and (cells := take(self.batch_seconds)):
                         for outcome in play(cells):
                             finished.put(outcome)
@@ -204,5 +223,5 @@ class Hands(ABC):
             for thread in threads:
                 thread.join(max(0.0, deadline - time.monotonic()))
 
-    def close(self) -> None:  # noqa: B027 - hands let go of what they have
+    def close(self) -> None:  # noqa: B027 - workers let go of what they have
         """Do nothing: nothing is held."""

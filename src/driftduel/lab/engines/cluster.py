@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from driftduel import __version__
-from driftduel._imports import load
 from driftduel.errors import DriftduelError, MissingExtraError, WeakSpotWarning
 from driftduel.lab.cells import Outcome, Stopped, Tick, run_cell
 from driftduel.lab.engines.base import (
@@ -32,6 +31,7 @@ from driftduel.lab.engines.base import (
     environment,
     until_it_lives,
 )
+from driftduel.lab.objects import load_all
 from driftduel.lab.plan import Cell
 
 __all__ = ["Dask", "Needed", "play_batch"]
@@ -51,7 +51,7 @@ _BATCHES_A_WORKER = 2
 
 
 class Needed(NamedTuple):
-    """A module that registers policies or worlds of the user's own."""
+    """A module that registers policies or worlds of the user's own, or a class in one."""
 
     name: str
     source: str
@@ -86,7 +86,7 @@ class Dask:
             import distributed  # noqa: F401 - better now than later
         except ImportError:
             raise MissingExtraError("distributed", "cluster", "the engine dask") from None
-        load(imports)
+        load_all(imports)
         self._needed = [_needed(name) for name in imports]
         self._client: Any = None
         self._local: Any = None
@@ -241,7 +241,7 @@ class _Local:
             env={
                 **environment(),
                 "DASK_LOGGING__DISTRIBUTED": "critical",
-                # That a worker watches itself takes 6 % of its time.
+                # That a worker watches itself takes 6% of its time.
                 "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
                 "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s",
             },
@@ -282,7 +282,7 @@ def _needed(name: str) -> Needed:
     """Return what workers must know of something that was imported here."""
     is_file = name.endswith(".py")
     module = Path(name).stem if is_file else name
-    return Needed(module, _source(module), sent=is_file)
+    return Needed(module, _source(module.partition(":")[0]), sent=is_file)
 
 
 def _source(module: str) -> str:
@@ -349,10 +349,10 @@ def _import(module: Needed, folder: Path) -> None:
         file = folder / digest[:16] / f"{name}.py"
         file.parent.mkdir(exist_ok=True)
         file.write_text(module.source, encoding="utf-8")
-        load([str(file)])
+        load_all([str(file)])
     else:
-        load([name])
-    if _source(name) != module.source:
+        load_all([name])
+    if _source(name.partition(":")[0]) != module.source:
         raise DriftduelError(
             f"a worker of the cluster has another {name!r} than this machine; restart the workers, "
             f"or bring them up to date."

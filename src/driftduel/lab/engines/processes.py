@@ -11,9 +11,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from driftduel._notice import tell
 from driftduel.errors import DriftduelError
 from driftduel.lab.cells import Outcome, Tick
-from driftduel.lab.engines.base import Died, Hand, Hands, environment
+from driftduel.lab.engines.base import Compiling, Died, Player, ThreadPerWorker, environment
 from driftduel.lab.plan import Cell
 
 __all__ = ["Processes"]
@@ -25,7 +26,7 @@ _SECONDS_TO_END = 1.0
 _FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
 
 
-class Processes(Hands):
+class Processes(ThreadPerWorker):
     """Play in processes of their own. One that dies costs time, not cells.
 
     The cell it played is tried again at the end, alone; see `until_it_lives`.
@@ -47,7 +48,7 @@ class Processes(Hands):
         self.imports = [str(Path(n).resolve()) if n.endswith(".py") else n for n in imports]
 
     @contextmanager
-    def hand(self, stop: threading.Event, tick: Tick) -> Iterator[Hand]:
+    def worker(self, stop: threading.Event, tick: Tick) -> Iterator[Player]:
         """Have a process play, and a new one whenever it dies."""
         child = _Child(self.imports)
 
@@ -60,6 +61,9 @@ class Processes(Hands):
                     child.put(list(waiting))
                     while waiting:
                         outcome = child.get()
+                        if isinstance(outcome, Compiling):
+                            tell(*outcome)
+                            continue
                         waiting.popleft()
                         tick(0 if outcome.row is None else outcome.row["rounds"])
                         yield outcome

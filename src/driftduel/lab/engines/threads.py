@@ -4,14 +4,15 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from driftduel._notice import working_on
 from driftduel.lab.cells import Outcome, Stopped, Tick, run_cell
-from driftduel.lab.engines.base import Hand, Hands
+from driftduel.lab.engines.base import Player, ThreadPerWorker, ticking
 from driftduel.lab.plan import Cell
 
 __all__ = ["Threads"]
 
 
-class Threads(Hands):
+class Threads(ThreadPerWorker):
     """Play in threads.
 
     Parameters
@@ -24,14 +25,16 @@ class Threads(Hands):
     batch_seconds = 0.0
 
     @contextmanager
-    def hand(self, stop: threading.Event, tick: Tick) -> Iterator[Hand]:
+    def worker(self, stop: threading.Event, tick: Tick) -> Iterator[Player]:
         """Play right here."""
 
         def play(cells: Sequence[Cell]) -> Iterator[Outcome]:
             for cell in cells:
                 try:
-                    yield run_cell(cell, stop, tick)
+                    with working_on(cell.policy) as runs:
+                        outcome = run_cell(cell, stop, ticking(tick, runs))
                 except Stopped:
                     return
+                yield outcome
 
         yield play

@@ -9,9 +9,11 @@ import warnings
 from contextlib import suppress
 from typing import IO, Any
 
-from driftduel._imports import load
+from driftduel._notice import watching, working_on
 from driftduel.errors import DriftduelError, WeakSpotWarning
 from driftduel.lab.cells import run_cell
+from driftduel.lab.engines.base import Compiling, ticking
+from driftduel.lab.objects import load_all
 
 __all__: list[str] = []
 
@@ -28,7 +30,7 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with cells_in, suppress(BrokenPipeError), outcomes_out:
         try:
-            load(sys.argv[1:])
+            load_all(sys.argv[1:])
         except DriftduelError as error:
             _say(error, outcomes_out)
             return
@@ -38,8 +40,11 @@ def main() -> None:
                 cells = pickle.load(cells_in)
             except EOFError:
                 return
-            for cell in cells:
-                _say(run_cell(cell), outcomes_out)
+            with watching(lambda *note: _say(Compiling(*note), outcomes_out)):
+                for cell in cells:
+                    with working_on(cell.policy) as runs:
+                        outcome = run_cell(cell, tick=ticking(lambda _: None, runs))
+                    _say(outcome, outcomes_out)
 
 
 def _say(answer: Any, out: IO[bytes]) -> None:

@@ -1,0 +1,29 @@
+"""What figures and reports show of many games, computed once from a result store.
+
+`read_findings` reads a store; the rest is what it returns, an idea a file.
+"""
+
+from driftduel.lab.findings.changes import Changes, Game
+from driftduel.lab.findings.curves import Curve
+from driftduel.lab.findings.naming import short_names
+from driftduel.lab.findings.reading import Findings, read_findings
+from driftduel.lab.findings.shares import Shares
+from driftduel.lab.findings.standings import Standing
+from driftduel.lab.findings.trends import Trend, TrendLine, fit
+from driftduel.lab.findings.world import WorldFindings, ratio_means
+
+__all__ = [
+    "Changes",
+    "Curve",
+    "Findings",
+    "Game",
+    "Shares",
+    "Standing",
+    "Trend",
+    "TrendLine",
+    "WorldFindings",
+    "fit",
+    "ratio_means",
+    "read_findings",
+    "short_names",
+]

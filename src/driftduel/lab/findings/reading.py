@@ -1,0 +1,61 @@
+"""From a result store to all that is shown of it."""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from driftduel.lab.findings.naming import short_names
+from driftduel.lab.findings.trends import Trend, find_trends
+from driftduel.lab.findings.world import WorldFindings, ratio_means, read_world
+from driftduel.lab.plan import Plan
+
+if TYPE_CHECKING:
+    from driftduel.lab.result import Results
+
+__all__ = ["Findings", "read_findings"]
+
+_COLUMNS = (
+    "world", "policy", "seed", "run", "game_seed", "rounds", "arms", "regret", "restarts",
+    "switches", "at", "regret_curve", "plays", "winners_from", "winners", "present", "ties",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All that is shown of a result store."""
+
+    plan: Plan
+    worlds: tuple[WorldFindings, ...]
+    """Worlds in which something was played."""
+    common: str
+    """What the labels of worlds leave out."""
+    trends: tuple[Trend, ...]
+
+    def ranking(self) -> list[int]:
+        """Return the policies, best first: by the geometric mean of ratios to the best."""
+        scores = ratio_means(self.worlds)
+        played = {s.policy for world in self.worlds for s in world.standings}
+        return sorted(played, key=lambda policy: (scores.get(policy, math.inf), policy))
+
+
+def read_findings(results: "Results") -> Findings:
+    """Compute what figures and reports show."""
+    plan = results.plan
+    labels, common = short_names([world.spec for world in plan.worlds])
+    rows = results.store.rows(_COLUMNS)
+    groups: dict[tuple[str, str], Any] = {
+        (str(key[0]), str(key[1])): frame
+        for key, frame in rows.group_by("world", "policy", maintain_order=True)
+    }
+    summaries = dict(results.summary.group_by("world", maintain_order=True))
+    worlds = []
+    for index, world in enumerate(plan.worlds):
+        games = {
+            place: groups[world.spec, policy.spec]
+            for place, policy in enumerate(plan.policies)
+            if (world.spec, policy.spec) in groups
+        }
+        if games:
+            summary = summaries[world.spec,].to_dicts()
+            worlds.append(read_world(plan, index, labels[index], summary, games))
+    return Findings(plan, tuple(worlds), common, tuple(find_trends(plan, worlds)))

@@ -1,0 +1,179 @@
+"""All that is shown of one world."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from driftduel.lab.cells import slice_ends
+from driftduel.lab.findings.changes import SUBJECTS, Changes, Game, read_changes
+from driftduel.lab.findings.curves import Curve, Ints, evenly, read_curves
+from driftduel.lab.findings.restarts import read_restarts
+from driftduel.lab.findings.scene import Phase, phases_of, read_scene
+from driftduel.lab.findings.shares import Shares, read_shares
+from driftduel.lab.findings.standings import Standing, loss_name, read_standing
+from driftduel.lab.plan import Plan
+from driftduel.lab.statistics import geometric_mean
+
+__all__ = ["WorldFindings", "ratio_means", "read_world"]
+
+
+@dataclass(frozen=True)
+class WorldFindings:
+    """All that is shown of one world."""
+
+    index: int
+    spec: str
+    label: str
+    """The spec without what all worlds have in common."""
+    arms: int
+    rounds: int
+    fixed: bool
+    standings: tuple[Standing, ...]
+    """Policies that have played, in the plan's order."""
+    at: Ints
+    curves: Mapping[int, Curve]
+    changes: Changes
+    example: Game
+    """A run that most policies have played, for what cannot be averaged."""
+    game_seed: int
+    """The seed of its games."""
+    winners: tuple[tuple[int, int | None], ...] | None
+    """(first round, best arm) in the example run; None where driftduel 0.1 did not keep it."""
+    present: tuple[int, int] | None
+    """The fewest and the most arms there at a time in that run; None where all are, or unknown."""
+    ties: float
+    """The share of ties in its first round; 0 where it is unknown."""
+    restarts: Mapping[int, tuple[int, ...]]
+    """Rounds of restarts, for policies that have any: of all runs, or of the example."""
+    restarts_of_example: bool
+    slice_ends: Ints
+    shares: Mapping[int, Shares]
+    regrets: Mapping[int, Mapping[Game, float]]
+    """The regret of every game."""
+    loss: str = "regret"
+    """What to call it on an axis."""
+    names: tuple[str, ...] = ()
+    """What the arms are called, if they have names."""
+
+    def called(self, arm: int, word: str = "arm ") -> str:
+        """Return an arm's name, or its number with a word before it."""
+        return self.names[arm] if self.names else f"{word}{arm}"
+
+    def ranked(self) -> list[Standing]:
+        """Return the standings, best first."""
+        return sorted(self.standings, key=lambda standing: standing.mean)
+
+    def of_best(self, count: int, points: int) -> "WorldFindings":
+        """Return what is shown of the best policies only, with curves of at most so many points."""
+        best = {standing.policy for standing in self.ranked()[:count]}
+        keep = evenly(len(self.at), points)
+
+        def only(by_policy: Mapping[int, Any]) -> dict[int, Any]:
+            return {policy: value for policy, value in by_policy.items() if policy in best}
+
+        return replace(
+            self,
+            standings=tuple(s for s in self.standings if s.policy in best),
+            at=self.at[keep],
+            curves={policy: curve.at(keep) for policy, curve in only(self.curves).items()},
+            restarts=only(self.restarts),
+            shares=only(self.shares),
+            regrets=only(self.regrets),
+        )
+
+    def phases(self) -> list[Phase]:
+        """Return (first, last, winner) for the phases of the example run, if they are known."""
+        return [] if self.winners is None else phases_of(self.winners, self.rounds)
+
+
+def ratio_means(worlds: Sequence[WorldFindings]) -> dict[int, float]:
+    """Return the geometric mean of a policy's ratios to the best, if it has one in every world."""
+    ratios: dict[int, list[float]] = {}
+    for world in worlds:
+        for standing in world.standings:
+            if standing.ratio is not None:
+                ratios.setdefault(standing.policy, []).append(standing.ratio)
+    return {
+        policy: geometric_mean(in_worlds)
+        for policy, in_worlds in ratios.items()
+        if len(in_worlds) == len(worlds)
+    }
+
+
+def read_world(
+    plan: Plan,
+    index: int,
+    label: str,
+    summary: Sequence[Mapping[str, Any]],
+    games: Mapping[int, pl.DataFrame],
+) -> WorldFindings:
+    """Compute what is shown of a world.
+
+    Parameters
+    ----------
+    plan, index
+        The plan, and the world's place in it.
+    label
+        Its short name.
+    summary
+        Its rows of the summary.
+    games
+        The finished games of every policy that has any, by its place in the plan.
+    """
+    world = plan.worlds[index]
+    by_name = {row["policy"]: row for row in summary}
+    standings = [read_standing(place, by_name[plan.policies[place].spec]) for place in games]
+    switches = {
+        (seed, run): tuple(rounds)
+        for frame in games.values()
+        for seed, run, rounds in frame.select("seed", "run", "switches").iter_rows()
+    }
+    seeds = {
+        (seed, run): luck
+        for frame in games.values()
+        for seed, run, luck in frame.select("seed", "run", "game_seed").iter_rows()
+    }
+    regrets = {
+        place: {
+            (seed, run): regret
+            for seed, run, regret in frame.select("seed", "run", "regret").iter_rows()
+        }
+        for place, frame in games.items()
+    }
+    played = Counter(game for by_run in regrets.values() for game in by_run)
+    example = played.most_common(1)[0][0]
+    changes = read_changes(switches, example, SUBJECTS.get(plan.benchmark, "best arm"))
+    scene = read_scene(games.values(), example, switches[example], plan.benchmark)
+    at, curves = read_curves(games)
+    restarts = read_restarts(games, example if changes.example else None)
+    return WorldFindings(
+        index=index,
+        spec=world.spec,
+        label=label,
+        arms=world.arms,
+        rounds=world.rounds,
+        fixed=world.fixed,
+        standings=tuple(standings),
+        at=at,
+        curves=curves,
+        changes=changes,
+        example=example,
+        game_seed=seeds[example],
+        winners=scene.winners,
+        present=scene.present,
+        ties=scene.ties,
+        loss=loss_name(plan.benchmark),
+        names=world.names,
+        restarts=restarts[0],
+        restarts_of_example=restarts[1],
+        slice_ends=slice_ends(world.rounds),
+        shares={
+            place: shares
+            for place, frame in games.items()
+            if (shares := read_shares(frame, world.rounds, None if world.fixed else example))
+        },
+        regrets=regrets,
+    )

@@ -1,0 +1,261 @@
+"""Results as tables that people read: in a terminal, in a notebook, and on the command line."""
+
+import shutil
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from driftduel._tables import fitted
+from driftduel.lab.findings.standings import loss_name, read_standing
+from driftduel.lab.verdicts import short_verdict
+from driftduel.regret import BENCHMARKS
+from driftduel.wording import counted, interval, number, often, plain, ratio, share, short
+
+if TYPE_CHECKING:
+    from driftduel.lab.plan import Plan, PlannedWorld
+    from driftduel.lab.result import Results
+
+__all__ = [
+    "Table",
+    "as_html",
+    "as_text",
+    "over_worlds",
+    "plan_as_text",
+    "verdict",
+    "what_is_missing",
+    "world_table",
+]
+
+# What a switch is with the benchmarks that have their own.
+_MOVES = {
+    "von-neumann": "who loses nothing switches",
+    "exploitability": "the preferences switch",
+    "borda": "who has the best Borda score switches",
+    "copeland": "who has the best Copeland score switches",
+}
+_WORDS = ("policy", "told")  # all other columns are numbers, aligned to the right
+# The columns that a narrow screen may do without, the most important one first.
+_OPTIONAL = ("told", "ratio", "restarts", "needless", "answered", "delay", "rounds/s")
+_MOST_WORLDS = 6
+_MOST_FAILURES = 10
+_MOST_NAMES = 12
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of words: titles and rows, and what stands above and below it."""
+
+    title: str
+    about: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: str
+    """The places of columns that are aligned to the right, as for `_tables.fitted`."""
+    optional: tuple[str, ...] = ()
+    """Columns that may be left out, the most important one first."""
+    verdict: str = ""
+
+
+def verdict(results: "Results", world: str) -> str:
+    """Say in one or two sentences who won in a world, and how sure that is."""
+    rows = results.summary.filter(world=world).iter_rows(named=True)
+    standings = [read_standing(place, row) for place, row in enumerate(rows) if row["runs"]]
+    return plain(short_verdict(standings, loss_name(results.plan.benchmark)))
+
+
+def world_table(results: "Results", world: "PlannedWorld") -> Table:
+    """Return how each policy did in a world, best first."""
+    rows = list(results.summary.filter(world=world.spec).iter_rows(named=True))
+    rows.sort(key=lambda row: (row["regret_mean"] is None, row["regret_mean"]))
+    best = rows[0] if rows[0]["runs"] else None
+    full = all(row["runs"] == row["planned"] for row in rows)
+    restarted = any(row["restarts_mean"] for row in rows)
+    columns: dict[str, list[str]] = {
+        "policy": [row["policy"] for row in rows],
+        "told": [", ".join(row["told"]) or "nothing" for row in rows],
+        "regret": [number(row["regret_mean"]) for row in rows],
+        "95% interval": [interval(row["regret_low"], row["regret_high"]) for row in rows],
+        "ratio": [ratio(row["ratio_to_best"]) for row in rows],
+        "more than the best, paired": [
+            "the best" if row is best else _difference(row) for row in rows
+        ],
+    }
+    if not full:
+        columns["runs"] = [f"{row['runs']} of {row['planned']}" for row in rows]
+    columns["restarts"] = [number(row["restarts_mean"]) for row in rows]
+    columns["needless"] = [number(row["restarts_needless_mean"]) for row in rows]
+    if restarted:
+        columns["answered"] = [share(row["switches_detected"]) for row in rows]
+        columns["delay"] = [number(row["detection_delay_mean"]) for row in rows]
+    columns["rounds/s"] = [short(row["rounds_per_second"]) for row in rows]
+    return Table(
+        title=world.spec,
+        about=_about(results, world, rows),
+        head=tuple(columns),
+        rows=tuple(zip(*columns.values(), strict=True)),
+        right="".join(f"{i:x}" for i, title in enumerate(columns) if title not in _WORDS),
+        optional=_OPTIONAL,
+        verdict=verdict(results, world.spec),
+    )
+
+
+def _about(results: "Results", world: "PlannedWorld", rows: Sequence[dict[str, Any]]) -> str:
+    """Say how large a world is, and how often it changes."""
+    benchmark = results.plan.benchmark
+    about = f"K = {world.arms}, T = {world.rounds:,}"
+    switches = next((row["switches_mean"] for row in rows if row["runs"]), None)
+    if switches is not None:
+        about += f", {_MOVES.get(benchmark, 'the winner switches')} {often(switches)}"
+        about += "" if world.fixed else " on average"
+    if results.plan.mode == "panel":
+        about += "; two different arms are shown in every round"
+    return about + (f"\nregret: {BENCHMARKS[benchmark]}" if benchmark in _MOVES else "")
+
+
+def _difference(row: dict[str, Any]) -> str:
+    text = number(row["difference_to_best"])
+    if row["difference_low"] is not None:
+        text += f" ({interval(row['difference_low'], row['difference_high'])})"
+    return text
+
+
+def over_worlds(results: "Results") -> Table:
+    """Return each policy's ratio to the best of each world, as the geometric mean over worlds."""
+    means = (
+        results.summary.drop_nulls("ratio_to_best")
+        .group_by("policy", maintain_order=True)
+        .agg(
+            pl.col("ratio_to_best").log().mean().exp().alias("mean"),
+            pl.col("ratio_to_best").max().alias("worst"),
+            pl.len().alias("worlds"),
+        )
+        .sort("mean")
+    )
+    return Table(
+        title="Ratio to the best policy of each world, over worlds",
+        about="",
+        head=("policy", "geometric mean", "worst", "worlds"),
+        rows=tuple(
+            (policy, ratio(mean), ratio(worst), str(worlds))
+            for policy, mean, worst, worlds in means.iter_rows()
+        ),
+        right="123",
+    )
+
+
+def what_is_missing(results: "Results") -> str:
+    """Say what did not finish, and why; nothing if all did."""
+    if not results.missing:
+        return ""
+    failures = results.failures
+    said = f"{results.missing:,} of {counted(len(results.plan), 'cell')} are missing"
+    lines = [f"{said}; {len(failures):,} of them failed:" if failures else f"{said}."]
+    lines += [f"  {name}: {error}" for name, error in list(failures.items())[:_MOST_FAILURES]]
+    if len(failures) > _MOST_FAILURES:
+        rest = len(failures) - _MOST_FAILURES
+        lines.append(f"  ... and {rest:,} more, in {results.store.folder / 'failed'}")
+    return "\n".join(lines)
+
+
+def as_text(results: "Results", width: int | None = None) -> str:
+    """Write results for a terminal: the verdict first, then a table that fits.
+
+    Parameters
+    ----------
+    results
+        What to show.
+    width
+        How many columns there are; those of the terminal unless given.
+    """
+    width = shutil.get_terminal_size((80, 24)).columns if width is None else width
+    tables, remarks = _shown(results)
+    parts = []
+    left_out: list[str] = []
+    for table in tables:
+        drawn = fitted(table.rows, table.head, table.right, table.optional, width)
+        left_out += drawn.left_out
+        above = [part for part in (table.verdict, table.title, table.about) if part]
+        wrapped = [_wrapped(line, width) for part in above for line in part.splitlines()]
+        parts.append("\n".join([*wrapped, "", drawn.text]))
+    if left_out:
+        remarks = [*remarks, f"Not shown: {', '.join(dict.fromkeys(left_out))}; see .summary."]
+    parts += [_wrapped(line, width) for remark in remarks for line in remark.splitlines()]
+    return "\n\n".join(parts[: len(tables)]) + "".join(f"\n{each}" for each in parts[len(tables) :])
+
+
+def as_html(results: "Results") -> str:
+    """Write the same for a notebook."""
+    tables, remarks = _shown(results)
+    parts = []
+    for table in tables:
+        if table.verdict:
+            parts.append(f"<p><strong>{escape(table.verdict)}</strong></p>")
+        about = f"<br>{escape(table.about)}" if table.about else ""
+        parts.append(f"<p><code>{escape(table.title)}</code>{about}</p>")
+        parts.append(_html_table(table))
+    parts += [f"<p>{escape(remark)}</p>" for remark in remarks]
+    return "\n".join(parts)
+
+
+def _shown(results: "Results") -> tuple[list[Table], list[str]]:
+    """Return the tables of a short answer, and remarks on them."""
+    worlds = results.plan.worlds
+    missing = what_is_missing(results)
+    remarks = [missing] if missing else []
+    if len(worlds) == 1:
+        return [world_table(results, worlds[0])], remarks
+    remarks = [
+        *(f"{world.spec}: {verdict(results, world.spec)}" for world in worlds[:_MOST_WORLDS]),
+        *([f"... and {len(worlds) - _MOST_WORLDS} more worlds."] * (len(worlds) > _MOST_WORLDS)),
+        *remarks,
+    ]
+    return [over_worlds(results)], remarks
+
+
+def _html_table(table: Table) -> str:
+    def row(cells: Sequence[str], tag: str) -> str:
+        aligned = [
+            f'<{tag} style="text-align: {"right" if f"{i:x}" in table.right else "left"}">'
+            f"{escape(cell)}</{tag}>"
+            for i, cell in enumerate(cells)
+        ]
+        return f"<tr>{''.join(aligned)}</tr>"
+
+    body = "\n".join(row(cells, "td") for cells in table.rows)
+    return f"<table><thead>{row(table.head, 'th')}</thead><tbody>\n{body}\n</tbody></table>"
+
+
+def _wrapped(text: str, width: int) -> str:
+    return textwrap.fill(
+        text, min(width, 100), break_on_hyphens=False, break_long_words=False,
+        subsequent_indent="  " if text.startswith(" ") else "",
+    )  # fmt: skip
+
+
+def plan_as_text(plan: "Plan") -> str:
+    """Write a plan: how many games, of whom, and where."""
+    seeds = f" x {counted(len(plan.seeds), 'seed')}" if len(plan.seeds) > 1 else ""
+    policies = counted(len(plan.policies), "policy", "policies")
+    games = (
+        f"{counted(len(plan), 'game')} = {counted(len(plan.worlds), 'world')} x {policies} x "
+        f"{counted(plan.runs, 'run')}{seeds}; {plan.total_rounds:,} rounds in all"
+    )
+    settings = f"benchmark {plan.benchmark}, mode {plan.mode}, seed {_names(plan.seeds)}"
+    return "\n".join(
+        [
+            f"Plan of {games}",
+            f"  worlds    {_names([world.spec for world in plan.worlds])}",
+            f"  policies  {_names([policy.spec for policy in plan.policies])}",
+            f"  {settings}",
+        ]
+    )
+
+
+def _names(things: Sequence[Any]) -> str:
+    shown = [str(thing) for thing in things[:_MOST_NAMES]]
+    rest = len(things) - len(shown)
+    return "  ".join([*shown, *([f"... and {rest:,} more"] * (rest > 0))])
