@@ -17,13 +17,16 @@ INPUTS ?= 100000
 SEED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-core test-nojit test-slow test-states lint docs bench fuzz reproduce ablation panel match-cost fleeting lock clean
+.PHONY: help demo arena arena-kills arena-honest test test-long test-core test-nojit test-slow test-states test-wheel lint docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation weak-spots panel match-cost king0 fleeting nowinner lock clean
 
 help: ## list the targets
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
+	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 demo: $(VENV)/.ready ## eight policies in a changing world: a table with intervals, a page
 	@$(BIN)/driftduel demo --out demo
+
+arena: $(VENV)/.ready ## people vote, tastes change, a board says who leads: opens two pages; Ctrl-C ends it
+	@$(BIN)/driftduel arena demo
 
 test: $(VENV)/.ready $(CORE)/.ready ## the tests: everything, extras absent, compiler off
 	$(PYTEST) -m "$(PART) and not slow"
@@ -44,6 +47,16 @@ test-slow: $(VENV)/.ready ## what takes longer than CI allows
 test-states: $(VENV)/.ready ## 20,000 damaged saved states of all policies: no crash, no hang
 	$(PYTEST) -m "slow or not slow" tests/policies/test_damaged_states.py
 
+arena-kills: $(VENV)/.ready ## kill the arena's server 1,000 times under load, on each store: nothing is lost
+	for seed in 1 2 3 4 5 6 7 8 9 10; do \
+	  KILLS=100 SEED=$$seed $(BIN)/python -m pytest -q -s -m "long or not long" tests/arena/test_kills.py || exit 1; done
+
+arena-honest: $(VENV)/.ready ## 1,000 arenas in which nobody is best: how many ever say that somebody is?
+	ARENAS=1000 $(BIN)/python -m pytest -q -s -m "long or not long" tests/arena/test_honest.py
+
+test-wheel: $(VENV)/.ready ## install the wheel with pip into empty projects, on Python 3.11 to 3.13
+	$(PYTEST) -m "slow or not slow" tests/test_wheel.py
+
 lint: $(VENV)/.ready ## ruff, strict types, import contract
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -61,20 +74,42 @@ else
 	$(BIN)/python benchmarks/lab.py --out bench-lab.json
 endif
 
-fuzz: $(VENV)/.ready ## broken inputs by the thousand (INPUTS=100000, SEED=0): a sentence each
-	$(BIN)/python -m tests.fuzz --inputs $(INPUTS) --seed $(SEED)
+bench-logs: $(VENV)/.ready ## logs: counting against a bare group-by, fits of short and long ones
+	$(BIN)/python benchmarks/logs_speed.py --out bench-logs.json
+
+bench-arena: $(VENV)/.ready ## the arena's log: group commit against a commit each, none, and a bare fsync
+	$(BIN)/python benchmarks/arena_store.py --out bench-arena.json
+	$(BIN)/python benchmarks/arena_server.py --out bench-arena-server.json
+
+study-logs: $(VENV)/.ready ## is what is said about logs true? Simulated ones, by the hundred; hours
+	$(BIN)/python benchmarks/logs_study.py
+
+house: $(VENV)/.ready ## crossings between rooms, repeated lines, longest files; AGAINST=DIR: and there
+	$(BIN)/python benchmarks/house.py $(AGAINST) .
+
+fuzz: $(VENV)/.ready ## broken inputs by the thousand (INPUTS, SEED; SURFACE=logs): a sentence each
+	$(BIN)/python -m tests.fuzz --inputs $(INPUTS) --seed $(SEED) $(if $(SURFACE),--surface "$(SURFACE)")
 
 reproduce: $(VENV)/.ready ## published numbers beside ours; takes some minutes
 	$(BIN)/python benchmarks/reproduce.py
 
-ablation: $(VENV)/.ready ## king without each of its ingredients; half an hour the first time
+ablation: $(VENV)/.ready ## king without each of its ingredients; some minutes
 	$(BIN)/python benchmarks/ablation.py
+
+weak-spots: $(VENV)/.ready ## king where its first edition was weak, beside that; some minutes
+	$(BIN)/python benchmarks/weak_spots.py
 
 match-cost: $(VENV)/.ready ## what a match costs king, whatever the gaps do; a table of its page
 	$(BIN)/python benchmarks/match_cost.py
 
+king0: $(VENV)/.ready ## the regret of king-0 beside the bound that is proved for it; some minutes
+	$(BIN)/python benchmarks/king0_bound.py
+
 fleeting: $(VENV)/.ready ## what nobody can learn costs: a table of the page on theory
 	$(BIN)/python benchmarks/fleeting.py
+
+nowinner: $(VENV)/.ready ## who can be exploited where nobody beats everybody; a page of its own
+	$(BIN)/python benchmarks/nowinner.py
 
 panel: $(VENV)/.ready ## king and others where two arms are always shown, many duels out at once
 	$(BIN)/python benchmarks/panel.py
@@ -87,7 +122,7 @@ lock: $(VENV)/.ready ## resolve the locked versions anew
 	  --generate-hashes --no-annotate --no-header -c requirements/dev.lock -o requirements/core.lock
 
 clean: ## remove the environments and everything generated
-	rm -rf $(VENV) $(CORE) demo site bench.json bench-lab.json bench-against.json .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(CORE) demo site bench.json bench-lab.json bench-logs.json bench-arena.json bench-arena-server.json bench-against.json .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is written last, so a set-up that was interrupted is done again.

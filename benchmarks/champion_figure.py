@@ -15,7 +15,7 @@ from driftduel.policies import make_policy
 
 ASSETS = Path(__file__).parents[1] / "docs" / "assets"
 WORLD = "geometric-btl:arms=5,rounds=50000,phases=4,change=winner"
-SEED = 11
+SEED = 30
 WINDOWS = (300, 1000, 3000, 10000, 30000, 100000)
 LONG = 20
 """Matches of so many duels are drawn thick."""
@@ -121,10 +121,10 @@ def draw(seed: int = SEED) -> dict[str, float]:
         share = np.mean(played.first != played.second)
         longest = sum(match.duels >= LONG for match in matches)
         middle.set_title(
-            f"Its {len(matches)} matches, by challenger ({100 * share:.1f} % of rounds)"
+            f"Its {len(matches)} matches, by challenger ({100 * share:.1f}% of rounds)"
         )
         middle.set_xlabel(
-            f"thin: under {LONG} duels; black: {LONG} or more ({longest} matches); "
+            f"thin: under {LONG} duels; thick: {LONG} or more ({longest} matches); "
             "triangle: king falls",
             fontsize=7,
         )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from page_marks import on_page
 
 from driftduel.games import play
 from driftduel.measures import measure as measures
@@ -23,7 +24,7 @@ from driftduel.worlds import make_world
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "docs" / "fleeting.json"
 PAGE = ROOT / "docs" / "theory.md"
-BEGIN, END = "<!-- table: fleeting -->\n", "<!-- /table -->"
+TABLE = "fleeting"
 
 ROUNDS = 1_000_000
 RUNS = 100
@@ -84,15 +85,6 @@ def table(record: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def on_page(page: str, rows: str) -> str:
-    """Return a page with the table between its marks."""
-    before, mark, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (mark and end):
-        raise SystemExit(f"the page has no {BEGIN.strip()} ... {END}.")
-    return f"{before}{mark}{rows}{end}{after}"
-
-
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description="What nobody can learn, and what that costs.")
@@ -101,7 +93,7 @@ def main() -> None:
         RECORD.write_text(json.dumps(measure(), indent=1) + "\n", "utf-8")
     rows = table(json.loads(RECORD.read_text("utf-8")))
     print(rows, end="")
-    PAGE.write_text(on_page(PAGE.read_text("utf-8"), rows), "utf-8")
+    PAGE.write_text(on_page(PAGE.read_text("utf-8"), {TABLE: rows}), "utf-8")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ The matches are king's own: its kernels open, settle and end them. Before each d
 who has seen all duels before it, says by how much the king is better. The lemma of
 docs/champion.md: however it chooses, a match costs 1/4 at most.
 
-- simulated: the mean over matches, with a 95 % interval.
+- simulated: the mean over matches, with a 95% interval.
 - exact: the same number, by following the chances of every lead through the duels of a match.
 
 `make match-cost` writes docs/match-cost.json and the table in docs/champion.md; under a minute.
@@ -20,16 +20,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from page_marks import on_page
 
 from driftduel._compile import kernel
-from driftduel._random import Bits, bits, uniform
+from driftduel._random import GeneratorAddress, address_of, uniform
 from driftduel.policies._king_matches import close_match
 from driftduel.policies.king import King
 
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "docs" / "match-cost.json"
 PAGE = ROOT / "docs" / "champion.md"
-BEGIN, END = "<!-- table: match-cost -->\n", "<!-- /table -->"
+TABLE = "match-cost"
 
 _ASK, _TELL = King.kernels.ask, King.kernels.tell
 _ROUND = 1_000_000
@@ -63,7 +64,7 @@ ADVERSARIES = (
 
 
 @kernel
-def _play(state: Any, rng: Bits, notes: Any, gaps: Any, costs: Any) -> None:
+def _play(state: Any, rng: GeneratorAddress, notes: Any, gaps: Any, costs: Any) -> None:
     """Play as many of king's matches as there are places for their costs."""
     numbers, rival = state.numbers[0], state.arms[1]
     for match in range(len(costs)):
@@ -88,7 +89,7 @@ def simulated(gaps: NDArray[np.float64], matches: int, seed: int) -> NDArray[np.
     """Return what each of so many matches cost."""
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     costs = np.empty(matches)
-    _play(King(2, rng).state, bits(rng), np.empty(0), gaps, costs)
+    _play(King(2, rng).state, address_of(rng), np.empty(0), gaps, costs)
     return costs
 
 
@@ -129,22 +130,13 @@ def measure() -> dict[str, Any]:
 def table(record: dict[str, Any]) -> str:
     """Write the numbers as a table in Markdown."""
     lines = [
-        "| the gap, as an adversary chooses it | cost of a match, simulated (95 %) | exact |",
+        "| the gap, as an adversary chooses it | cost of a match, simulated (95%) | exact |",
         "|---|---|---|",
     ]
     for row in record["adversaries"]:
         simulation = f"{row['mean']:.4f} ± {1.96 * row['error']:.4f}"
         lines.append(f"| {row['adversary']} | {simulation} | {row['exact']:.4f} |")
     return "\n".join(lines) + "\n"
-
-
-def on_page(page: str, rows: str) -> str:
-    """Return a page with the table between its marks."""
-    before, mark, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (mark and end):
-        raise SystemExit(f"the page has no {BEGIN.strip()} ... {END}.")
-    return f"{before}{mark}{rows}{end}{after}"
 
 
 def main() -> None:
@@ -155,7 +147,7 @@ def main() -> None:
         RECORD.write_text(json.dumps(measure(), indent=1) + "\n", "utf-8")
     rows = table(json.loads(RECORD.read_text("utf-8")))
     print(rows, end="")
-    PAGE.write_text(on_page(PAGE.read_text("utf-8"), rows), "utf-8")
+    PAGE.write_text(on_page(PAGE.read_text("utf-8"), {TABLE: rows}), "utf-8")
 
 
 if __name__ == "__main__":

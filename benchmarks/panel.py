@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from page_marks import on_page
 
 from driftduel._compile import hot, kernel
 from driftduel.games.game import streams
@@ -35,7 +36,7 @@ from driftduel.worlds import make_world
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "docs" / "panel.json"
 PAGE = ROOT / "docs" / "champion.md"
-BEGIN, END = "<!-- table: panel -->\n", "<!-- /table -->"
+TABLE = "panel"
 
 WINDOW = 3000
 LASTING = 100
@@ -139,7 +140,7 @@ def hold(policy: str, world: str, seed: int, out: int) -> Held:
     shown = np.zeros((drawn.rounds, 2), np.int64)
     votes = Votes(np.zeros((drawn.arms, drawn.arms)), np.full(WINDOW, -1))
     wasted = _loop(made.kernels)(
-        matrices, phases, made.state, made.bits, made.scratch, luck, order,
+        matrices, phases, made.state, made.rng_address, made.scratch, luck, order,
         np.zeros((out, 4), np.int64), np.zeros((out, len(made.scratch))), votes, leaders, shown,
     )  # fmt: skip
     winners = chunk.row_winners()[phases]
@@ -193,25 +194,16 @@ def table(record: dict[str, Any]) -> str:
             held = [next(rows) for _ in WORLDS]
             if any((each["out"], each["policy"]) != (out, policy) for each in held):
                 raise SystemExit("the record has other rows than the script.")
-            cells = [f"{100 * each['right']:.1f} %, {each['until']:,.0f}" for each in held]
+            cells = [f"{100 * each['right']:.1f}%, {each['until']:,.0f}" for each in held]
             right, until = (np.mean([each[name] for each in held]) for name in ("right", "until"))
             king = policy == "king"
-            mean = f"{100 * right:.1f} %, {until:,.0f}"
+            mean = f"{100 * right:.1f}%, {until:,.0f}"
             cells.append(f"**{mean}**" if king else mean)
             most = max(each["wasted"] for each in held)
-            cells.append(f"{100 * most:.1f} %" if king else "")
+            cells.append(f"{100 * most:.1f}%" if king else "")
             name = f"**`{policy}`**" if king else f"`{policy}`"
             lines.append(f"| {out:,} | {name} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
-
-
-def on_page(page: str, rows: str) -> str:
-    """Return a page with the table between its marks."""
-    before, mark, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (mark and end):
-        raise SystemExit(f"the page has no {BEGIN.strip()} ... {END}.")
-    return f"{before}{mark}{rows}{end}{after}"
 
 
 def main() -> None:
@@ -226,7 +218,7 @@ def main() -> None:
         RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
     rows = table(json.loads(RECORD.read_text("utf-8")))
     print(rows, end="")
-    PAGE.write_text(on_page(PAGE.read_text("utf-8"), rows), "utf-8")
+    PAGE.write_text(on_page(PAGE.read_text("utf-8"), {TABLE: rows}), "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Reproduce published numbers: a table of theirs, ours with a 95 % interval, and a verdict.
+"""Reproduce published numbers: a table of theirs, ours with a 95% interval, and a verdict.
 
 `make reproduce` takes some minutes; `--quick` runs few games and is what the tests call. What
 misses is reported as a miss, with a reason where we know one; nothing is tuned.
@@ -6,7 +6,7 @@ misses is reported as a miss, with a reason where we know one; nothing is tuned.
 A row is *ok* by one of two rules. Where the published number is a mean of many runs, or of several
 programs, ours must be within a tolerance of it, or its interval must reach there. Where it is a
 mean of a few runs on worlds drawn at random (Saha and Gupta), it must be one that as many runs of
-ours would give: it must lie in our 95 % prediction interval for such a mean.
+ours would give: it must lie in our 95% prediction interval for such a mean.
 """
 
 import argparse
@@ -61,7 +61,7 @@ THEIR_RUNS = 10
 ONE_WORLD = (
     "the rule takes their ten runs to have ten worlds; if they share one, the number is that of "
     "one world, and may be farther away. For uniform play, which has nothing to set, and K = 6, "
-    "201,000 or more is what 18 % of 3,000 worlds give, but fewer than 1 % of means of ten"
+    "201,000 or more is what 18% of 3,000 worlds give, but fewer than 1% of means of ten"
 )
 
 
@@ -144,7 +144,7 @@ def regret_of(row: Row, seed: int) -> float:
 
 
 def judge(row: Row, values: np.ndarray) -> dict:
-    """Return the mean of some games, its 95 % half width, how near it has to be, and whether."""
+    """Return the mean of some games, its 95% half width, how near it has to be, and whether."""
     mean, half = float(values.mean()), t_half_width(values)
     low, high = min(row.published), max(row.published)
     if row.tolerance is None:
@@ -198,7 +198,7 @@ def main() -> int:
         )
         for row in chosen
     ]
-    head = ("policy", "world", "published", "ours, 95 % interval", "runs", "within", "verdict")
+    head = ("policy", "world", "published", "ours, 95% interval", "runs", "within", "verdict")
     print(table(lines, head, right="2345"))
     misses = [row for row in chosen if row.result["verdict"] == "MISS"]
     for row in misses:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from driftduel._random import bits
+from driftduel._random import address_of
 from driftduel.cli.text import table
 from driftduel.errors import WeakSpotWarning
 from driftduel.games import play, streams, trace
@@ -62,11 +62,11 @@ def time_bare(arms: int, rounds: int) -> float:
     winners = [winner for _, winner in world.condorcet_winners()]
     losses = np.stack([m[w] - 0.5 for m, w in zip(world.matrices, winners, strict=True)])
     generators = [np.random.default_rng(seed) for seed in (1, 2)]
-    handles = [bits(generator) for generator in generators]
+    addresses = [address_of(generator) for generator in generators]
     sums = np.zeros(2)
-    bare(world.matrices, world.starts, 2, losses, *handles, sums)
+    bare(world.matrices, world.starts, 2, losses, *addresses, sums)
     begun = time.perf_counter()
-    bare(world.matrices, world.starts, rounds + 1, losses, *handles, sums)
+    bare(world.matrices, world.starts, rounds + 1, losses, *addresses, sums)
     return (time.perf_counter() - begun) / rounds * 1e9
 
 

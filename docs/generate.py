@@ -88,13 +88,21 @@ def summary(home: str, name: str) -> str:
 
 
 def commands() -> dict[str, argparse.ArgumentParser]:
-    """Return the parser of every command."""
+    """Return the parser of every command; those of ``log`` come after it, as ``log summary``."""
     from driftduel.cli import parser
 
-    for action in parser()._actions:
+    return dict(_below("", parser()))
+
+
+def _below(
+    name: str, command: argparse.ArgumentParser
+) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    for action in command._actions:
         if isinstance(action, argparse._SubParsersAction):
-            return dict(action.choices)
-    raise AssertionError
+            for word, below in action.choices.items():
+                whole = f"{name} {word}".strip()
+                yield whole, below
+                yield from _below(whole, below)
 
 
 def command_line() -> str:
@@ -108,10 +116,17 @@ def command_line() -> str:
     os.environ["COLUMNS"] = WIDTH
     try:
         for name, command in commands().items():
-            lines += ["", f"## driftduel {name} {{ #{name} }}", "", command.description or "", ""]
+            anchor = name.replace(" ", "-")
+            lines += ["", f"## driftduel {name} {{ #{anchor} }}", "", command.description or "", ""]
             lines += ["```text", command.format_usage().strip(), "```", ""]
+            below = [word for word, _ in _below(name, command)]
+            if below:
+                links = (f"[`{word}`](#{word.replace(' ', '-')})" for word in below)
+                lines += [f"Commands: {', '.join(links)}.", "", *_examples(name)]
+                continue
             lines += ["| option | default | what it does |", "|---|---|---|"]
             lines += [_option(action) for action in command._actions]
+            lines += ["", *_examples(name)]
     finally:
         os.environ.pop("COLUMNS")
         if before is not None:
@@ -119,9 +134,17 @@ def command_line() -> str:
     return "\n".join(lines)
 
 
+def _examples(command: str) -> list[str]:
+    from driftduel.cli.examples import EXAMPLES
+
+    shown = [f"# {what}\n{line}" for line, what in EXAMPLES[command]]
+    # They are run where the command is tested, and some take minutes.
+    return ["<!-- not run -->", "```sh", "\n\n".join(shown), "```"] if shown else []
+
+
 def _option(action: argparse.Action) -> str:
     value = "" if action.nargs == 0 else action.metavar or action.dest
-    if action.choices:
+    if action.choices and action.option_strings:
         value = "{" + ",".join(map(str, action.choices)) + "}"
     shown = ", ".join(f"{each} {value}".strip() for each in action.option_strings) or value
     positional = not action.option_strings
@@ -131,7 +154,7 @@ def _option(action: argparse.Action) -> str:
         default = ""
     else:
         default = f"`{action.default}`"
-    text = action.help or ""
+    text = (action.help or "").replace("%%", "%")  # as argparse prints it
     if isinstance(action, argparse._AppendAction):
         text += " (may be repeated)"
     return f"| `{cell(shown)}` | {default} | {cell(text)} |"
@@ -164,7 +187,7 @@ def worlds() -> str:
     """Write every world with its keys."""
     from driftduel.worlds import WORLDS
 
-    lines = ["## Every world", "", "takes besides its own:", "", *keys_table(WORLDS.shared), ""]
+    lines = ["## Every world", "", "also takes:", "", *keys_table(WORLDS.shared), ""]
     for entry in WORLDS:
         lines += [f"## {entry.name} {{ #{entry.name} }}", "", entry.summary, ""]
         lines += [*keys_table(entry.parameters), ""]
@@ -338,7 +361,7 @@ def literal() -> str:
 
 def engine() -> str:
     """Write why the fast engine is exact."""
-    source = (SOURCE / "policies" / "_anaconda_kernels.py").read_text("utf-8")
+    source = (SOURCE / "policies" / "_anaconda" / "__init__.py").read_text("utf-8")
     return ast.get_docstring(ast.parse(source)) or ""
 
 

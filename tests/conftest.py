@@ -20,3 +20,9 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 def _no_notice_of_compiling(monkeypatch):
     """Whether something is compiled depends on earlier runs; what a command prints must not."""
     monkeypatch.setattr("driftduel.cli.listen", lambda listener: None)
+
+
+@pytest.fixture(autouse=True)
+def _a_pipe_of_any_width(monkeypatch):
+    """A width that somebody left in the environment, a shell or a library, changes no output."""
+    monkeypatch.delenv("COLUMNS", raising=False)

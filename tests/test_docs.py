@@ -42,25 +42,32 @@ def test_the_guide_to_policies_runs(capsys):
     finally:
         from driftduel.policies import POLICIES
 
-        POLICIES._entries.pop("challenge", None)
+        POLICIES.remove("challenge")
     assert "the same duels: True" in capsys.readouterr().out
     assert names["slow"].regret["weak"][-1] == names["fast"].regret["weak"][-1]
     assert names["again"].finished
     state = names["fast"].policy.get_state()
-    assert state["numbers"][3] == 5
+    assert state["numbers.arms"][0] == 5
 
 
-def test_the_guide_to_the_lab_runs(tmp_path):
+def test_the_guide_to_the_lab_runs(tmp_path, monkeypatch):
     pytest.importorskip("polars")
     pytest.importorskip("scipy")
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
     from driftduel.lab import read_plan
     from driftduel.policies import POLICIES
 
     guide = (ROOT / "docs" / "lab.md").read_text("utf-8")
-    compared, mine = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
-    names: dict = {}
-    exec(compile(compared, "guide", "exec"), names)
-    assert names["found"].missing == 0
+    compared, objects, figures, mine = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    names: dict = {"__name__": "__main__"}
+    try:
+        for snippet in (compared, objects, figures):
+            exec(compile(snippet, "guide", "exec"), names)
+            assert names["found"].missing == 0
+    finally:
+        POLICIES.remove("first-against")
+    assert (tmp_path / "regret.pdf").exists()
     (tmp_path / "mine.py").write_text(mine)
     (text,) = re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)
     path = tmp_path / "plan.toml"
@@ -72,7 +79,7 @@ def test_the_guide_to_the_lab_runs(tmp_path):
     try:
         plan = read_plan(path)
     finally:
-        POLICIES._entries.pop("first-two", None)
+        POLICIES.remove("first-two")
         sys.modules.pop("mine", None)
     assert len(plan) == 6 * 6 * 40
     assert plan.policies[0].spec == "first-two"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from driftduel._compile import jit_enabled
-from driftduel._random import beta, beta_above_half, bits, gamma, normal, uniform
+from driftduel._random import address_of, beta, beta_above_half, gamma, normal, uniform
 
 pytestmark = pytest.mark.kernels
 DRAWS = 20_000 if jit_enabled() else 1_500
@@ -14,8 +14,8 @@ DRAWS = 20_000 if jit_enabled() else 1_500
 
 def test_uniform_is_the_generators_own_stream():
     one, other = np.random.default_rng(3), np.random.default_rng(3)
-    handle = bits(one)
-    assert [uniform(handle) for _ in range(100)] == other.random(100).tolist()
+    address = address_of(one)
+    assert [uniform(address) for _ in range(100)] == other.random(100).tolist()
     assert one.random() == other.random()
 
 
@@ -32,24 +32,24 @@ def distance(sample, other):
 # The distance exceeds 2.2 with probability 1e-4.
 def test_normal():
     rng = np.random.default_rng(0)
-    handle = bits(rng)
-    sample = np.array([normal(handle) for _ in range(DRAWS)])
+    address = address_of(rng)
+    sample = np.array([normal(address) for _ in range(DRAWS)])
     assert distance(sample, np.random.default_rng(1).normal(size=DRAWS)) < 2.2
 
 
 @pytest.mark.parametrize("shape", [1.0, 1.3, 7.0, 5000.0])
 def test_gamma(shape):
     rng = np.random.default_rng(0)
-    handle = bits(rng)
-    sample = np.array([gamma(handle, shape) for _ in range(DRAWS)])
+    address = address_of(rng)
+    sample = np.array([gamma(address, shape) for _ in range(DRAWS)])
     assert distance(sample, np.random.default_rng(1).gamma(shape, size=DRAWS)) < 2.2
 
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (1.0, 9.0), (30.0, 2.5), (400.0, 380.0)])
 def test_beta(a, b):
     rng = np.random.default_rng(0)
-    handle = bits(rng)
-    sample = np.array([beta(handle, a, b) for _ in range(DRAWS)])
+    address = address_of(rng)
+    sample = np.array([beta(address, a, b) for _ in range(DRAWS)])
     assert distance(sample, np.random.default_rng(1).beta(a, b, size=DRAWS)) < 2.2
 
 
@@ -59,8 +59,8 @@ def test_beta(a, b):
 )
 def test_beta_above_half(a, b):
     rng = np.random.default_rng(0)
-    handle = bits(rng)
-    share = np.mean([beta_above_half(handle, float(a), float(b)) for _ in range(DRAWS)])
+    address = address_of(rng)
+    share = np.mean([beta_above_half(address, float(a), float(b)) for _ in range(DRAWS)])
     if a == int(a):
         n = a + b - 1
         exact = sum(math.comb(n, k) for k in range(a)) / 2**n

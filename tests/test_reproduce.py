@@ -1,6 +1,5 @@
 """A small version of `make reproduce`: the published numbers, with few games, and its verdicts."""
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -12,17 +11,14 @@ import pytest
 
 from driftduel._compile import jit_enabled
 from driftduel.games import trace
+from tests.scripts import load_script
 
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "reproduce.py"
 
 
 @pytest.fixture(scope="module")
 def reproduce():
-    spec = importlib.util.spec_from_file_location("reproduce", SCRIPT)
-    module = sys.modules["reproduce"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["reproduce"]
+    return load_script("benchmarks/reproduce.py")
 
 
 @pytest.mark.skipif(not jit_enabled(), reason="hundreds of games are for compiled code")

@@ -1,7 +1,6 @@
 """The site: every page runs, nothing that exists is left out, and every link leads somewhere."""
 
 import importlib
-import importlib.util
 import os
 import pkgutil
 import re
@@ -18,9 +17,12 @@ import pytest
 
 import driftduel
 from driftduel.cli import COMMANDS, main, parser
+from driftduel.cli.arena import COMMANDS as ARENA_COMMANDS
+from driftduel.cli.log import COMMANDS as LOG_COMMANDS
 from driftduel.errors import MissingExtraError
 from driftduel.policies import POLICIES
 from driftduel.worlds import WORLDS
+from tests.scripts import load_script
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -29,14 +31,7 @@ PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 RUN_ELSEWHERE = {"policies.md", "lab.md"}
 
 
-def _load_generator():
-    spec = importlib.util.spec_from_file_location("docs_generate", DOCS / "generate.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-generate = _load_generator()
+generate = load_script("docs/generate.py")
 
 
 class Block(NamedTuple):
@@ -105,15 +100,23 @@ def _sections(text: str, level: str) -> dict[str, str]:
     return dict(zip(found[1::2], found[2::2], strict=True))
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_option_of_a_command_is_in_the_reference(command):
+def test_every_command_is_in_the_reference():
     text = generate.command_line()
-    section = _sections(text, "##")[f"driftduel {command}"]
-    assert f"`driftduel {command}`" in text
+    for command in COMMANDS:
+        assert f"`driftduel {command}`" in text
+    for command in LOG_COMMANDS:
+        assert f"[`log {command}`](#log-{command})" in text
+    for command in ARENA_COMMANDS:
+        assert f"[`arena {command}`](#arena-{command})" in text
+
+
+@pytest.mark.parametrize("command", sorted({*generate.commands()} - {"log", "arena"}))
+def test_every_option_of_a_command_is_in_the_reference(command):
+    section = _sections(generate.command_line(), "##")[f"driftduel {command}"]
     for action in generate.commands()[command]._actions:
         for name in action.option_strings or [action.metavar or action.dest]:
             assert re.search(rf"^\| `.*{re.escape(name)}\b", section, re.MULTILINE), name
-        assert generate.cell(action.help) in section
+        assert generate.cell(action.help.replace("%%", "%")) in section
         for choice in action.choices or ():
             assert choice in section
 
@@ -147,10 +150,11 @@ def test_every_policy_and_key_is_in_the_reference(entry):
 
 def test_every_key_of_a_sweeps_file_is_on_the_page_of_the_lab():
     pytest.importorskip("polars")
-    from driftduel.lab.toml import _KEYS
+    from driftduel.lab.toml import _Sweep
 
     page = (DOCS / "lab.md").read_text("utf-8")
-    assert [key for key in _KEYS if not re.search(rf"^\[?{key}\b|`{key}`", page, re.M)] == []
+    keys = _Sweep.__struct_fields__
+    assert [key for key in keys if not re.search(rf"^\[?{key}\b|`{key}`", page, re.M)] == []
 
 
 def test_the_comparison_on_the_page_is_that_of_its_plan():
@@ -179,23 +183,23 @@ def test_every_command_on_a_page_can_be_parsed(page):
 def test_every_target_of_make_on_a_page_exists():
     makefile = (ROOT / "Makefile").read_text("utf-8")
     for page in PAGES:
-        for target in re.findall(r"(?m)(?:^|`)make ([\w-]+)", (DOCS / page).read_text("utf-8")):
+        text = (DOCS / page).read_text("utf-8")
+        code = "\n".join(block.text for block in blocks(page))
+        shown = re.findall(r"(?m)^make ([\w-]+)", code) + re.findall(r"`make ([\w-]+)", text)
+        for target in shown:  # a line of prose may begin with "make", too
             assert re.search(rf"(?m)^{target}:", makefile), f"{page}: make {target}"
 
 
 @pytest.fixture
 def _registries_as_before():
-    before = [(registry, dict(registry._entries)) for registry in (POLICIES, WORLDS)]
-    yield
-    for registry, entries in before:
-        registry._entries.clear()
-        registry._entries.update(entries)
+    with POLICIES.temporarily(), WORLDS.temporarily():
+        yield
 
 
 def masked(text: str) -> set[str]:
     """Return the lines with numbers blotted out: they may differ from machine to machine."""
     text = re.sub(r"\d[\d,.]*(e[+-]?\d+)?", "#", text)
-    text = re.sub(r"# [kM]\b", "#", text)
+    text = re.sub(r"# ?[kMG]\b", "#", text)
     text = re.sub(r"--+", "--", text)
     return {" ".join(line.split()) for line in text.splitlines() if line.strip()}
 
@@ -327,3 +331,17 @@ def test_formulas_are_shown_without_a_script(site):
     page = (site / "theory.html").read_text("utf-8")
     assert page.count("<math") > 20
     assert "arithmatex" not in page
+
+
+def test_our_own_policies_are_found_where_one_chooses_a_policy():
+    nav = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]
+    chapters = dict(re.findall(r"^  - (.+?):\n((?:      .*\n)+)", nav, re.MULTILINE))
+    for page in ("how-to/which-policy.md", "champion.md", "no-winner.md", "rivals.md"):
+        assert page in chapters["Which policy?"]
+    assert "champion.md" not in chapters["Theory"]
+
+
+def test_figures_follow_a_dark_page():
+    css = (DOCS / "assets" / "site.css").read_text("utf-8")
+    rule = css.partition('[data-md-color-scheme="slate"] .md-typeset img {')[2].partition("}")[0]
+    assert "invert(" in rule

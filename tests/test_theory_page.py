@@ -1,33 +1,24 @@
 """The page on theory: its table is that of its file, and its numbers are those of the proof."""
 
-import importlib.util
 import json
 import math
-import sys
 from pathlib import Path
 
 import pytest
 
 from driftduel.worlds import make_world
+from tests.scripts import load_script
 
 ROOT = Path(__file__).parents[1]
 
 
-def _load_script():
-    path = ROOT / "benchmarks" / "fleeting.py"
-    spec = importlib.util.spec_from_file_location("benchmarks_fleeting", path)
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-script = _load_script()
+script = load_script("benchmarks/fleeting.py")
 RECORD = json.loads(script.RECORD.read_text("utf-8"))
 PAGE = script.PAGE.read_text("utf-8")
 
 
 def test_the_table_on_the_page_is_that_of_the_file():
-    assert script.on_page(PAGE, script.table(RECORD)) == PAGE
+    assert script.on_page(PAGE, {script.TABLE: script.table(RECORD)}) == PAGE
     assert RECORD["rounds"] == script.ROUNDS == 10**6
     assert RECORD["runs"] == script.RUNS
     assert f"at $T = 10^6$, means of {script.RUNS} runs" in PAGE

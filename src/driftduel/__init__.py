@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from driftduel.preferences import Preferences
     from driftduel.worlds import WORLDS, Piecewise, World, load_world, make_world, save_world
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "POLICIES": "driftduel.policies",
@@ -87,11 +87,19 @@ __all__ = [
 ]
 
 
+_ROOMS = (
+    "arena", "cli", "errors", "figures", "games", "lab", "logs", "measures", "policies",
+    "preferences", "regret", "report", "specs", "study", "suite", "testing", "wording", "worlds",
+)  # fmt: skip
+
+
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"driftduel.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'driftduel' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted((*globals(), *__all__))
+    return sorted((*__all__, *_ROOMS, "__version__"))

@@ -330,7 +330,7 @@ def _constant(value: Any) -> str:
 @lru_cache(maxsize=4096)
 def _names(code: CodeType) -> tuple[str, ...]:
     """Return the names that a function, or one inside it, may look up."""
-    inside = (_names(each) for each in code.co_consts if isinstance(each, CodeType))
+    inside = (_names(constant) for constant in code.co_consts if isinstance(constant, CodeType))
     return tuple(dict.fromkeys((*code.co_names, *(name for names in inside for name in names))))
 
 
@@ -338,9 +338,9 @@ def _imports_of(code: CodeType) -> Iterator[str]:
     """Name the modules that a function imports when it is called."""
     import dis
 
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            yield from _imports_of(each)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _imports_of(constant)
     for step in dis.get_instructions(code):
         if step.opname == "IMPORT_NAME":
             yield from _with_parents(str(step.argval))
@@ -370,7 +370,7 @@ def _imported_by(text: bytes, name: str, is_package: bool) -> list[str]:
             with suppress(ImportError):
                 whole = importlib.util.resolve_name(whole, package)
                 found += [whole, *(f"{whole}.{alias.name}" for alias in node.names)]
-    return [each for name in dict.fromkeys(found) for each in _with_parents(name)]
+    return [parent for name in dict.fromkeys(found) for parent in _with_parents(name)]
 
 
 @lru_cache(maxsize=256)

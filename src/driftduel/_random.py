@@ -17,14 +17,22 @@ from numpy.typing import NDArray
 
 from driftduel._compile import hot, jit_enabled, kernel
 
-__all__ = ["Bits", "beta", "beta_above_half", "bits", "gamma", "normal", "uniform"]
+__all__ = [
+    "GeneratorAddress",
+    "address_of",
+    "beta",
+    "beta_above_half",
+    "gamma",
+    "normal",
+    "uniform",
+]
 
 
-Bits = NDArray[np.int64]
+GeneratorAddress = NDArray[np.int64]
 """Where a generator's state and its function live; valid as long as the generator is kept."""
 
 
-def bits(rng: np.random.Generator) -> Bits:
+def address_of(rng: np.random.Generator) -> GeneratorAddress:
     """Return the addresses of a generator for use in kernels; keep the generator alive."""
     interface = rng.bit_generator.ctypes
     function = ctypes.cast(interface.next_double, ctypes.c_void_p).value
@@ -43,7 +51,7 @@ def _next_double(typing_context: Any, function: Any, state: Any) -> Any:
 
 
 @hot
-def _compiled_uniform(rng: Bits) -> float:
+def _compiled_uniform(rng: GeneratorAddress) -> float:
     return _next_double(rng[1], rng[0])
 
 
@@ -52,7 +60,7 @@ def _callable(address: int) -> Any:
     return ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p)(address)
 
 
-def _interpreted_uniform(rng: Bits) -> float:
+def _interpreted_uniform(rng: GeneratorAddress) -> float:
     return _callable(int(rng[1]))(int(rng[0]))
 
 
@@ -61,7 +69,7 @@ uniform = _compiled_uniform if jit_enabled() else _interpreted_uniform
 
 
 @hot
-def normal(rng: Bits) -> float:
+def normal(rng: GeneratorAddress) -> float:
     """Draw from the standard normal distribution (Marsaglia's polar method)."""
     while True:
         x = 2.0 * uniform(rng) - 1.0
@@ -72,7 +80,7 @@ def normal(rng: Bits) -> float:
 
 
 @hot
-def gamma(rng: Bits, shape: float) -> float:
+def gamma(rng: GeneratorAddress, shape: float) -> float:
     """Draw from the gamma distribution with shape at least 1 (Marsaglia and Tsang, 2000)."""
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
@@ -92,7 +100,7 @@ def gamma(rng: Bits, shape: float) -> float:
 
 
 @kernel
-def beta(rng: Bits, a: float, b: float) -> float:
+def beta(rng: GeneratorAddress, a: float, b: float) -> float:
     """Draw from the beta distribution with both parameters at least 1."""
     x = gamma(rng, a)
     return x / (x + gamma(rng, b))
@@ -103,7 +111,7 @@ _MOST_COINS = 8 * _WORD
 
 
 @kernel
-def beta_above_half(rng: Bits, a: float, b: float) -> bool:
+def beta_above_half(rng: GeneratorAddress, a: float, b: float) -> bool:
     """Draw from the beta distribution and tell whether the number is above 1/2.
 
     For whole a and b, Beta(a, b) is above 1/2 as often as at most a - 1 of a + b - 1 fair coins

@@ -39,13 +39,13 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
         flags |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
         with open(path, "rb", opener=lambda where, _: os.open(where, flags)) as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
-                raise DriftduelError(f"cannot read {name!r}: {_what_it_is(found)}.")
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise DriftduelError(f"cannot read {name!r}: {_what_it_is(status)}.")
             # What grows while it is read, or does not say its size, is stopped at the same limit.
-            content = file.read(most + 1) if found.st_size <= most else b""
-            if max(found.st_size, len(content)) > most:
-                size = max(found.st_size, len(content))
+            content = file.read(most + 1) if status.st_size <= most else b""
+            if max(status.st_size, len(content)) > most:
+                size = max(status.st_size, len(content))
                 raise DriftduelError(
                     f"cannot read {name!r}: it has {size:,} bytes, more than the {most:,} that "
                     f"such a file may have."
@@ -59,8 +59,8 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
         raise DriftduelError(f"{name!r} cannot be the name of a file.") from None
 
 
-def _what_it_is(found: os.stat_result) -> str:
-    if stat.S_ISDIR(found.st_mode):
+def _what_it_is(status: os.stat_result) -> str:
+    if stat.S_ISDIR(status.st_mode):
         return "it is a folder, not a file"
     return "it is a pipe or a device, not a regular file"
 
@@ -114,16 +114,16 @@ def arrays(content: bytes, most: int = MOST_BYTES) -> "dict[str, NDArray[Any]]":
             if len(members) > _MOST_ARRAYS:
                 raise DriftduelError(f"it holds {len(members):,} arrays; no such file has more "
                                      f"than {_MOST_ARRAYS:,}.")  # fmt: skip
-            found: dict[str, NDArray[Any]] = {}
+            arrays: dict[str, NDArray[Any]] = {}
             for member in members:
                 name = member.filename.removesuffix(".npy")
-                if name == member.filename or name in found:
+                if name == member.filename or name in arrays:
                     raise DriftduelError(f"it holds {member.filename!r}, which is no array.")
                 # The other methods unpack without a limit.
                 if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                     raise DriftduelError(f"{name!r} is packed in a way that NPZ files are not.")
-                found[name] = _array(name, archive.read(member))
-            return found
+                arrays[name] = _array(name, archive.read(member))
+            return arrays
     except DriftduelError:
         raise
     except MemoryError:

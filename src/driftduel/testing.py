@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from driftduel._random import bits
+from driftduel._random import address_of
 from driftduel.errors import DriftduelError
 from driftduel.games import play, trace
 from driftduel.games.knowledge import knowledge
@@ -39,6 +39,7 @@ from driftduel.policies.ledger import TIES
 from driftduel.policies.modes import MODES
 from driftduel.regret import BENCHMARKS
 from driftduel.specs import Spec
+from driftduel.wording import number
 from driftduel.worlds import WithAbsences, WithTies, World, make_world
 
 __all__ = ["CHECKS", "assert_same", "check_policy", "live_at_random"]
@@ -116,12 +117,12 @@ def saving_changes_nothing(spec: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
             save_policy(policy, Path(folder) / "p.npz")
             again = load_policy(Path(folder) / "p.npz")
-        for what in (type, lambda each: each.mode, lambda each: each.parameters):
+        for what in (type, lambda copy: copy.mode, lambda copy: copy.parameters):
             before, after = what(policy), what(again)
             assert before == after, f"saved as {before}, it was loaded as {after}"
-        for each in (policy, again):
-            each.tell_first_won(duel, 1)
-        rest = [_go_on(each, _ROUNDS // 2, np.random.default_rng(4)) for each in (policy, again)]
+        for copy in (policy, again):
+            copy.tell_first_won(duel, 1)
+        rest = [_go_on(copy, _ROUNDS // 2, np.random.default_rng(4)) for copy in (policy, again)]
         assert rest[0] == rest[1], f"the loaded policy played other duels ({mode} mode)"
         assert policy.restarts == again.restarts, "the loaded policy restarted elsewhere"
 
@@ -253,9 +254,9 @@ def assert_same(one: Policy, other: Policy) -> None:
     assert one.arms == other.arms, f"{one.arms} arms and {other.arms}"
     assert one.mode == other.mode, f"the modes {one.mode} and {other.mode}"
     assert one.rng.bit_generator.state == other.rng.bit_generator.state, "the generators differ"
-    coins = (each.ledger.coins.bit_generator.state for each in (one, other))
+    coins = (policy.ledger.coins.bit_generator.state for policy in (one, other))
     assert next(coins) == next(coins), "the generators of coins differ"
-    states = [each.get_state() if _has_state(each) else {} for each in (one, other)]
+    states = [policy.get_state() if _has_state(policy) else {} for policy in (one, other)]
     assert set(states[0]) == set(states[1]), f"states of {set(states[0])} and {set(states[1])}"
     for name, array in states[0].items():
         kind = array.dtype.kind
@@ -299,15 +300,15 @@ def resetting_starts_anew(spec: str) -> None:
     _go_on(policy, _ROUNDS, np.random.default_rng(2))
     policy.kernels.reset(policy.state)
     duels = []
-    for each in (policy, fresh):
-        assert isinstance(each, KernelPolicy)
+    for which in (policy, fresh):
+        assert isinstance(which, KernelPolicy)
         rng, luck = np.random.default_rng(9), np.random.default_rng(8)
-        each.rng, each.bits = rng, bits(rng)
+        which.rng, which.rng_address = rng, address_of(rng)
         played = []
         for t in range(1, 201):
-            first, second, notes = each.choose(t)
+            first, second, notes = which.choose(t)
             played.append((first, second))
-            each.learn(t, first, second, int(luck.random() < 0.5 + 0.2 * (first < second)), notes)
+            which.learn(t, first, second, int(luck.random() < 0.5 + 0.2 * (first < second)), notes)
         duels.append(played)
     assert duels[0] == duels[1], "after a reset it plays other duels than a fresh policy"
 
@@ -317,15 +318,15 @@ def finds_an_easy_winner(spec: str) -> None:
     arms = 3
     policy = _fresh(spec, _world(arms))
     rounds, kind = policy.easy_rounds, policy.easy_regret
-    against, curve = (kind, "dynamic") if kind in BENCHMARKS else ("condorcet", kind)
+    against = kind if kind in BENCHMARKS else "condorcet"
     world = make_world(f"total-order:arms={arms},rounds={rounds},phases=1,p=0.9", seed=4)
     late = {}
-    for each in (spec, "uniform"):
-        game = play(each, world, seed=2, points=400, benchmark=against)
+    for name in (spec, "uniform"):
+        game = play(name, world, seed=2, points=400, benchmark=against)
         half = int(np.searchsorted(game.at, rounds // 2))
-        late[each] = float(game.regret[curve][-1] - game.regret[curve][half])
+        late[name] = float(game.regret[kind][-1] - game.regret[kind][half])
     assert late[spec] < 0.6 * late["uniform"], (
-        f"it loses {late[spec]:,.0f} where uniform play loses {late['uniform']:,.0f}"
+        f"it loses {number(late[spec])} where uniform play loses {number(late['uniform'])}"
     )
 
 
@@ -376,10 +377,10 @@ def info_tells_and_changes_nothing(spec: str) -> None:
         assert info.leader == policy.best(), f"arm {info.leader} leads; best is {policy.best()}"
         assert info.leader is None or info.leader in info.present, "the leader is not there"
         assert info.since is None or 1 <= info.since <= info.rounds, f"crowned in {info.since}"
-        shares = [each.share for each in info.challengers or ()]
+        shares = [rival.share for rival in info.challengers or ()]
         assert shares == sorted(shares, reverse=True), "the nearest challenger comes first"
         assert all(0 <= share <= 1 for share in shares), f"a share is from 0 to 1: {shares}"
-        arms = [each.arm for each in info.challengers or ()]
+        arms = [rival.arm for rival in info.challengers or ()]
         assert len({*arms, info.leader}) == len(arms) + 1, f"{info.leader} leads, against {arms}"
         assert {*arms} <= {*info.present}, "a challenger is not there"
         expected = {key: policy.parameters.get(key) for key in told_by(POLICIES[policy.name])}
@@ -501,7 +502,7 @@ def options_come_and_go(spec: str) -> None:
     except DriftduelError as error:
         assert "has no get_state" in str(error), f"it cannot be loaded: {error}"  # noqa: PT017
     else:
-        rest = [_go_on(each, 50, np.random.default_rng(4)) for each in (policy, again)]
+        rest = [_go_on(one, 50, np.random.default_rng(4)) for one in (policy, again)]
         assert rest[0] == rest[1], "saved after a change, it played other duels"
     assert 4 in _never_without(policy, _ROUNDS, luck), "the newcomer was not asked for"
 

@@ -1,0 +1,280 @@
+"""Where nobody beats everybody: who can be exploited, by how much, and how that grows.
+
+- worlds: T = 300,000 rounds in 6 phases. Exploitability (what one arm a phase would have won
+  against what was played; where there is a winner, the dynamic regret), and Borda and Copeland
+  regret of the same games.
+- growth: worlds that stand still, up to ten million rounds: exploitability at round T, and the
+  exponent of T by least squares on the logarithms of the means. Intervals, here and below, are
+  those of 2,000 sets of runs drawn with replacement.
+- winner: where a winner always exists, court's regret as a ratio to king's in the same games, on
+  the development half of the suite (court's constants were chosen elsewhere).
+- speed: rounds a second of CPU time, of king, of a court of one, and of one that mixes.
+
+`make nowinner` writes docs/nowinner.json, the tables in docs/no-winner.md and its figure; some
+minutes. `--page` writes page and figure again, `--only growth` measures one part again.
+"""
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from page_marks import on_page
+
+from driftduel.games import play
+from driftduel.regret import log_rounds
+
+ROOT = Path(__file__).parents[1]
+RECORD = ROOT / "docs" / "nowinner.json"
+PAGE = ROOT / "docs" / "no-winner.md"
+FIGURE = ROOT / "docs" / "assets" / "no-winner.svg"
+
+ROUNDS, PHASES, RUNS = 300_000, 6, 20
+FIRST_SEED = 8000
+"""Seeds that nothing was chosen on."""
+WORLDS = {
+    "rps-top": "rps-top:arms=10",
+    "skew-top": "skew-top:arms=10",
+    "random": "uniform-random:arms=8",
+    "cycle": "cycle:arms=5",
+    "clash": "clash:arms=6",
+    "mixed": "mixed:arms=10",
+    "winner": "geometric-btl:arms=10",
+}
+POLICIES = (
+    "court", "king", "borda-king", "exp3s", "vdb", "dts", "sw-dts:window=10000", "glr-dts",
+    "anaconda:constant=0.5", "uniform",
+)  # fmt: skip
+BESIDE = ("court", "king", "borda-king", "exp3s", "sw-dts:window=10000", "glr-dts")
+"""Whose Borda and Copeland regret is on the page."""
+MEASURES = ("exploitability", "borda", "copeland")
+
+LONG, LONG_RUNS = 10_000_000, 20
+STANDING = {"rps-top": "rps-top:arms=10", "skew-top": "skew-top:arms=10"}
+GROWING = ("court", "king")
+DECADES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
+RATIO_RUNS = 200
+
+
+def spec(world: str, rounds: int = ROUNDS, phases: int = PHASES) -> str:
+    """Return a world of so many rounds and phases."""
+    return f"{world},rounds={rounds},phases={phases}"
+
+
+def lost(policy: str, world: str, seed: int) -> list[float]:
+    """Play a game; return what was lost by each measure."""
+    game = play(policy, world, seed=seed, points=2, benchmark="exploitability")
+    return [game.total, *(float(game.regret[name][-1]) for name in MEASURES[1:])]
+
+
+def worlds() -> list[dict[str, Any]]:
+    """Measure everybody everywhere."""
+    rows = []
+    for name, world in WORLDS.items():
+        for policy in POLICIES:
+            games = np.array([lost(policy, spec(world), FIRST_SEED + run) for run in range(RUNS)])
+            row: dict[str, Any] = {"world": name, "policy": policy}
+            for measure, found in zip(MEASURES, games.T, strict=True):
+                error = found.std(ddof=1) / math.sqrt(RUNS)
+                row[measure] = [round(float(found.mean()), 1), round(float(error), 1)]
+            print(name, policy, row["exploitability"], flush=True)
+            rows.append(row)
+    return rows
+
+
+def growth() -> list[dict[str, Any]]:
+    """Measure how exploitability grows where nothing changes."""
+    rows = []
+    at = np.union1d(log_rounds(LONG, 60), DECADES)
+    decades = np.isin(at, DECADES)
+    for name, world in STANDING.items():
+        for policy in GROWING:
+            curves = []
+            for run in range(LONG_RUNS):
+                game = play(
+                    policy, spec(world, LONG, 1), seed=FIRST_SEED + run, points=at,
+                    benchmark="exploitability",
+                )  # fmt: skip
+                curves.append(game.curve)
+            found = np.array(curves)
+            middle, low, high = exponent(np.array(DECADES), found[:, decades])
+            means, errors = found.mean(0), found.std(0, ddof=1) / math.sqrt(LONG_RUNS)
+            rows.append({
+                "world": name, "policy": policy, "exponent": [middle, low, high],
+                "at": at.tolist(), "mean": means.round(1).tolist(),
+                "error": errors.round(1).tolist(),
+            })  # fmt: skip
+            print(name, policy, means[decades].round(0), rows[-1]["exponent"], flush=True)
+    return rows
+
+
+def exponent(at: Any, found: Any) -> list[float]:
+    """Fit a power of T to the means of runs (runs, rounds); return it and a 95% interval."""
+
+    def slope(curves: Any) -> float:
+        return float(np.polyfit(np.log(at), np.log(curves.mean(0)), 1)[0])
+
+    rng = np.random.default_rng(0)
+    again = [slope(found[rng.integers(len(found), size=len(found))]) for _ in range(2000)]
+    ends = np.quantile(again, (0.025, 0.975))
+    return [round(float(each), 4) for each in (slope(found), *ends)]
+
+
+def winner() -> list[dict[str, Any]]:
+    """Compare court with king where a winner always exists."""
+    from driftduel.suite import read_half
+
+    half = read_half("development-1")
+    rows = []
+    for world in (*half.changing, *half.quiet):
+        seeds = range(FIRST_SEED, FIRST_SEED + RATIO_RUNS)
+        games = np.array(
+            [
+                [play(policy, world, seed=seed, points=2).total for seed in seeds]
+                for policy in ("court", "king")
+            ]
+        )
+        rows.append({
+            "world": world, "changing": world in half.changing,
+            "court": round(float(games[0].mean()), 1), "king": round(float(games[1].mean()), 1),
+            "ratio": ratio(*games),
+        })  # fmt: skip
+        print(world, rows[-1]["ratio"], flush=True)
+    return rows
+
+
+def ratio(ours: Any, theirs: Any) -> list[float]:
+    """Return the ratio of two means over the same runs, with a 95% interval."""
+    rng = np.random.default_rng(0)
+    runs = rng.integers(len(ours), size=(2000, len(ours)))
+    again = ours[runs].mean(1) / theirs[runs].mean(1)
+    ends = np.quantile(again, (0.025, 0.975))
+    return [round(float(each), 4) for each in (ours.mean() / theirs.mean(), *ends)]
+
+
+def speed() -> dict[str, float]:
+    """Measure millions of rounds a second of CPU time: the best of three games each."""
+    games = {
+        "king, a winner": ("king", "utilities:arms=10,rounds=2000000,phases=1,seed=1"),
+        "court, a winner": ("court", "utilities:arms=10,rounds=2000000,phases=1,seed=1"),
+        "court, three of ten mix": ("court", "rps-top:arms=10,rounds=2000000,phases=1,seed=1"),
+        "court, all of 21 mix": ("court", "cycle:arms=21,rounds=2000000,phases=1,seed=1"),
+    }
+    found = {}
+    for name, (policy, world) in games.items():
+        times = []
+        for run in range(4):  # the first one may compile
+            begin = time.process_time()
+            play(policy, world, seed=run, points=2, benchmark="borda")
+            times.append(time.process_time() - begin)
+        found[name] = round(2 / min(times[1:]), 2)
+        print(name, found[name], flush=True)
+    return found
+
+
+PARTS: dict[str, Callable[[], Any]] = {
+    "worlds": worlds, "growth": growth, "winner": winner, "speed": speed,
+}  # fmt: skip
+
+
+# ---- the page ----
+
+
+def tables(record: dict[str, Any]) -> dict[str, str]:
+    """Write the numbers as tables in Markdown, by their marks on the page."""
+    return {
+        "nowinner": _measured(record["worlds"]),
+        "nowinner-growth": _grown(record["growth"]),
+        "nowinner-ratio": _ratios(record["winner"]),
+    }
+
+
+def _measured(rows: list[dict[str, Any]]) -> str:
+    found = {(row["world"], row["policy"]): row for row in rows}
+    least = {
+        (world, measure): min(found[world, policy][measure][0] for policy in POLICIES)
+        for world in WORLDS
+        for measure in MEASURES
+    }
+    lines = [f"| | policy | {' | '.join(WORLDS)} |", "|---|---|" + "---|" * len(WORLDS)]
+    for measure in MEASURES:
+        for policy in POLICIES if measure == MEASURES[0] else BESIDE:
+            cells = []
+            for world in WORLDS:
+                mean, error = found[world, policy][measure]
+                text = f"{mean:,.0f}"
+                if measure == "exploitability":
+                    text += f" ± {error:,.0f}"
+                best = mean <= 1.02 * least[world, measure] and mean > 0
+                cells.append(f"**{text}**" if best else text)
+            head = f"**{measure.capitalize()}**" if policy == POLICIES[0] else ""
+            lines.append(f"| {head} | `{policy}` | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _grown(rows: list[dict[str, Any]]) -> str:
+    heads = " | ".join(f"{each:,}" for each in DECADES)
+    lines = [f"| world | policy | {heads} | exponent (95%) |"]
+    lines.append("|---|---|" + "---|" * (len(DECADES) + 1))
+    for row in rows:
+        cells = [f"{row['mean'][row['at'].index(each)]:,.0f}" for each in DECADES]
+        middle, low, high = row["exponent"]
+        cells.append(f"{middle:.2f} ({low:.2f} to {high:.2f})")
+        lines.append(f"| {row['world']} | `{row['policy']}` | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _ratios(rows: list[dict[str, Any]]) -> str:
+    lines = ["| world | king | court | ratio (95%) |", "|---|---|---|---|"]
+    for row in rows:
+        middle, low, high = row["ratio"]
+        lines.append(
+            f"| `{row['world']}` | {row['king']:,.0f} | {row['court']:,.0f} "
+            f"| {middle:.2f} ({low:.2f} to {high:.2f}) |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def draw(record: dict[str, Any]) -> None:
+    """Draw how exploitability grows where nothing changes."""
+    from driftduel.figures.style import figure, save
+
+    looks = {"court": ("#0072B2", "-"), "king": ("#D55E00", (0, (5, 1.6)))}
+    with figure(1, [2.6], width=5.2) as (canvas, (panel,)):
+        for row in record["growth"]:
+            colour, dashes = looks[row["policy"]]
+            at, mean = np.array(row["at"]), np.array(row["mean"])
+            shown = at >= 3000
+            even = row["world"] == "rps-top"
+            power = f"T^{row['exponent'][0]:.2f}"
+            panel.plot(
+                at[shown], mean[shown], color=colour, ls=dashes, lw=2.0 if even else 1.0,
+                label=f"{row['policy']}, {'even' if even else 'skewed'} circle: {power}",
+            )  # fmt: skip
+        panel.set(xscale="log", yscale="log", xlabel="round T", ylabel="exploitability")
+        panel.legend(frameon=False, fontsize=8)
+        panel.set_title("Three of ten arms in a circle on top: what a rival wins")
+        save(canvas, FIGURE)
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description="Who can be exploited where nobody wins.")
+    parser.add_argument("--page", action="store_true", help="only write page and figure again")
+    parser.add_argument("--only", choices=PARTS, action="append", help="measure this part again")
+    arguments = parser.parse_args()
+    record = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {}
+    for part in () if arguments.page else arguments.only or PARTS:
+        record[part] = PARTS[part]()
+        ordered = {name: record[name] for name in PARTS if name in record}
+        RECORD.write_text(json.dumps(ordered, indent=1) + "\n", "utf-8")
+    PAGE.write_text(on_page(PAGE.read_text("utf-8"), tables(record)), "utf-8")
+    draw(record)
+
+
+if __name__ == "__main__":
+    main()

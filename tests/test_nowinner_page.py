@@ -1,0 +1,119 @@
+"""The page about worlds without a winner: its numbers are the file's, and can be had again."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from driftduel._compile import jit_enabled
+from driftduel.games import play
+from driftduel.policies import Court
+from tests.scripts import load_script
+
+ROOT = Path(__file__).parents[1]
+compiled = pytest.mark.skipif(not jit_enabled(), reason="hours without the compiler")
+
+
+nowinner = load_script("benchmarks/nowinner.py")
+PAGE = nowinner.PAGE.read_text("utf-8")
+RECORD = json.loads(nowinner.RECORD.read_text("utf-8"))
+FOUND = {(row["world"], row["policy"]): row for row in RECORD["worlds"]}
+
+
+def test_the_tables_on_the_page_are_those_of_the_file():
+    assert nowinner.on_page(PAGE, nowinner.tables(RECORD)) == PAGE
+
+
+def test_a_page_without_its_marks_ends_the_script():
+    with pytest.raises(SystemExit, match="the page has no <!-- table: nowinner -->"):
+        nowinner.on_page("nothing", {"nowinner": ""})
+
+
+def test_the_page_promises_what_the_policy_guarantees():
+    formula = Court.guarantee.partition(" in ")[0]
+    assert f"**{formula}**" in PAGE
+
+
+def test_what_the_page_says_of_the_numbers():
+    lost = {key: row["exploitability"][0] for key, row in FOUND.items()}
+    without = [world for world in nowinner.WORLDS if world != "winner"]
+    better = [lost[world, "king"] / lost[world, "court"] for world in without]
+    low, high = map(float, re.search(r"loses ([\d.]+) to ([\d.]+) times less", PAGE).groups())
+    assert (round(min(better), 1), round(max(better))) == (low, high)
+    assert lost["clash", "exp3s"] < lost["clash", "court"]
+    worst = max(RECORD["winner"], key=lambda row: row["ratio"][0])
+    assert worst["world"].startswith("random-condorcet")
+    assert f"is up to {100 * (worst['ratio'][0] - 1):.0f}% worse than king" in PAGE
+    assert f"in the same {nowinner.RATIO_RUNS} games" in PAGE
+    for row in RECORD["growth"]:
+        if row["policy"] == "court":
+            assert row["exponent"][1] < 0.5 < row["exponent"][2]
+    assert RECORD["speed"]["court, a winner"] > 5
+    assert RECORD["speed"]["court, all of 21 mix"] > 0.5
+
+
+def test_an_exponent_is_found_with_its_interval():
+    at = np.array([1e3, 1e4, 1e5])
+    runs = np.random.default_rng(0).uniform(0.5, 1.5, (20, 1)) * at**0.5
+    assert nowinner.exponent(at, runs) == pytest.approx([0.5, 0.5, 0.5])
+    noise = runs * np.random.default_rng(1).uniform(0.5, 1.5, runs.shape)
+    middle, low, high = nowinner.exponent(at, noise)
+    assert low < middle < high
+    assert 0.45 < low < high < 0.6
+
+
+def test_a_ratio_is_found_with_its_interval():
+    ours = np.array([1.0, 2.0, 3.0, 4.0])
+    assert nowinner.ratio(ours, 2 * ours) == [0.5, 0.5, 0.5]
+    middle, low, high = nowinner.ratio(ours, ours[::-1])
+    assert low < middle == 1 < high
+
+
+@compiled
+@pytest.mark.long
+@pytest.mark.parametrize("world", nowinner.WORLDS)
+def test_court_can_hardly_be_exploited(world):
+    """As on the page, in other games: within four standard errors, and better than king there."""
+    spec = nowinner.spec(nowinner.WORLDS[world])
+    lost = np.array([nowinner.lost("court", spec, 9000 + run)[0] for run in range(6)])
+    mean, error = FOUND[world, "court"]["exploitability"]
+    spread = error * np.sqrt(nowinner.RUNS)
+    assert lost.mean() < mean + 4 * spread * np.sqrt(1 / 6 + 1 / nowinner.RUNS)
+    if world != "winner":
+        assert lost.mean() < 0.8 * FOUND[world, "king"]["exploitability"][0]
+
+
+@compiled
+@pytest.mark.long
+@pytest.mark.parametrize("world", nowinner.STANDING)
+def test_it_grows_like_the_square_root(world):
+    at = np.array([30_000, 100_000, 300_000, 1_000_000, 3_000_000])
+    spec = nowinner.spec(nowinner.STANDING[world], int(at[-1]), 1)
+
+    def curve(policy, seed):
+        return play(policy, spec, seed=seed, points=at, benchmark="exploitability").curve
+
+    curves = np.array([curve("court", 9000 + run) for run in range(8)])
+    assert 0.35 < nowinner.exponent(at, curves)[0] < 0.65
+
+
+@compiled
+@pytest.mark.long
+def test_where_a_winner_exists_it_is_king_within_a_few_per_cent():
+    ratios = []
+    for world in (
+        "geometric-btl:arms=8,rounds=50000,phases=4",
+        "total-order:arms=6,rounds=100000,phases=4,p=0.65",
+        "random-condorcet:arms=6,rounds=100000,phases=4,p_min=0.6",
+        "utilities:arms=8,rounds=100000,phases=4",
+        "random-walk:arms=5,rounds=50000,sd=0.01",
+    ):
+        lost = [
+            [play(policy, world, seed=9000 + run, points=2).total for run in range(30)]
+            for policy in ("court", "king")
+        ]
+        ratios.append(nowinner.ratio(*np.array(lost))[0])
+    assert np.exp(np.log(ratios).mean()) < 1.05
+    assert max(ratios) < 1.25
