@@ -451,12 +451,13 @@ class KernelPolicy(Policy):
         self.unanswered, self.any_duel = self.kernels.unanswered, self.kernels.any_duel
         self._served: Any = None  # kernels, notes and draws in serve mode
         self._warm: Any = None  # the state for whose types `_ask` and `_tell` were compiled
+        self._looked: Any = None  # the same of `_suspect`
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy needs: not where this one's generator lives, nor what is compiled."""
-        own = ("rng_address", "_ask", "_tell")
+        own = ("rng_address", "_ask", "_tell", "_suspect")
         kept = {name: value for name, value in vars(self).items() if name not in own}
-        return {**kept, "_warm": None}
+        return {**kept, "_warm": None, "_looked": None}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         vars(self).update(kept)
@@ -475,7 +476,7 @@ class KernelPolicy(Policy):
         self.kernels, self.notes, self.draws = kernels, notes, draws  # type: ignore[misc]
         self.scratch = np.zeros(len(self.notes))
         self.unanswered, self.any_duel = self.kernels.unanswered, self.kernels.any_duel
-        self._warm = None
+        self._warm = self._looked = None
 
     def warm(self) -> None:
         """Compile what `ask` and `tell` need, so that nobody waits for it at the first duel."""
@@ -507,8 +508,11 @@ class KernelPolicy(Policy):
 
         It changes nothing, and may be any arm before there was a duel.
         """
-        suspect = self.kernels.suspect
-        return None if suspect is None else int(suspect(self.state))
+        if self.kernels.suspect is None:
+            return None
+        if self._looked is not self.state:
+            self._suspect, self._looked = entry(self.kernels.suspect, self.state), self.state
+        return int(self._suspect(self.state))
 
     @property
     def present(self) -> tuple[int, ...]:
