@@ -3,10 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 CORE := .venv-core
 BIN := $(VENV)/bin
-# Two test workers: what CI has, and what the kernels' cache is happiest with.
-PYTEST := $(BIN)/python -m pytest -q -n 2
+# Two test workers, which is what CI has. Each gets a half of the tests as they stand, and takes over
+# from the other at the end: what neighbours share is compiled and set up once, not by both.
+WORKERS := -q -n 2 --dist worksteal
+PYTEST := $(BIN)/python -m pytest $(WORKERS)
 
-# `make test` answers soon; `make test-long` runs what is thorough, in the same three ways.
+# `make test` answers soon; `make test-long` runs what is thorough, and all kernels without compiler.
 PART := not long
 # Tests that touch no extra, and so would say the same twice.
 SAME_WITHOUT_EXTRAS := --ignore=tests/test_reproduce.py --ignore=tests/test_site.py $(addprefix --ignore=tests/policies/test_, \
@@ -28,18 +30,19 @@ demo: $(VENV)/.ready ## eight policies in a changing world: a table with interva
 arena: $(VENV)/.ready ## people vote, tastes change, a board says who leads: opens two pages; Ctrl-C ends it
 	@$(BIN)/driftduel arena demo
 
-test: $(VENV)/.ready $(CORE)/.ready ## the tests: everything, extras absent, compiler off
+test: $(VENV)/.ready $(CORE)/.ready ## the tests: with all extras, and without any
 	$(PYTEST) -m "$(PART) and not slow"
-	$(MAKE) --no-print-directory test-core test-nojit PART="$(PART)"
+	$(MAKE) --no-print-directory test-core PART="$(PART)"
 
-test-long: ## the long tests: every policy and composition, the study, the site, published numbers
+test-long: ## the long tests: every policy and composition, the study, the site, no compiler
 	$(MAKE) --no-print-directory test PART=long
+	$(MAKE) --no-print-directory test-nojit
 
 test-core: $(CORE)/.ready ## the tests in an environment without the optional extras
-	$(CORE)/bin/python -m pytest -q -n 2 -m "$(PART) and not slow and not kernels" $(SAME_WITHOUT_EXTRAS)
+	$(CORE)/bin/python -m pytest $(WORKERS) -m "$(PART) and not slow and not kernels" $(SAME_WITHOUT_EXTRAS)
 
 test-nojit: $(VENV)/.ready ## the kernels' tests as plain Python, compiler off
-	NUMBA_DISABLE_JIT=1 $(PYTEST) -m "$(PART) and kernels and not slow"
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m "kernels and not slow"
 
 test-slow: $(VENV)/.ready ## what takes longer than CI allows
 	$(PYTEST) -m slow

@@ -3,9 +3,11 @@
 The same load - clients that vote and fetch the next duel in one request - on three servers, in
 turns: no log (memory), SQLite with group commit, and SQLite with a commit for each event. CPU is
 the server's own, from the kernel, so that others' work does not count.
+The same once more where each commit takes some milliseconds longer, as on a disk that is slow to
+sync: on a fast one a commit for each event costs little, and a vote's CPU is all there is.
 Then the start after many votes, with a snapshot; memory over a soak; and many arenas in a process.
 
-    python benchmarks/arena_server.py [--part load|soak|many] [--out FILE]
+    python benchmarks/arena_server.py [--part load|slow|soak|many] [--out FILE]
 
 With ``--out docs/arena-speed.json``, and then ``--page``, the numbers are put on the arena's page.
 """
@@ -19,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +31,13 @@ from page_marks import on_page
 
 from driftduel.arena import Hall, open_store
 from driftduel.arena.said import lasting
+from driftduel.arena.stores.base import Append
 from driftduel.arena.writer import Writer
 
 OPTIONS = [f"option {number}" for number in range(10)]
-PARTS = ("load", "soak", "many")
+PARTS = ("load", "slow", "soak", "many")
+SLOW_MS = 5.0
+"""What a sync takes longer on the slow disk: that of a cloud's volume, or of a plain SSD."""
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "docs" / "arena-speed.json"
 PAGE = ROOT / "docs" / "arena.md"
@@ -41,12 +47,21 @@ TABLE = "arena-speed"
 # ---- the server, in a process of its own ----
 
 
-def serve(store: str, grouping: bool) -> None:
+def serve(store: str, grouping: bool, slower_ms: float) -> None:
     """Serve until killed; print address and token."""
     from driftduel.arena.serving import serve as serve_hall
     from driftduel.arena.web.settings import Rate, ServerSettings
 
     hall = Hall(open_store(store))
+    if slower_ms:
+        append = hall.store.append
+
+        def slowly(batch: Sequence[Append]) -> Sequence[Exception | None]:
+            answers = append(batch)
+            time.sleep(slower_ms / 1000)
+            return answers
+
+        hall.store.append = slowly  # type: ignore[method-assign]
     if not grouping:
         hall.writer.close()
         hall.writer = Writer(hall.store, grouping=False)
@@ -68,8 +83,9 @@ def serve(store: str, grouping: bool) -> None:
 class Server:
     """One server under load."""
 
-    def __init__(self, store: str, grouping: bool = True) -> None:
+    def __init__(self, store: str, grouping: bool = True, slower_ms: float = 0.0) -> None:
         words = [sys.executable, __file__, "--serve", store, "--grouping", str(int(grouping))]
+        words += ["--slower-ms", str(slower_ms)]
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.url, self.token = json.loads(self.process.stdout.readline())
@@ -230,9 +246,10 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="only write the page again")
     parser.add_argument("--serve")
     parser.add_argument("--grouping", type=int, default=1)
+    parser.add_argument("--slower-ms", type=float, default=0.0)
     arguments = parser.parse_args()
     if arguments.serve:
-        serve(arguments.serve, bool(arguments.grouping))
+        serve(arguments.serve, bool(arguments.grouping), arguments.slower_ms)
         return
     if arguments.page:
         said: dict[str, Any] = json.loads(RECORD.read_text("utf-8"))
@@ -256,14 +273,15 @@ def _measured(part: str, arguments: argparse.Namespace, folder: str) -> dict[str
         return soaked(arguments.soak, folder)
     if part == "many":
         return many(arguments.many)
-    return _loads(arguments, folder)
+    return _loads(arguments, folder, SLOW_MS if part == "slow" else 0.0)
 
 
-def _loads(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
+def _loads(arguments: argparse.Namespace, folder: str, slower_ms: float) -> dict[str, Any]:
+    single = f"sqlite:{folder}/single.db"
     servers = {
         "no log": Server("memory:"),
-        "sqlite": Server(f"sqlite:{folder}/grouped.db"),
-        "a commit each": Server(f"sqlite:{folder}/single.db", grouping=False),
+        "sqlite": Server(f"sqlite:{folder}/grouped.db", slower_ms=slower_ms),
+        "a commit each": Server(single, grouping=False, slower_ms=slower_ms),
     }
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in servers}
     syncs = []
@@ -283,7 +301,7 @@ def _loads(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
         halves.append(load(servers["sqlite"], arguments.clients, arguments.seconds, pause))
         syncs.append(fsync_ms(folder))
     said["half load"] = {key: statistics.median(run[key] for run in halves) for key in halves[0]}
-    said["fsync_ms"] = statistics.median(syncs)
+    said["fsync_ms"] = statistics.median(syncs) + slower_ms
     for server in servers.values():
         server.close()
     for name in (*servers, "half load"):
@@ -291,39 +309,45 @@ def _loads(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
     return said
 
 
+def _load_rows(loads: dict[str, Any]) -> list[tuple[str, str, str]]:
+    none, grouped, single = (loads[name] for name in ("no log", "sqlite", "a commit each"))
+    half, sync = loads["half load"], loads["fsync_ms"]
+    commit, cpu = 1000 / single["a_second"], 1000 / grouped["a_cpu_second"]
+    return [
+        (
+            "durable votes, each with its next duel, a second of the server's CPU",
+            f"{grouped['a_cpu_second']:,.0f} (best run {grouped['best_a_cpu_second']:,.0f})",
+            "2,000",
+        ),
+        (
+            "against the same server without a log, by CPU; by the clock",
+            f"{grouped['a_cpu_second'] / none['a_cpu_second']:.2f}; "
+            f"{grouped['a_second'] / none['a_second']:.2f}",
+            "0.7",
+        ),
+        (
+            "against a commit for each request, by the clock",
+            f"{grouped['a_second'] / single['a_second']:.1f} (one after the other, each takes "
+            f"{commit:.1f} ms; a vote {cpu:.2f} ms of CPU: on one core at most "
+            f"{commit / cpu:.1f})",
+            "8",
+        ),
+        (
+            "99 of 100 votes with their next duel at half load, in fsyncs",
+            f"{half['p99_ms'] / sync:.1f} ({half['p99_ms']:.1f} ms; an fsync {sync:.1f} ms)",
+            "6",
+        ),
+    ]
+
+
 def _rows(said: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Return what was measured, what came out, and what was asked for."""
     rows = []
     if "load" in said:
-        loads = said["load"]
-        none, grouped, single = (loads[name] for name in ("no log", "sqlite", "a commit each"))
-        half, sync = loads["half load"], loads["fsync_ms"]
-        commit, cpu = 1000 / single["a_second"], 1000 / grouped["a_cpu_second"]
-        rows += [
-            (
-                "durable votes, each with its next duel, a second of the server's CPU",
-                f"{grouped['a_cpu_second']:,.0f} (best run {grouped['best_a_cpu_second']:,.0f})",
-                "2,000",
-            ),
-            (
-                "against the same server without a log, by CPU; by the clock",
-                f"{grouped['a_cpu_second'] / none['a_cpu_second']:.2f}; "
-                f"{grouped['a_second'] / none['a_second']:.2f}",
-                "0.7",
-            ),
-            (
-                "against a commit for each request, by the clock",
-                f"{grouped['a_second'] / single['a_second']:.1f} (one after the other, each takes "
-                f"{commit:.1f} ms; a vote {cpu:.2f} ms of CPU: on one core at most "
-                f"{commit / cpu:.1f})",
-                "8",
-            ),
-            (
-                "99 of 100 votes with their next duel at half load, in fsyncs",
-                f"{half['p99_ms'] / sync:.1f} ({half['p99_ms']:.1f} ms; an fsync {sync:.1f} ms)",
-                "6",
-            ),
-        ]
+        rows += _load_rows(said["load"])
+    if "slow" in said:
+        where = f", on a disk that takes {SLOW_MS:g} ms more to sync"
+        rows += [(what + where, *row) for what, *row in _load_rows(said["slow"])]
     if "soak" in said:
         soak = said["soak"]
         rows += [

@@ -204,6 +204,7 @@ def masked(text: str) -> set[str]:
     return {" ".join(line.split()) for line in text.splitlines() if line.strip()}
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_registries_as_before")
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in RUN_ELSEWHERE])
 def test_a_page_runs_and_prints_what_it_shows(page, tmp_path, monkeypatch, capsys):

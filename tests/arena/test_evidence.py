@@ -137,11 +137,13 @@ def ever_claims(seed, votes=600, arms=3, crowned_at=3, count_from=0):
     return False
 
 
+@pytest.mark.long
 def test_arenas_of_equals_hardly_ever_claim_a_leader(quick):
     claims = sum(ever_claims(seed, crowned_at=12) for seed in range(300))
     assert claims <= ALPHA * 300
 
 
+@pytest.mark.long
 def test_without_a_budget_over_reigns_they_do(quick, monkeypatch):
     honest = sum(ever_claims(seed, arms=2, crowned_at=6) for seed in range(200))
     assert honest <= ALPHA * 200

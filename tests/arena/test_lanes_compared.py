@@ -106,6 +106,7 @@ def test_it_is_the_twin():
     assert (found.high - found.more) / error == pytest.approx(t, rel=0.1)
 
 
+@pytest.mark.long
 def test_king_against_uniform_the_truth_is_inside():
     inside, differences, known = [], [], []
     for seed in range(20):

@@ -294,6 +294,7 @@ def test_policies_that_cannot_let_options_go_start_anew():
     assert settings_of(3, policy="king").lanes[0].spec == "king"
 
 
+@pytest.mark.long
 def test_voters_keep_their_lane_and_lanes_their_share(clock):
     policies = [("uniform", 3), "king"]
     with Arena(options=OPTIONS, clock=clock, policies=policies, votes_a_day=10**6) as arena:

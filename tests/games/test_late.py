@@ -98,6 +98,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.kernels
 @pytest.mark.parametrize("delay", [*DELAYS, 2000])
 @pytest.mark.parametrize(("kind", "going", "share", "ties"), CASES)

@@ -51,6 +51,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.kernels
 @pytest.mark.parametrize(("kind", "spec", "going", "share", "ties"), CASES)
 def test_a_game_is_the_one_played_the_slow_way(kind, spec, going, share, ties, monkeypatch):

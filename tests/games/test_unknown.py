@@ -80,6 +80,7 @@ def slowly(policy, world, seed, delay=0):
     return np.array(outcomes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("delay", [0, 7])
 @pytest.mark.parametrize(("share", "ties"), [(0.0, "skip"), (0.3, "skip"), (0.3, "coin")])
 @pytest.mark.parametrize("kind", [Wanderer, Listener, Plain])

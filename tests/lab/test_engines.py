@@ -207,6 +207,7 @@ def by_one_thread():
     return compare(PLAYERS, WORLDS, runs=RUNS, engine="threads", workers=1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("engine", "workers"), [("threads", 2), ("threads", 3), ("processes", 1), ("processes", 2)]
 )
@@ -319,6 +320,7 @@ def test_what_a_process_cannot_import_is_said_once(mortal):
         list(stream)
 
 
+@pytest.mark.long
 def test_modules_beside_a_script_are_found_by_processes(tmp_path):
     (tmp_path / "mortal.py").write_text(MORTAL.format(remark="as a module"))
     script = tmp_path / "script.py"
@@ -369,6 +371,7 @@ def test_closing_ends_a_long_game_in_a_thread():
     assert threading.active_count() < threads
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_patient")
 def test_closing_ends_a_process_whatever_it_does(mortal, started, tmp_path):
     sleeper = f"mortal:does=sleep,folder={tmp_path}"

@@ -99,6 +99,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_does_not_matter_changes_nothing(change, votes, before, tmp_path):
     after = answers(CHANGES[change](votes), tmp_path / "other.csv")

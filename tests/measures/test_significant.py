@@ -62,6 +62,7 @@ def random_world(rng, most_rounds, scale):
     return starts, rounds, losses
 
 
+@pytest.mark.long
 @pytest.mark.kernels
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize(("most_rounds", "worlds"), [(12, 400), (60, 800), (120, 600)])

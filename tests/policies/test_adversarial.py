@@ -614,6 +614,7 @@ def test_metaswift_ignores_answers_under_an_earlier_candidate():
     np.testing.assert_array_equal(pairs, policy.state.pairs)
 
 
+@pytest.mark.long
 def test_deep_stacks_of_replays_grow():
     """With replays in nearly every round the bases of the replica outgrow their first room."""
     policy = make_policy("public-anaconda:replay_rate=1000,constant=0.05", 4, 1, horizon=2000)
@@ -663,6 +664,7 @@ def test_exp3s_costs_what_is_reported():
     assert np.mean(regrets) == pytest.approx(3942, rel=0.15)
 
 
+@pytest.mark.long
 @needs_compiler
 def test_the_public_code_costs_what_is_reported_and_restarts_without_reason():
     """5305 (697) in its notebook, with 65 to 68 restarts, also when nothing changes."""
@@ -675,6 +677,7 @@ def test_the_public_code_costs_what_is_reported_and_restarts_without_reason():
     assert np.mean([len(game.restarts) for game in still]) == pytest.approx(65, rel=0.1)
 
 
+@pytest.mark.long
 @needs_compiler
 def test_metaswift_restarts_when_something_changed():
     spec = "metaswift:constant=0.1"
@@ -698,6 +701,7 @@ def test_borda_learner_wins_by_borda_on_the_world_of_saha_and_gupta():
         assert total[spec] < 0.85 * total["uniform"]
 
 
+@pytest.mark.long
 @needs_compiler
 def test_sharing_pays_where_the_borda_winner_changes():
     world = "total-order:arms=4,rounds=300000,phases=4,p=0.9"

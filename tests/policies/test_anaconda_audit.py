@@ -14,6 +14,7 @@ RUNS = [pytest.param(seed, marks=pytest.mark.long if seed >= 8 else ()) for seed
 ROUNDS = 2500 if jit_enabled() else 600
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", RUNS if jit_enabled() else range(4))
 def test_active_sets_follow_from_the_rows_before(seed):
     rng = np.random.default_rng(seed)

@@ -29,6 +29,7 @@ def script(seed, arms, rounds):
     return events
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["wsw", "rex3", "anaconda", "king", "periodic-btw"])
 @pytest.mark.parametrize("mode", ["serve", "panel"])
 def test_it_plays_the_duels_of_a_fresh_policy_for_the_arms_that_are_there(name, mode):

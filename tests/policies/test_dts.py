@@ -78,6 +78,7 @@ def test_a_number_above_half_is_drawn_as_often_as_it_should_be_and_is_the_right_
     assert apart * math.sqrt(len(found) * len(others) / (len(found) + len(others))) < 2.2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("a", "b"), [(1, 1), (20, 34), (34, 20), (28, 27), *PAIRS[4:-1], (80, 60)])
 def test_beats(a, b):
     rng = np.random.default_rng(0)

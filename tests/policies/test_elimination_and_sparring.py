@@ -359,6 +359,7 @@ def test_bad_parameters_get_one_sentence(spec):
 # What they are for.
 
 
+@pytest.mark.long
 @needs_speed
 @pytest.mark.parametrize("spec", STRONG)
 def test_it_finds_the_winner_of_an_easy_world(spec):
@@ -368,6 +369,7 @@ def test_it_finds_the_winner_of_an_easy_world(spec):
         assert play(spec, world, seed=1).total < 0.12 * uniform
 
 
+@pytest.mark.long
 @needs_speed
 @pytest.mark.parametrize("spec", ["btw", "btwr", "wsw", "wss"])
 def test_weak_regret_does_not_grow_with_time(spec):

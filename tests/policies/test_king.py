@@ -282,6 +282,7 @@ def answered(policy, world, rounds, out, seed):
     return votes, dropped, leaders
 
 
+@pytest.mark.long
 @compiled
 @pytest.mark.parametrize("out", [25, 100, 1000])
 def test_with_many_duels_out_it_finds_changes_and_wastes_little(out):

@@ -168,6 +168,7 @@ def test_a_match_of_the_winner_lasts_as_lemma_2_says(D, duels, bar, lead):
 # ---- Lemma 3 ----
 
 
+@pytest.mark.long
 @given(st.lists(st.floats(0, 0.5), min_size=1, max_size=11), st.floats(1.2, 40))
 @settings(max_examples=60)
 def test_a_bet_on_a_worse_arm_reaches_a_bar_as_seldom_as_ville_says(gaps, bar):
@@ -226,6 +227,7 @@ def first_crowned(gaps, slots, coins, luck, bar):
     return None, len(slots) + 1
 
 
+@pytest.mark.long
 @given(st.integers(0, 2**32), st.floats(3, 300))
 @settings(max_examples=150 if jit_enabled() else 20)
 def test_exchanging_slots_makes_the_better_arm_first(seed, bar):

@@ -297,6 +297,7 @@ def test_what_a_policy_hears_of_a_stand_in_without_an_answer(kind, told):
         np.testing.assert_array_equal(policy.state.told, twin._policy.state.told)
 
 
+@pytest.mark.long
 @compiled
 @pytest.mark.parametrize("name", ["dts", "rex3", "king"])
 def test_play_takes_a_mode_or_a_policy_that_has_one(name):

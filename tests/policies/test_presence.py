@@ -125,6 +125,7 @@ AROUND = {  # what, weights of what is heard, restarts in all games at least
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("around", "name"), [*((each, "rucb") for each in AROUND), ("sw", "dts")])
 def test_what_goes_around_plays_like_its_twin_while_options_come_and_go(around, name):
     make, weights, least = AROUND[around]
@@ -205,6 +206,7 @@ WIDE = ["uniform", "dts", "dts-plus", "rucb", "sw-dts:window=30", "discounted-ru
 WIDE += ["periodic-rucb:period=70", "oracle-dts:at=90+200", "glr-rucb:explore=0.3,delta=0.5"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["serve", "panel"])
 @pytest.mark.parametrize("spec", WIDE)
 def test_one_more_than_there_ever_was_is_one_that_was_away_till_then(spec, mode, tmp_path):
@@ -354,6 +356,7 @@ class Listening(KernelPolicy):
         self.state = Listener(*arrays)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("wrapper", "keys", "local", "answers"),
     [

@@ -96,6 +96,7 @@ def rmed_twin(kind, K, T, outcome):
     return duels
 
 
+@pytest.mark.long
 @pytest.mark.kernels
 @pytest.mark.parametrize("kind", RMED)
 @pytest.mark.parametrize("matrix", ["six-rankers", "cyclic", "arithmetic"])
@@ -165,6 +166,7 @@ def test_ccb_and_scb_find_a_copeland_winner_where_there_is_no_condorcet_winner()
         assert both > 8000, name
 
 
+@pytest.mark.long
 def test_scb_epochs_are_squares_and_begin_from_scratch():
     policy = make_policy("scb", 4, 1)
     budgets = []
@@ -193,6 +195,7 @@ def test_the_compiled_loop_plays_the_duels_of_ask_and_tell(name, world):
     assert_same(arrays(game.policy), arrays(again.policy))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("arms", [2, 5])
 def test_saving_in_the_middle_changes_nothing(name, arms, tmp_path):
@@ -278,6 +281,7 @@ def test_counts_may_be_discounted_between_rounds(name):
     assert np.isfinite(policy.state.wins).all()
 
 
+@pytest.mark.long
 @compiled
 @pytest.mark.parametrize("name", NAMES)
 def test_an_easy_world_is_learned(name):

@@ -94,6 +94,7 @@ def test_figures_are_written_in_both_formats(played):
         assert path.stat().st_size > 5000
 
 
+@pytest.mark.long
 def test_a_report_is_the_same_every_time(played, tmp_path):
     page = write_report(played, tmp_path / "again")
     assert page.read_text() == read(played)
@@ -124,6 +125,7 @@ def test_several_worlds(grid, tmp_path):
     assert heat.count("<b>1.00</b>") == 6
 
 
+@pytest.mark.long
 def test_several_worlds_have_figures_each(tmp_path):
     worlds = [f"two-arm:rounds={rounds}" for rounds in (400, 800)]
     made_store(tmp_path / "s", ["uniform", "rucb"], worlds, restarts=lambda *_: [120])
