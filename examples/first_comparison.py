@@ -12,9 +12,9 @@ show = getattr(builtins, "display", print)  # a notebook's own display, else pla
 
 # %%
 world = "geometric-btl:arms=5,rounds=20000,phases=4,change=winner"
-found = measure(make_world(world, seed=1))
-print("winners: ", [(phase.first, phase.winner) for phase in found.phases])
-print("switches:", found.condorcet_switches, "of which significant:", found.significant_switches)
+change = measure(make_world(world, seed=1))
+print("winners: ", [(phase.first, phase.winner) for phase in change.phases])
+print("switches:", change.condorcet_switches, "of which significant:", change.significant_switches)
 
 # %% [markdown]
 # A learner that forgets, one that restarts when it sees a change, one that believes the world

@@ -38,10 +38,10 @@ world = load_world(str(folder / "votes.npz"))
 # How much does it change? A mistake in a file is said in one sentence that names the entry.
 
 # %%
-found = measure(world)
+change = measure(world)
 print("winner in week 1:", first_week.condorcet_winners()[0][1])
 print("who wins when:   ", world.condorcet_winners())
-print("switches:", found.condorcet_switches, " total variation:", round(found.total_variation, 3))
+print("switches:", change.condorcet_switches, " total variation:", round(change.total_variation, 3))
 for t in (1, 10001):
     P = world.preferences(t)
     print(f"round {t}: Borda scores {P.borda_scores().round(3)}, SST broken by {P.sst_violation()}")

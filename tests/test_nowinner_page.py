@@ -18,6 +18,7 @@ compiled = pytest.mark.skipif(not jit_enabled(), reason="hours without the compi
 
 nowinner = load_script("benchmarks/nowinner.py")
 PAGE = nowinner.PAGE.read_text("utf-8")
+WHICH_POLICY = (nowinner.PAGE.parent / "how-to" / "which-policy.md").read_text("utf-8")
 RECORD = json.loads(nowinner.RECORD.read_text("utf-8"))
 FOUND = {(row["world"], row["policy"]): row for row in RECORD["worlds"]}
 
@@ -38,18 +39,28 @@ def test_the_page_promises_what_the_policy_guarantees():
 
 def test_what_the_page_says_of_the_numbers():
     lost = {key: row["exploitability"][0] for key, row in FOUND.items()}
-    without = [world for world in nowinner.WORLDS if world != "winner"]
-    better = [lost[world, "king"] / lost[world, "court"] for world in without]
+    better = {world: lost[world, "king"] / lost[world, "court"] for world in nowinner.WORLDS}
+    assert 0.95 < better.pop("cycle") < 1.05
+    del better["winner"]
     low, high = map(float, re.search(r"loses ([\d.]+) to ([\d.]+) times less", PAGE).groups())
-    assert (round(min(better), 1), round(max(better))) == (low, high)
+    assert (round(min(better.values()), 1), round(max(better.values()), 1)) == (low, high)
     assert lost["clash", "exp3s"] < lost["clash", "court"]
-    worst = max(RECORD["winner"], key=lambda row: row["ratio"][0])
-    assert worst["world"].startswith("random-condorcet")
-    assert f"is up to {100 * (worst['ratio'][0] - 1):.0f}% worse than king" in PAGE
+    ratios = {changing: [] for changing in (True, False)}
+    for row in RECORD["winner"]:
+        ratios[row["changing"]].append(row["ratio"][0])
+    assert f"ratios of {min(ratios[True]):.2f} to {max(ratios[True]):.2f}." in PAGE
+    more = [round(100 * (pick(ratios[False]) - 1)) for pick in (min, max)]
+    assert f"it has {more[0]}% to {more[1]}% more regret than king" in PAGE
+    assert f"it has {more[0]}% to {more[1]}% more." in WHICH_POLICY
     assert f"in the same {nowinner.RATIO_RUNS} games" in PAGE
+    grown = {(row["world"], row["policy"]): row for row in RECORD["growth"]}
     for row in RECORD["growth"]:
         if row["policy"] == "court":
             assert row["exponent"][1] < 0.5 < row["exponent"][2]
+    even = [grown["rps-top", policy] for policy in ("king", "court")]
+    assert 0.5 < even[0]["exponent"][0] < 0.7
+    assert f"{even[0]['mean'][-1] / even[1]['mean'][-1]:.1f} times court's at the end" in PAGE
+    assert grown["skew-top", "king"]["exponent"][1] > 1
     assert RECORD["speed"]["court, a winner"] > 5
     assert RECORD["speed"]["court, all of 21 mix"] > 0.5
 
@@ -81,7 +92,7 @@ def test_court_can_hardly_be_exploited(world):
     mean, error = FOUND[world, "court"]["exploitability"]
     spread = error * np.sqrt(nowinner.RUNS)
     assert lost.mean() < mean + 4 * spread * np.sqrt(1 / 6 + 1 / nowinner.RUNS)
-    if world != "winner":
+    if world not in ("winner", "cycle"):
         assert lost.mean() < 0.8 * FOUND[world, "king"]["exploitability"][0]
 
 

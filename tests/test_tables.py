@@ -63,6 +63,17 @@ def test_a_title_is_broken_once_and_only_where_it_must_be():
     ]
 
 
+def test_a_title_may_be_broken_after_a_hyphen_and_a_cell_may_not():
+    rows = [("sw-dts-plus", "12.5")]
+    drawn = fitted(rows, ("policy", "von-neumann-binary-strong"), "1", width=28)
+    assert drawn.text.splitlines() == [
+        "              von-neumann-",
+        "policy       binary-strong",
+        "-----------  -------------",
+        "sw-dts-plus           12.5",
+    ]
+
+
 def test_tables_of_nothing():
     assert table([]) == ""
     assert table([], ("a", "b")).startswith("a  b\n-  -")

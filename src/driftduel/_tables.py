@@ -10,6 +10,8 @@ _GAP = 2
 _NARROWEST = 12
 # Where a cell may be broken: after a space, and in a spec before a name, not within 12,501.
 _BREAKS = re.compile(r"(?<=\s)|(?<=[,:])(?=[^\d\s])")
+# Where a title may be broken: after a space or a hyphen.
+_TITLE_BREAKS = re.compile(r"(?<=\s)|(?<=[a-z]-)(?=[a-z])")
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ class _Column:
     @property
     def least(self) -> int:
         """Return the width at which only the title is broken, and only once."""
-        words = self.title.split()
-        halves = ((" ".join(words[:i]), " ".join(words[i:])) for i in range(len(words)))
+        words = _TITLE_BREAKS.split(self.title)
+        halves = (("".join(words[:i]).rstrip(), "".join(words[i:])) for i in range(len(words)))
         return max(min((max(map(len, both)) for both in halves), default=0), self.content)
 
 
@@ -151,8 +153,9 @@ def _narrowed(columns: list[_Column], width: int) -> list[_Column]:
 
 def _row(cells: Sequence[str], columns: list[_Column], to_bottom: bool = False) -> str:
     """Write one row, on several lines if some cell is broken."""
+    breaks, indent = (_TITLE_BREAKS, "") if to_bottom else (_BREAKS, "  ")
     broken = [
-        _broken(cell, column.width, "" if to_bottom else "  ")
+        _broken(cell, column.width, breaks, indent)
         for cell, column in zip(cells, columns, strict=True)
     ]
     height = max(map(len, broken))
@@ -170,12 +173,14 @@ def _row(cells: Sequence[str], columns: list[_Column], to_bottom: bool = False) 
     return "\n".join(lines)
 
 
-def _broken(text: str, width: int, indent: str = "  ") -> list[str]:
-    """Break a cell where words end, or after a comma of a spec; what follows is indented."""
+def _broken(
+    text: str, width: int, breaks: re.Pattern[str] = _BREAKS, indent: str = "  "
+) -> list[str]:
+    """Break a cell or a title where it may be broken; what follows is indented."""
     if len(text) <= width:
         return [text]
     lines, line = [], ""
-    for piece in _BREAKS.split(text):
+    for piece in breaks.split(text):
         rest = piece
         while line.strip() and len((line + rest).rstrip()) > width:
             lines.append(line.rstrip())

@@ -90,14 +90,14 @@ KINDS: dict[str, Kind] = {
     "binary-strong": Kind("condorcet", any_loses, "1 unless both arms are the winner"),
 }
 for _name, _loss in {
-    "von-neumann": "gap to the mixture nobody beats",
-    "borda": "Borda score lacking to the best",
-    "copeland": "share of arms beaten less than by the best",
+    "von-neumann": "gap to the mixture that nobody beats",
+    "borda": "how far the Borda score is below the best",
+    "copeland": "how far the Copeland score is below the best",
 }.items():
     KINDS[_name] = Kind(_name, mean_loss, f"{_loss}, mean of both arms")
     KINDS[f"{_name}-weak"] = Kind(_name, np.minimum, f"{_loss}, of the better arm")
-    KINDS[f"{_name}-binary-weak"] = Kind(_name, both_lose, "1 unless an arm loses nothing so")
-    KINDS[f"{_name}-binary-strong"] = Kind(_name, any_loses, "1 unless both arms lose nothing so")
+    KINDS[f"{_name}-binary-weak"] = Kind(_name, both_lose, "1 unless one of the arms loses nothing")
+    KINDS[f"{_name}-binary-strong"] = Kind(_name, any_loses, "1 unless both arms lose nothing")
 
 
 BENCHMARKS = {

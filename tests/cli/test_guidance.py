@@ -98,7 +98,7 @@ def test_examples_run(capsys, line, tmp_path, monkeypatch):
         ("measure ./x.npz", "did you mean --world file:path=./x.npz?"),
         ("measure seasonal:arms=3", "did you mean --world seasonal:arms=3?"),
         ("play king --world two-arm", "play does not take 'king' here; did you mean --policy king"),
-        ("play", "driftduel play needs --policy, --world; see 'driftduel play --help'."),
+        ("play", "driftduel: play needs --policy, --world; see 'driftduel play --help'."),
         ("table here there", "table does not take 'there' here; see"),
         ("--world two-arm measure", "the command comes before its options"),
         ("--verson", "there is no option '--verson'; did you mean --version?"),

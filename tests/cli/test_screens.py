@@ -6,11 +6,14 @@ import re
 import struct
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from driftduel.cli import catalogue, main, terminal
+from driftduel.cli.progress import Progress
 from driftduel.policies import POLICIES
+from driftduel.regret import BENCHMARKS
 from driftduel.worlds import WORLDS
 
 COLOUR = re.compile(r"\x1b\[\d+m")
@@ -227,3 +230,22 @@ def test_the_suite_may_do_without_columns_that_it_has():
     from driftduel.suite import scoring
 
     assert set(suite._OPTIONAL) <= {*scoring._CHANGING, *scoring._QUIET}
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_a_game_of_any_regret_fits(benchmark, capsys, narrow):
+    narrow(80)
+    world = ("--world", "geometric-btl:arms=3,rounds=2e5,phases=2")
+    lines = lines_of(capsys, "play", "--policy", "uniform", *world, "--benchmark", benchmark)
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_time_left_says_nothing_of_the_time_to_compile(capsys, monkeypatch):
+    now = iter((100.0, 101.0))  # after a minute of compiling
+    monkeypatch.setattr("driftduel.cli.progress.time", SimpleNamespace(monotonic=lambda: next(now)))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    progress = Progress("play")
+    progress(1, 10_001)
+    assert not capsys.readouterr().err
+    progress(2_001, 10_001)
+    assert " ".join(capsys.readouterr().err.split()) == "play: 20.0% 2k rounds/s 4.0 s left"

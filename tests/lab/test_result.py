@@ -78,6 +78,13 @@ def test_a_notebook_shows_the_same_and_escapes_it(found):
     assert "&lt;script&gt;" in _html_table(strange)
 
 
+def test_a_notebook_has_the_lines_of_a_terminal():
+    played = compare("uniform", "cycle:arms=3,rounds=100", runs=1, benchmark="borda", workers=1)
+    about = [line for line in as_text(played, 200).splitlines() if line[:4] in ("K = ", "regr")]
+    assert len(about) == 2
+    assert "<br>".join(about) in played._repr_html_()
+
+
 def test_a_plan_says_what_is_to_be_played(grid):
     text = repr(make_plan(WORLD, ["uniform", "dts"], 3, (1, 2)))
     assert text.startswith(

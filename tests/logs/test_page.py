@@ -185,7 +185,7 @@ def test_calibration_is_of_votes_not_seen(changing):
 @pytest.mark.parametrize(
     ("matrices", "names", "says"),
     [
-        ([TEA], None, "Nothing changed that could be told from chance."),
+        ([TEA], None, "Nothing changed that stands out from chance."),
         ([[[0.5, 0.7], [0.3, 0.5]]], None, "0 is best now"),
         ([[[0.5, 0.9, 0.1], [0.1, 0.5, 0.9], [0.9, 0.1, 0.5]]], None, "Nobody beats everybody now"),
     ],

@@ -22,6 +22,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from driftduel._intervals import student
 from driftduel.logs.bradley_terry import bradley_terry, preferences_of
 from driftduel.wording import counted, decimals, interval
 
@@ -166,14 +167,12 @@ class LanesCompared:
         Each is a ratio of sums over blocks, loss by duels. What a block deviates from it is linear
         in what the block adds, so its square is a form in the sums of products.
         """
-        from scipy.special import stdtrit
-
         duels = np.maximum(self._sums[0], 1.0)
         means = losses @ self._sums / duels
         weights = np.outer(losses, signs / duels) - np.outer(_DUELS, signs / duels * means)
         squares = np.tensordot(weights, np.tensordot(self._products, weights, 2), 2)
         error = np.sqrt(max(0.0, float(squares)) * self.blocks / (self.blocks - 1))
-        return float(signs @ means), float(stdtrit(self.blocks - 1, 0.975) * error)
+        return float(signs @ means), float(student(self.blocks - 1) * error)
 
     def says(self, names: list[str]) -> list[str]:
         """Say in a sentence for each lane but the first which of the two costs more."""

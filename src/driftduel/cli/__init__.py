@@ -65,7 +65,8 @@ class _Help(argparse.HelpFormatter):
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """End with one sentence; a guess at what was meant is all that somebody needs to read."""
-        said = streams.sentence(message.replace(_REQUIRED, f"{self.prog} needs "))
+        name = self.prog.removeprefix("driftduel ")
+        said = streams.sentence(message.replace(_REQUIRED, f"{name} needs "))
         if not said.endswith("?"):
             said = f"{said.removesuffix('.')}; see '{self.prog} --help'."
         self.exit(BAD_INPUT, f"{terminal.red('driftduel:')} {said}\n")

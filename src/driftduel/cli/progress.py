@@ -13,17 +13,25 @@ class Progress:
 
     def __init__(self, label: str) -> None:
         self.label = label
-        self.begun = time.monotonic()
-        self.shown = self.begun  # nothing is shown for work that takes less than a moment
+        self.begun: float | None = None  # when the first rounds had been played
+        self.first = 0  # and how many these were
+        self.shown = 0.0
         self.written = False
 
     def __call__(self, done: int, total: int) -> None:
-        """Show the line again if it is time to."""
+        """Show the line again if it is time to.
+
+        The first rounds are not timed: everything is compiled for them, which says nothing of the
+        time that the others take.
+        """
         now = time.monotonic()
-        if not sys.stderr.isatty() or now - self.shown < 0.5:
+        if self.begun is None:
+            self.begun = self.shown = now  # nothing is shown for work that takes less than a moment
+            self.first = done
+        if not sys.stderr.isatty() or now - self.shown < 0.5 or done <= self.first:
             return
         self.shown = now
-        speed = done / (now - self.begun)
+        speed = (done - self.first) / (now - self.begun)
         left = (total - done) / speed
         how_far = f"{share(done / total, 1):>6}  {short(speed)} rounds/s  {duration(left)} left"
         text = f"{self.label}: {how_far}"

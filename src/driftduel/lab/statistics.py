@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from driftduel.errors import MissingExtraError
+from driftduel._intervals import student
 from driftduel.games.restarts import needless_restarts
 from driftduel.lab.plan import Plan
 
@@ -26,13 +26,11 @@ __all__ = [
     "half_width",
     "needless_restarts",
     "paired_difference",
-    "student",
     "summary",
     "t_half_width",
     "t_interval",
 ]
 
-LEVEL = 0.95
 NEEDED = (
     "world", "policy", "seed", "run", "rounds", "regret", "regret_weak", "regret_binary_weak",
     "regret_binary_strong", "restarts", "switches", "seconds",
@@ -99,21 +97,6 @@ def half_width(sd: ArrayLike, runs: ArrayLike) -> NDArray[np.float64]:
         return np.full(np.broadcast(sd, counts).shape, np.nan)
     several = np.maximum(counts, 2)
     return np.where(counts < 2, np.nan, student(several - 1) * np.asarray(sd) / np.sqrt(several))
-
-
-def student(freedom: ArrayLike) -> NDArray[np.float64]:
-    """Return how many standard errors a 95% interval by Student's t reaches to either side.
-
-    Examples
-    --------
-    >>> round(float(student(9)), 3)
-    2.262
-    """
-    try:
-        from scipy.special import stdtrit
-    except ImportError:
-        raise MissingExtraError("scipy", "lab", "an interval") from None
-    return np.asarray(stdtrit(freedom, 0.5 + LEVEL / 2))
 
 
 def geometric_mean(ratios: Iterable[float]) -> float:

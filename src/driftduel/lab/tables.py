@@ -194,11 +194,15 @@ def as_html(results: "Results") -> str:
     for table in tables:
         if table.verdict:
             parts.append(f"<p><strong>{escape(table.verdict)}</strong></p>")
-        about = f"<br>{escape(table.about)}" if table.about else ""
+        about = f"<br>{_html_lines(table.about)}" if table.about else ""
         parts.append(f"<p><code>{escape(table.title)}</code>{about}</p>")
         parts.append(_html_table(table))
-    parts += [f"<p>{escape(remark)}</p>" for remark in remarks]
+    parts += [f"<p>{_html_lines(remark)}</p>" for remark in remarks]
     return "\n".join(parts)
+
+
+def _html_lines(text: str) -> str:
+    return "<br>".join(escape(line) for line in text.splitlines())
 
 
 def _shown(results: "Results") -> tuple[list[Table], list[str]]:

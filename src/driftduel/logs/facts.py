@@ -168,7 +168,7 @@ def says_changes(about: dict[str, Any]) -> str:
     """Say what changed, in a sentence that can be repeated."""
     rows = about["changes"]
     if not rows:
-        return "Nothing changed that could be told from chance."
+        return "Nothing changed that stands out from chance."
     winners = [row for row in rows if row["before"] != row["after"]]
     changed = often(len(rows))
     if not winners:

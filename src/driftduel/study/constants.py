@@ -88,7 +88,7 @@ def intro(horizons: list[float]) -> str:
 
 
 def _share(sample: Floats, rounds: float) -> Floats:
-    """Return regret as a share of what uniform play loses in the mean."""
+    """Return regret as a share of what uniform play loses on average."""
     return sample / (_GAP * (_ARMS - 1) / _ARMS * rounds)
 
 

@@ -10,7 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from driftduel import wording
-from driftduel.lab.statistics import LEVEL, student, t_half_width, t_interval
+from driftduel._intervals import LEVEL, student
+from driftduel.lab.statistics import t_half_width, t_interval
 from driftduel.policies import POLICIES
 from driftduel.specs import Spec
 from driftduel.study.common import (

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from driftduel._intervals import student
 from driftduel.lab.findings.changes import Game
 from driftduel.lab.findings.curves import Floats
 from driftduel.lab.findings.naming import short_names
 from driftduel.lab.findings.standings import Standing
 from driftduel.lab.findings.world import WorldFindings
 from driftduel.lab.plan import Plan
-from driftduel.lab.statistics import student
 from driftduel.specs import Spec
 
 __all__ = ["Trend", "TrendLine", "find_trends", "fit"]

@@ -12,9 +12,9 @@ _AGAINST = {
     "copeland": "the arm that beats most others (the Copeland winner)",
 }
 _EXPLOITABILITY = (
-    "Here it is exploitability: what an opponent would have won against a policy's plays who keeps "
-    "to one arm a phase, the best in hindsight, summed up over phases. A phase is a stretch of "
-    "rounds in which the preferences stand still."
+    "Here it is exploitability: what an opponent who keeps to one arm a phase, the best in "
+    "hindsight, would have won against a policy's plays, summed up over phases. A phase is a "
+    "stretch of rounds in which the preferences stand still."
 )
 
 
