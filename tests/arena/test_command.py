@@ -101,10 +101,33 @@ def test_tokens_are_made_listed_and_dropped(run):
         (["new", "tea", "--option", "a", "--option", "b", "--policy", "kign"], "king"),
     ],
 )
-def test_mistakes_get_a_sentence(run, words, says):
+def test_mistakes_get_a_sentence(run, lasting_url, words, says):
+    open_store(lasting_url).close()
     said = run(*words, code=2)
     assert says in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [["board"], ["check"], ["token"], ["export", "--out", "x.csv"]])
+def test_who_only_looks_makes_no_file(capsys, tmp_path, words):
+    path = tmp_path / "mistyped.db"
+    assert main(["arena", words[0], "tea", *words[1:], "--store", f"sqlite:{path}"]) == 2
+    assert "there is no file" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_snapshot_of_another_version_does_not_matter(capsys, tmp_path):
+    import sqlite3
+
+    url = f"sqlite:{tmp_path / 'arena.db'}"
+    with Arena(url, options=["green", "black", "red"], name="tea") as arena:
+        arena.vote(arena.ask().duel, "left")
+    with sqlite3.connect(tmp_path / "arena.db") as database:
+        changed = database.execute("UPDATE arena_snapshots SET state = x'80'").rowcount
+    database.close()
+    assert changed == 1
+    assert main(["arena", "check", "tea", "--store", url]) == 0
+    assert "cannot be read" in capsys.readouterr().out
 
 
 def test_a_log_that_was_changed_is_not_the_state(capsys, tmp_path):

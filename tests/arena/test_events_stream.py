@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
+from driftduel.arena.problems import ArenaError
 from driftduel.arena.web.events import Boards
 from driftduel.arena.web.problems import Problem
 from driftduel.arena.web.settings import ServerSettings
@@ -24,7 +25,7 @@ class Counted:
 
     def __init__(self):
         self.seq, self.looks = 1, 0
-        self.trouble = False
+        self.trouble = None
 
     def board(self):
         self.looks += 1
@@ -83,7 +84,7 @@ def watching(test, **settings):
 
     async def find(name):
         if arena.trouble:
-            raise RuntimeError
+            raise arena.trouble
         return arena
 
     async def run():
@@ -178,6 +179,17 @@ def test_who_may_no_longer_watch_is_sent_away():
     watching(test, heartbeat_seconds=SOON)
 
 
+def test_who_may_no_longer_watch_is_sent_away_though_there_is_always_news():
+    async def test(boards, arena):
+        watcher = Watcher(boards, allowed=False)
+        while not watcher.task.done():  # each board is followed by another, long before a ping
+            arena.seq += 1
+            await asyncio.sleep(SOON)
+        assert watcher.sent.qsize() > 3
+
+    watching(test, heartbeat_seconds=40 * SOON)
+
+
 @pytest.mark.parametrize("limit", [{"listeners": 3}, {"listeners_per_address": 3}])
 def test_so_many_may_watch_and_no_more(limit):
     async def test(boards, arena):
@@ -210,12 +222,22 @@ def test_a_vanished_client_leaves_nothing_behind():
 
 def test_watching_goes_on_after_trouble_with_the_store():
     async def test(boards, arena):
-        arena.trouble = True
+        arena.trouble = RuntimeError()
         watcher = Watcher(boards)
         await asyncio.sleep(10 * SOON)
-        arena.trouble = False
+        arena.trouble = None
         assert await watcher.next() == 1
         await watcher.leave()
+
+    watching(test)
+
+
+def test_an_arena_that_another_process_took_is_watched_there():
+    async def test(boards, arena):
+        watcher = Watcher(boards)
+        assert await watcher.next() == 1
+        arena.trouble = ArenaError("owned-elsewhere", "another process has it.")
+        await watcher.task  # it asks again, and hears where
 
     watching(test)
 

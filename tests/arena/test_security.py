@@ -108,6 +108,14 @@ def test_a_token_that_was_dropped_ends(arena):
     problem(arena.call("GET", "board", token=token), 401, "no-token")
 
 
+def test_a_token_that_was_dropped_ends_though_the_clock_is_set_back(arena):
+    token = arena.call("POST", "tokens", {"scope": "read", "label": "gone"}).json()["token"]
+    assert arena.call("GET", "board", token=token).status_code == 200
+    assert arena.hall.store.drop_token("colours", "gone") == 1
+    arena.clock.now -= 3600
+    problem(arena.call("GET", "board", token=token), 401, "no-token")
+
+
 def test_an_arena_that_is_not_there_cannot_be_told_from_one_of_others(arena):
     there = arena.call("GET", "/v1/arenas/other/board", token=arena.own)
     nowhere = arena.call("GET", "/v1/arenas/nowhere/board", token=arena.own)
@@ -310,6 +318,13 @@ def test_a_meter_lets_the_rate_through_and_the_burst_before_it():
     assert 5 + 99 <= taken <= 5 + 101
     assert meter.wait("b", now + 9.99) == 0
     assert meter.wait("a", now + 9.99) == pytest.approx(0.1, abs=0.1)
+
+
+def test_a_clock_that_is_set_back_keeps_nobody_out():
+    meter = Meter(Rate(8.0, 4))
+    assert not any(meter.wait("a", 10_000.0) for _ in range(4))
+    assert 0.0 < meter.wait("a", 10_000.0 - 3600.0) < 1.0  # and not an hour
+    assert not meter.wait("a", 10_000.0 - 3599.0)
 
 
 def test_a_meter_remembers_only_so_many():

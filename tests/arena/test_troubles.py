@@ -21,6 +21,7 @@ from driftduel.arena.stores import (
     open_store,
     take,
 )
+from driftduel.arena.stores.filelock import about
 from driftduel.arena.stores.sqlite import SqliteStore
 from driftduel.arena.writer import Handle, Writer
 from driftduel.errors import DriftduelError
@@ -118,6 +119,14 @@ def test_a_file_that_is_opened_twice_is_one_store(tmp_path, monkeypatch):
     assert third is not first
     assert third.arenas() == ["a"]
     third.close()
+
+
+def test_who_has_a_lock_does_not_say_the_password(monkeypatch):
+    words = ["/bin/driftduel", "arena", "serve", "--store=postgresql://me:secret@db/arena"]
+    monkeypatch.setattr("sys.argv", words)
+    assert about().endswith("(driftduel arena serve --store)")
+    monkeypatch.setattr("sys.argv", ["mine.py", "postgresql://me:secret@db/arena"])
+    assert about().endswith("(mine.py)")
 
 
 def test_a_store_that_should_be_there_is_not_made(tmp_path):

@@ -115,6 +115,73 @@ def test_an_undone_vote_whose_lease_ends_can_come_late(arena, clock):
     assert arena.vote(shown.duel, "left").late
 
 
+def test_who_undoes_for_ever_keeps_others_waiting_no_longer_than_the_lease(arena, clock):
+    slow = arena.ask("ann")
+    began, other = clock.now, arena.ask("bob")
+    arena.vote(other.duel, "left")
+    for _ in range(30):
+        clock.now += 3.0
+        try:
+            arena.vote(slow.duel, "left")
+            arena.undo(slow.duel)
+        except ArenaError:
+            break
+        arena.ask()  # whose lease ends later
+    assert clock.now - began <= 60.0 + 2 * 5.0
+    clock.now = began + 60.0 + 2 * 5.0
+    arena.tick()
+    assert arena._live.state.held == {}  # what bob said was learned
+    assert arena.board()["votes"] == 1
+
+
+def test_a_vote_undone_at_the_end_of_its_lease_can_be_given_again(arena, clock):
+    shown = arena.ask()
+    clock.now += 58.0
+    arena.vote(shown.duel, "left")
+    clock.now += 3.0
+    arena.undo(shown.duel)
+    clock.now += 1.0
+    assert not arena.vote(shown.duel, "right").late
+
+
+def test_time_goes_on_though_the_clock_was_set_back(arena, clock):
+    shown = arena.ask()
+    arena.vote(shown.duel, "left")
+    clock.now -= 3600.0
+    arena.tick()
+    clock.now += 2 * 5.0  # at half its speed, until the clock has caught up
+    arena.tick()
+    assert kinds(arena)[-1] == "told"
+    clock.now += 2 * 3600.0
+    arena.ask()
+    times = [record.at for record in arena.records()]
+    assert times == sorted(times)
+    assert times[-1] == 1000 * clock.now
+
+
+def test_a_server_does_not_wait_for_one_who_waits_for_the_store(arena):
+    live = arena._live
+    assert live.at_once()
+    with live._lock:
+        assert live.at_once()
+        asked = []
+        assert meanwhile(lambda: asked.append(live.at_once()))
+    assert asked == [False]
+
+
+def test_an_arena_that_another_process_took_is_let_go(store, clock):
+    hall = Hall(store, clock)
+    hall.create("tea", OPTIONS)
+    lasting(hall.arena("tea").ask())
+    hall.tick()
+    assert hall.live("tea") is not None
+    store.disown("tea")
+    hall.tick()
+    assert hall.live("tea") is None  # its board would be of the past
+    lasting(hall.arena("tea").ask())
+    hall.close()
+
+
 def test_nobody_votes_on_a_duel_that_was_not_given_out(arena):
     shown = arena.ask()
     ref, era, mac = shown.duel.split("-")

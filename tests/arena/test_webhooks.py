@@ -20,7 +20,7 @@ from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
 from driftduel.arena.said import lasting
 from driftduel.arena.sending import post
-from driftduel.arena.stores import open_store
+from driftduel.arena.stores import Append, open_store
 from driftduel.arena.webhooks import EVENTS, Messenger, events_in, shown_secret, signature, verified
 from driftduel.errors import DriftduelError
 from tests.arena.served import Clock, problem, served
@@ -271,6 +271,30 @@ def test_what_a_server_did_not_get_told_the_next_one_tells(tmp_path):
         telling(second, send, taken)
     finally:
         second.close()
+
+
+def test_a_record_that_says_two_things_is_told_whole(hall):
+    live = hall.arena("colours")
+    lasting(live.tick())
+    both = Record(live.seq + 1, live.state.at, "told", {"alarm": True, "leads": 1})
+    assert hall.store.append([Append("colours", (both,))]) == [None]
+    hooked(hall)
+
+    async def ended_in_between(messenger):
+        await first.until(3)
+
+    first = Post(200, *[500] * 100_000)  # the alarm is taken, who leads is not
+    telling(hall, first, ended_in_between)
+    assert done(hall) == [1]
+
+    async def taken(messenger):
+        told = await second.until(2)
+        assert told == [f"colours.{both.seq}.alarm", f"colours.{both.seq}.crowned"]
+        while done(hall) != [both.seq]:
+            await asyncio.sleep(SOON)
+
+    second = Post()
+    telling(hall, second, taken)
 
 
 def test_hooks_come_and_go_while_it_runs(hall):

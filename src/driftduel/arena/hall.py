@@ -108,11 +108,21 @@ class Hall:
 
     def tick(self) -> None:
         """Do in every arena what time has made due; let those go that nobody needs."""
+        self._let_lost_go()
         for live in list(self._live.values()):
             if live.due():
                 live.tick()
         if len(self._live) > self._most:
             self._let_go()
+
+    def _let_lost_go(self) -> None:
+        """Let arenas go that another process has taken: what is here of them is of the past."""
+        here = list(self._live.values())
+        owned = self.store.owned()
+        with self._lock:
+            for live in here:
+                if live.name not in owned and self._live.get(live.name) is live:
+                    del self._live[live.name]
 
     def _let_go(self) -> None:
         now = self._clock()

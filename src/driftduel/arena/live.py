@@ -68,6 +68,7 @@ class Live:
         self._lasting: Future[None] = Future()
         self._board: tuple[int, dict[str, OptionText], Board] | None = None
         self._texting = threading.Lock()
+        self._behind: tuple[int, int] | None = None
         self.used = 0.0
         """When it was last asked for anything."""
         self._load()
@@ -93,8 +94,19 @@ class Live:
         self._send()
 
     def _now(self) -> int:
-        """Return the time in milliseconds; in a log it never goes back."""
-        return max(int(1000 * self._clock()), self.state.at)
+        """Return the time in milliseconds; in a log it never goes back.
+
+        Nor does it stand still: a clock that was set back by an hour would end no grace and no
+        lease for an hour. Until it has caught up, time goes on at half its speed.
+        """
+        clock, last = int(1000 * self._clock()), self.state.at
+        if clock >= last:
+            self._behind = None
+            return clock
+        if self._behind is None or clock < self._behind[0]:
+            self._behind = clock, last
+        began, at = self._behind
+        return max(last, at + (clock - began) // 2)
 
     def _note(self, kind: str, body: dict[str, Any]) -> int:
         """Write down what has just happened to the state; return its place in the log."""
@@ -212,6 +224,9 @@ class Live:
         """
         if self._handle.broken is not None or not (voter is None or voter in self._voters):
             return False
+        if not self._lock.acquire(blocking=False):
+            return False  # who has it may be waiting for the store
+        self._lock.release()
         if duel is None:
             return True
         try:

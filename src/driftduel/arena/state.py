@@ -219,8 +219,13 @@ class State:
             raise ArenaError("too-late", "the vote cannot be undone any more.")
         self._tick(at)
         out = self._take_back(ref)
-        until = at + round(1000 * self.settings.lease)
+        # The lease that it had, and who voted at its very end has a grace to choose again: with a
+        # new lease each time, one who undoes for ever would keep all others' votes from being
+        # learned.
+        end = out.asked + round(1000 * self.settings.lease)
+        until = max(end, min(at, end) + round(1000 * self.settings.grace))
         self._put_open(ref, out._replace(until=until, pick=None, counts=True, took=0))
+        self.open = dict(sorted(self.open.items(), key=lambda item: item[1].until))
         return {"ref": ref}
 
     def _take_back(self, ref: int) -> Out:

@@ -203,10 +203,12 @@ class Messenger:
         while True:
             try:
                 records = await to_thread.run_sync(store.records, hook.arena, done, _AT_ONCE)
-                for event in events_in(records):
-                    if event.kind in hook.events:
+                for record in records:
+                    events = [event for event in events_in([record]) if event.kind in hook.events]
+                    for event in events:
                         await self._deliver(hook, event)
-                        await to_thread.run_sync(store.hook_done, hook.id, event.record.seq)
+                    if events:  # only now: a record may say two things, an alarm and who leads
+                        await to_thread.run_sync(store.hook_done, hook.id, record.seq)
                 if records:
                     done = records[-1].seq
                     if len(records) == _AT_ONCE:  # a long stretch without news is not read again

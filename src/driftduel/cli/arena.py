@@ -37,7 +37,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
             formatter_class=parser.formatter_class,
         )
         if name not in ("serve", "demo"):
-            command.add_argument("name", metavar="NAME", help="the arena")
+            about = "the arena; * for a token that opens arenas" if name == "token" else "the arena"
+            command.add_argument("name", metavar="NAME", help=about)
         if name != "demo":
             _add_store(command)
         _ADD[name](command)
@@ -191,10 +192,10 @@ def _weighted(text: str) -> tuple[str, int]:
     return text, 1
 
 
-def _store(arguments: argparse.Namespace) -> "Store":
+def _store(arguments: argparse.Namespace, *, create: bool = True) -> "Store":
     from driftduel.arena import open_store
 
-    return open_store(arguments.store)
+    return open_store(arguments.store, create=create)
 
 
 def _new(arguments: argparse.Namespace) -> None:
@@ -238,7 +239,7 @@ def _serve(arguments: argparse.Namespace) -> None:
 def _board(arguments: argparse.Namespace) -> None:
     from driftduel.arena.board import board_in
 
-    store = _store(arguments)
+    store = _store(arguments, create=False)
     try:
         board = board_in(store, arguments.name)
     finally:
@@ -250,7 +251,7 @@ def _export(arguments: argparse.Namespace) -> None:
     from driftduel import wording
     from driftduel.arena.moving import exported, write_votes
 
-    store = _store(arguments)
+    store = _store(arguments, create=False)
     try:
         votes = exported(store, arguments.name)
     finally:
@@ -284,7 +285,7 @@ def _import(arguments: argparse.Namespace) -> None:
 def _check(arguments: argparse.Namespace) -> None:
     from driftduel.arena.folding import check
 
-    store = _store(arguments)
+    store = _store(arguments, create=False)
     try:
         checked = check(store, arguments.name)
     finally:
@@ -295,7 +296,7 @@ def _check(arguments: argparse.Namespace) -> None:
 def _token(arguments: argparse.Namespace) -> None:
     from driftduel.arena import Hall
 
-    hall = Hall(_store(arguments))
+    hall = Hall(_store(arguments, create=arguments.name == "*"))
     try:
         if arguments.list:
             _list_tokens(hall, arguments)

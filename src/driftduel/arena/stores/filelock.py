@@ -23,7 +23,9 @@ _FAR = 1 << 30
 
 def about() -> str:
     """Say which process this is, for whoever wants to end it."""
-    command = " ".join(Path(each).name if i == 0 else each for i, each in enumerate(sys.argv[:4]))
+    # Others may read this: of --store=postgresql://..., which may have a password, the first half.
+    words = [each.partition("=")[0] for each in sys.argv[:4] if "://" not in each.partition("=")[0]]
+    command = " ".join(Path(each).name if i == 0 else each for i, each in enumerate(words))
     return f"process {os.getpid()} on {socket.gethostname()} ({command[:80] or 'python'})"
 
 

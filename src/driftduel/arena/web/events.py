@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
 
 import msgspec
 from anyio import to_thread
@@ -28,6 +27,7 @@ class _Topic:
         self.seq, self.event = -1, b""
         self.watchers = 0
         self.changed = asyncio.Event()
+        self.over = False
         self.task: asyncio.Task[None] | None = None
 
 
@@ -113,8 +113,8 @@ class Boards:
 
     async def _follow(self, name: str, topic: _Topic) -> None:
         """Look at an arena as often as boards may be sent, and wake its watchers."""
-        while True:
-            with suppress(Exception):  # a store in trouble: the next look may find it well
+        while not topic.over:
+            try:
                 arena = await self._find(name)
                 if (seq := arena.seq) != topic.seq:
                     board = await self.json(arena)
@@ -122,14 +122,25 @@ class Boards:
                     topic.seq = seq
                     topic.changed.set()
                     topic.changed = asyncio.Event()
+            except Exception as error:  # a store in trouble: the next look may find it well
+                # But who has the arena now is asked by those who come again.
+                topic.over = getattr(error, "problem", "") == "owned-elsewhere"
+                if topic.over:
+                    topic.changed.set()
             await asyncio.sleep(self._settings.board_seconds)
 
     async def _events(
         self, name: str, allowed: Callable[[], Awaitable[bool]]
     ) -> AsyncIterator[bytes]:
         topic, seen = self._topics[name], -1
+        every, now = self._settings.heartbeat_seconds, asyncio.get_running_loop().time
+        look = now() + every
         yield b"retry: 3000\n\n"
-        while not self.closing.is_set():
+        while not (self.closing.is_set() or topic.over):
+            if now() >= look:  # however much there is to send
+                if not await allowed():
+                    return
+                look = now() + every
             if topic.seq != seen:
                 seen = topic.seq
                 yield topic.event
@@ -138,15 +149,13 @@ class Boards:
             try:
                 done, _ = await asyncio.wait(
                     waits,
-                    timeout=self._settings.heartbeat_seconds,
+                    timeout=every,
                     return_when=asyncio.FIRST_COMPLETED,
                 )
             finally:
                 for wait in waits:
                     wait.cancel()
             if not done:
-                if not await allowed():
-                    return
                 yield b": ping\n\n"
 
 

@@ -32,7 +32,11 @@ class Meter:
         """Count a request; return 0, or in how many seconds it may come (it is not counted)."""
         if not self._gap:
             return 0.0
-        drained = max(self._drained.get(key, now), now) + self._gap
+        before = self._drained.get(key, now)
+        if before > now + self._slack:
+            # The clock was set back: nobody shall wait for the hours that it repeats.
+            before = self._drained[key] = now + self._slack
+        drained = max(before, now) + self._gap
         if drained - now > self._slack:
             return drained - now - self._slack
         self._drained[key] = drained

@@ -54,14 +54,14 @@ class Doorman:
             return None
         key, now = hashed(token), self._clock()
         kept = self._grants.get(key)
-        if kept is not None and now < kept[0]:
+        if kept is not None and 0.0 <= now - kept[0] < self._SECONDS:
             return kept[1]._replace(by_cookie=True) if by_cookie else kept[1]
         found = await to_thread.run_sync(self._store.token, key)
         if found is None:
             self._grants.pop(key, None)
             return None
         grant = Grant(*found, key)
-        self._grants[key] = (now + self._SECONDS, grant)
+        self._grants[key] = (now, grant)
         if len(self._grants) > _MOST_KEPT:
             self._grants.popitem(last=False)
         return grant._replace(by_cookie=by_cookie)
