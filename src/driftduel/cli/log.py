@@ -232,7 +232,9 @@ def _summary(arguments: argparse.Namespace) -> None:
         ("dependence phi", decimals(fit.phi), "1: all votes are independent of each other"),
     ]
     if about["first_advantage"] is not None:
-        rows.append(("first place wins", share(about["first_advantage"], 1), "of the votes"))
+        low, high = (share(end, 1) for end in about["first_advantage_between"])
+        equals = f"between equals ({low} to {high})"
+        rows.append(("first place wins", share(about["first_advantage"], 1), equals))
     if about["heaviest_group"] is not None:
         rows.append(("heaviest group", share(about["heaviest_group"], 1), "of the votes"))
     if about["weighted"]:

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from driftduel.logs.posterior import Fit
+from driftduel.logs.position import first_advantage
+from driftduel.logs.posterior import Change, Fit
 from driftduel.logs.reading import Log
 from driftduel.logs.times import time_text
 from driftduel.wording import counted, decimals, interval, listed, number, often, share
@@ -19,7 +20,7 @@ def facts(log: Log, fit: Fit) -> dict[str, Any]:
     counts, now = log.counts, fit.now
     both = counts.wins.sum(axis=0)
     seen = int((np.triu(both + both.T, 1) > 0).sum())
-    shown = counts.shown.sum()
+    placed = first_advantage(counts)
     groups = counts.groups
     heaviest = None
     if groups is not None and groups.share == 1:
@@ -34,7 +35,8 @@ def facts(log: Log, fit: Fit) -> dict[str, Any]:
         "pairs_seen": seen,
         "ties": counts.ties,
         "phi": fit.phi,
-        "first_advantage": float(counts.shown_wins.sum() / shown) if shown else None,
+        "first_advantage": None if placed is None else placed[0],
+        "first_advantage_between": None if placed is None else list(placed[1:]),
         "heaviest_group": heaviest,
         "weighted": counts.squares != counts.weight,
         "effective_votes": counts.effective_votes,
