@@ -241,7 +241,7 @@ def _summary(arguments: argparse.Namespace) -> None:
         effective = whole(counts.effective_votes)
         rows.append(("effective votes", effective, "as many of equal weight would say as much"))
     show_table(rows, right="1")
-    print(f"\n{bold(says_now(fit))}")
+    print(f"\n{bold(wrapped(says_now(fit)))}")
     table = sorted(now.chances.items(), key=lambda item: -item[1])[:_SHOWN_OPTIONS]
     table.append(("nobody", now.nobody))
     show_table([(name, share(p, 1)) for name, p in table], ("best now", "probability"), right="1")
@@ -253,7 +253,7 @@ def _summary(arguments: argparse.Namespace) -> None:
 def _changes(arguments: argparse.Namespace) -> None:
     from driftduel.cli.terminal import bold
     from driftduel.cli.text import as_json, say_left_out, show_table, wrapped
-    from driftduel.logs.facts import changes, says_changes, says_now
+    from driftduel.logs.facts import changes, says_changes, says_estimate, says_now
     from driftduel.wording import share
 
     if arguments.plot:
@@ -271,7 +271,7 @@ def _changes(arguments: argparse.Namespace) -> None:
         return
     print(bold(wrapped(says_changes(about))))
     if about["changes"]:
-        print()
+        print(f"\n{wrapped(says_estimate(fit))}")
         left_out = show_table(
             [
                 (
@@ -287,7 +287,7 @@ def _changes(arguments: argparse.Namespace) -> None:
             ],
             ("when", "between (95%)", "before", "after", "new winner", "any change", "q"),
             right="456",
-            optional=("any change", "q"),
+            optional=("q", "any change"),
         )
         say_left_out(left_out)
     print()
@@ -330,7 +330,7 @@ _MEASURES = {
 def _world(arguments: argparse.Namespace) -> None:
     from pathlib import Path
 
-    from driftduel.cli.text import as_json
+    from driftduel.cli.text import as_json, wrapped
     from driftduel.errors import DriftduelError
     from driftduel.logs.sisters import sisters
     from driftduel.worlds import save_world
@@ -354,7 +354,7 @@ def _world(arguments: argparse.Namespace) -> None:
                        "options": options}))  # fmt: skip
         return
     print("\n".join(str(p) for p in paths))
-    print(f"arms: {', '.join(f'{i} {name}' for i, name in enumerate(fit.names))}")
+    print(wrapped(f"arms: {', '.join(f'{i} {name}' for i, name in enumerate(fit.names))}"))
     print(f"try: driftduel measure --world file:path={paths[0]}")
 
 

@@ -135,6 +135,7 @@ def _values(log: Log, fit: Fit, title: str, policies: bool, say: Progress) -> di
         "colours": COLOURS,
         "says_now": facts.says_now(fit),
         "says_changes": facts.says_changes(changed),
+        "says_estimate": facts.says_estimate(fit),
         "remarks": [line for line in now["remarks"] if line not in weak],
         "remarks_on_changes": [line for line in changed["remarks"] if line not in weak],
         "chances": _chances(now),
