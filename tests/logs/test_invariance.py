@@ -107,8 +107,10 @@ def test_what_does_not_matter_changes_nothing(change, votes, before, tmp_path):
     expected = renamed(before, names)
     if "swapped" in change:  # only what is said about the first place is the other way round
         places = [answer[0].pop("first_advantage") for answer in (after, expected)]
+        ends = [answer[0].pop("first_advantage_between") for answer in (after, expected)]
         if change == "first and second swapped":
             assert sum(places) == pytest.approx(1)
+            assert np.add(ends[0], ends[1][::-1]) == pytest.approx(1)
     assert after == expected
 
 

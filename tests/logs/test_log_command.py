@@ -68,7 +68,36 @@ def test_the_change_is_found_and_said(path, capsys):
     assert change["winner_changed"] > 0.9
     assert change["q"] < 0.05
     assert record["winner_switches_at_least"] <= 1
-    assert "from tea to gin" in " ".join(said(capsys, "changes", path).out.split())
+    text = " ".join(said(capsys, "changes", path).out.split())
+    assert "from tea to gin" in text
+    layers = [text.index(layer) for layer in ("Estimate, if", "Test: ", "Certificate: ")]
+    assert layers == sorted(layers)
+
+
+def test_the_last_change_has_one_date(path, capsys):
+    (change,) = told(capsys, "changes", path)["changes"]
+    remarks = " ".join(told(capsys, "summary", path)["remarks"])
+    assert f"around {change['time']}," in remarks
+
+
+def test_the_first_place_is_told_apart_from_who_is_shown_there(votes, capsys, tmp_path):
+    """The winner is shown first in most votes, which is no advantage of the place."""
+    rng = np.random.default_rng(1)
+    better = votes.with_columns(
+        keep=pl.Series(rng.random(len(votes)) < 0.2) | (pl.col("first") == "tea")
+    )
+    better.filter("keep").write_csv(tmp_path / "shown.csv")
+    record = told(capsys, "summary", str(tmp_path / "shown.csv"))
+    low, high = record["first_advantage_between"]
+    assert low < 0.5 < high
+    assert "between equals" in said(capsys, "summary", str(tmp_path / "shown.csv")).out
+
+
+def test_too_few_groups_tell_nothing_and_that_is_said(votes, capsys, tmp_path):
+    votes.with_columns(voter=pl.lit("me")).write_csv(tmp_path / "mine.csv")
+    record = told(capsys, "changes", str(tmp_path / "mine.csv"), "--group", "voter")
+    assert record["changes"] == []
+    assert any("1 group: too few to tell a change" in line for line in record["remarks"])
 
 
 def test_the_measures_have_the_names_of_measure(path, capsys):
@@ -102,6 +131,16 @@ def test_files_are_counted_and_the_counts_are_a_log(votes, path, capsys, tmp_pat
     assert both.wins.sum(0) == pytest.approx(whole.wins.sum(0))
     assert np.array_equal(both.shown, whole.shown)
     assert told(capsys, "summary", counts)["now"]["gin"] > 0.95
+
+
+def test_counts_that_were_saved_add_up(votes, capsys, tmp_path):
+    parts, counted = ([str(tmp_path / f"{n}.{end}") for n in "ab"] for end in ("csv", "npz"))
+    for frame, part, counts in zip((votes[:1300], votes[1300:]), parts, counted, strict=True):
+        frame.write_csv(part)
+        said(capsys, "count", part, "--save", counts)
+    both = str(tmp_path / "both.npz")
+    assert "3,000 votes" in said(capsys, "count", *counted, "--save", both).out
+    assert load_counts(both).votes == read_log(counted).counts.votes == 3000
 
 
 def test_counting_many_files_says_what_counting_one_does(votes, capsys, tmp_path):

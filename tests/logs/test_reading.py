@@ -1,6 +1,7 @@
 """Logs from files and frames: what columns mean, what makes no sense, counts equal to the twin."""
 
 import datetime as dt
+import gzip
 
 import numpy as np
 import pytest
@@ -215,6 +216,8 @@ def test_rows_that_make_no_sense_are_counted_and_shown_with_their_lines(tmp_path
         ("", "is empty"),
         ("first,second\na,b\n", "needs the columns winner and loser"),
         ("winner,loser\n", "has no rows"),
+        ("winner,loser,time\n", "has no rows"),
+        ("winner,loser,winner\na,b,a\n", "two columns 'winner'"),
         ("winner,loser\na,a\nb,b\n", "none of the 2 rows .* compared with itself"),
         ("winner,loser,time\na,b,soon\n", "neither dates nor numbers"),
         ("winner,loser,time\na,b,01/02/2020\n", "may be day/month/year or month/day/year"),
@@ -227,6 +230,31 @@ def test_files_that_are_no_logs_are_refused_in_one_sentence(tmp_path, text, mess
     with pytest.raises(DriftduelError, match=message) as error:
         read_log(tmp_path / "votes.csv")
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("sign", [";", "\t", "|"])
+@pytest.mark.parametrize("name", ["votes.csv", "votes.csv.gz"])
+def test_spreadsheets_that_write_no_commas_are_read(tmp_path, sign, name):
+    text = f"time{sign}winner{sign}loser\n2020-01-01{sign}tea, green{sign}ale\n".encode()
+    text = gzip.compress(text) if name.endswith(".gz") else text
+    (tmp_path / name).write_bytes(text)
+    assert read_log(tmp_path / name).names == ("ale", "tea, green")
+
+
+@pytest.mark.parametrize("code", ["utf-16", "latin-1"])
+def test_text_in_another_code_is_refused(tmp_path, code):
+    (tmp_path / "votes.csv").write_bytes("winner,loser\nthé,ale\nale,thé\n".encode(code))
+    with pytest.raises(DriftduelError, match="not text in UTF-8"):
+        read_log(tmp_path / "votes.csv")
+
+
+def test_lines_of_several_files_are_those_of_each(tmp_path):
+    paths = [tmp_path / name for name in ("a.csv", "b.csv")]
+    paths[0].write_text("winner,loser\na,b\na,b\nb,b\n")
+    paths[1].write_text("winner,loser\nb,a\na,a\n")
+    first, second = read_log(paths).problems
+    assert (first.line, first.row["file"]) == (4, "a.csv")
+    assert (second.line, second.row["file"]) == (3, "b.csv")
 
 
 def test_what_is_no_file_of_a_log_is_refused(tmp_path):

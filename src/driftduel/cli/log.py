@@ -232,14 +232,16 @@ def _summary(arguments: argparse.Namespace) -> None:
         ("dependence phi", decimals(fit.phi), "1: all votes are independent of each other"),
     ]
     if about["first_advantage"] is not None:
-        rows.append(("first place wins", share(about["first_advantage"], 1), "of the votes"))
+        low, high = (share(end, 1) for end in about["first_advantage_between"])
+        equals = f"between equals ({low} to {high})"
+        rows.append(("first place wins", share(about["first_advantage"], 1), equals))
     if about["heaviest_group"] is not None:
         rows.append(("heaviest group", share(about["heaviest_group"], 1), "of the votes"))
     if about["weighted"]:
         effective = whole(counts.effective_votes)
         rows.append(("effective votes", effective, "as many of equal weight would say as much"))
     show_table(rows, right="1")
-    print(f"\n{bold(says_now(fit))}")
+    print(f"\n{bold(wrapped(says_now(fit)))}")
     table = sorted(now.chances.items(), key=lambda item: -item[1])[:_SHOWN_OPTIONS]
     table.append(("nobody", now.nobody))
     show_table([(name, share(p, 1)) for name, p in table], ("best now", "probability"), right="1")
@@ -251,7 +253,7 @@ def _summary(arguments: argparse.Namespace) -> None:
 def _changes(arguments: argparse.Namespace) -> None:
     from driftduel.cli.terminal import bold
     from driftduel.cli.text import as_json, say_left_out, show_table, wrapped
-    from driftduel.logs.facts import changes, says_changes, says_now
+    from driftduel.logs.facts import changes, says_changes, says_estimate, says_now
     from driftduel.wording import share
 
     if arguments.plot:
@@ -269,7 +271,7 @@ def _changes(arguments: argparse.Namespace) -> None:
         return
     print(bold(wrapped(says_changes(about))))
     if about["changes"]:
-        print()
+        print(f"\n{wrapped(says_estimate(fit))}")
         left_out = show_table(
             [
                 (
@@ -285,7 +287,7 @@ def _changes(arguments: argparse.Namespace) -> None:
             ],
             ("when", "between (95%)", "before", "after", "new winner", "any change", "q"),
             right="456",
-            optional=("any change", "q"),
+            optional=("q", "any change"),
         )
         say_left_out(left_out)
     print()
@@ -328,7 +330,7 @@ _MEASURES = {
 def _world(arguments: argparse.Namespace) -> None:
     from pathlib import Path
 
-    from driftduel.cli.text import as_json
+    from driftduel.cli.text import as_json, wrapped
     from driftduel.errors import DriftduelError
     from driftduel.logs.sisters import sisters
     from driftduel.worlds import save_world
@@ -352,7 +354,7 @@ def _world(arguments: argparse.Namespace) -> None:
                        "options": options}))  # fmt: skip
         return
     print("\n".join(str(p) for p in paths))
-    print(f"arms: {', '.join(f'{i} {name}' for i, name in enumerate(fit.names))}")
+    print(wrapped(f"arms: {', '.join(f'{i} {name}' for i, name in enumerate(fit.names))}"))
     print(f"try: driftduel measure --world file:path={paths[0]}")
 
 

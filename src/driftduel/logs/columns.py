@@ -26,6 +26,7 @@ _TIE = {"tie", "tied", "draw", "equal", "even", "same", "both", "0.5", "1/2"}
 _TIE |= {"tie (bothbad)", "bothbad", "both_bad", "both bad", "neither"}
 _YES = {"1", "1.0", "true", "yes", "y", "t"}
 _NO = {"0", "0.0", "false", "no", "n", "f", ""}
+_TWICE = "_duplicated_0"  # what polars adds to a name that is there already
 _LONGEST_NAME = 1000  # letters; whatever is longer is no name
 
 
@@ -126,9 +127,15 @@ def find_columns(there: Sequence[str], given: Mapping[str, str | Sequence[str] |
     named = [name for name in (winner, loser, first, second) if name is not None]
     if len(set(named)) < len(named):
         raise DriftduelError(f"one column cannot be two things: {_listed(named)}.")
-    return Columns(
+    columns = Columns(
         winner, loser, first, second, roles["time"], group, roles["weight"], roles["tie"]
     )
+    for name in sorted(columns.used()):
+        if f"{name}{_TWICE}" in there:
+            raise DriftduelError(
+                f"the log has two columns {quoted(name)}; leave one of them out, or rename it."
+            )
+    return columns
 
 
 def _nearest(name: str, there: Sequence[str]) -> str:

@@ -506,4 +506,6 @@ def _reason(error: BaseException) -> str:
     lines = str(error).strip().splitlines() or [type(error).__name__]
     if "more fields than defined" in lines[0]:
         return "a line has more fields than the first line names"
+    if "invalid utf-8" in lines[0].lower():
+        return "it is not text in UTF-8"
     return quoted(lines[0].rstrip("."), 200)[1:-1]

@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from driftduel.logs.posterior import Fit
+from driftduel.logs.position import first_advantage
+from driftduel.logs.posterior import Change, Fit
 from driftduel.logs.reading import Log
 from driftduel.logs.times import time_text
 from driftduel.wording import counted, decimals, interval, listed, number, often, share
 
-__all__ = ["changes", "doubts", "facts", "measured", "says_changes", "says_now"]
+__all__ = ["changes", "doubts", "facts", "measured", "says_changes", "says_estimate", "says_now"]
 
 _SURE = 0.95
 
@@ -19,7 +20,7 @@ def facts(log: Log, fit: Fit) -> dict[str, Any]:
     counts, now = log.counts, fit.now
     both = counts.wins.sum(axis=0)
     seen = int((np.triu(both + both.T, 1) > 0).sum())
-    shown = counts.shown.sum()
+    placed = first_advantage(counts)
     groups = counts.groups
     heaviest = None
     if groups is not None and groups.share == 1:
@@ -34,7 +35,8 @@ def facts(log: Log, fit: Fit) -> dict[str, Any]:
         "pairs_seen": seen,
         "ties": counts.ties,
         "phi": fit.phi,
-        "first_advantage": float(counts.shown_wins.sum() / shown) if shown else None,
+        "first_advantage": None if placed is None else placed[0],
+        "first_advantage_between": None if placed is None else list(placed[1:]),
         "heaviest_group": heaviest,
         "weighted": counts.squares != counts.weight,
         "effective_votes": counts.effective_votes,
@@ -103,6 +105,12 @@ def doubts(fit: Fit) -> list[str]:
     said = []
     if fit.rough:
         said.append("There are fewer than 30 votes a pair and stretch, so all this is rough.")
+    groups, K = fit.counts.groups, fit.counts.options
+    if groups is not None and len(groups.ids) < 2 * K:
+        said.append(
+            f"All votes are of {counted(len(groups.ids), 'group')}: too few to tell a change, "
+            f"which takes {K} before and {K} behind it, or how much votes depend on each other."
+        )
     if fit.left_out:
         said.append(
             f"Left out, because they were not there most of the time: {listed(fit.left_out)}."
@@ -136,20 +144,14 @@ def changes(log: Log, fit: Fit) -> dict[str, Any]:
         for change in reported
     ]
     windows = [[time_text(low, clock), time_text(high, clock)] for low, high in certificate.windows]
-    remarks = []
-    dropped = len(fit.changes) - len(reported)
-    if dropped:
-        remarks.append(
-            f"{counted(dropped, 'more change')} {'is' if dropped == 1 else 'are'} more probable "
-            f"than not, but did not stand the permutation test at 5%."
-        )
     certain = certificate.switches
-    remarks.append(
-        f"Without any model, the winner changed at least {often(certain)} "
-        f"({share(certificate.level)} certain)."
+    remarks = [
+        _says_tested(fit, reported),
+        f"Certificate: without any model, the winner changed at least {often(certain)}, or for a "
+        f"while nobody beat everybody ({share(certificate.level)} certain)."
         if certain
-        else "Without any model, no switch of the winner is certain."
-    )
+        else "Certificate: without any model, no switch of the winner is certain.",
+    ]
     remarks += doubts(fit)
     return {
         "options": list(counts.names),
@@ -162,6 +164,39 @@ def changes(log: Log, fit: Fit) -> dict[str, Any]:
         "notes": list(log.notes),
         "remarks": remarks,
     }
+
+
+def _says_tested(fit: Fit, reported: list[Change]) -> str:
+    """Say what stands the test, and what does not."""
+    if not fit.changes:
+        return "Test: no change is more probable than not, so there is none to test."
+    what = "votes of a pair" if fit.counts.groups is None else "whole groups of votes"
+    stand = (
+        f"if {what} change places at random, hardly ever as much is seen as at "
+        f"{'this change' if len(reported) == 1 else f'each of these {len(reported):,} changes'} "
+        f"(q at most {decimals(max(change.q for change in reported), 3)})"
+        if reported
+        else ""
+    )
+    dropped = len(fit.changes) - len(reported)
+    fell = (
+        f"{counted(dropped, 'more change' if reported else 'change')} "
+        f"{'is' if dropped == 1 else 'are'} more probable than not, but did not stand the "
+        f"permutation test at 5%"
+        if dropped
+        else ""
+    )
+    return f"Test: {'; '.join(part for part in (stand, fell) if part)}."
+
+
+def says_estimate(fit: Fit) -> str:
+    """Say what the estimate is, and on what it relies."""
+    model = {
+        "utilities": "every option has a strength, which may jump",
+        "pairs": "every pair has a probability, which may jump",
+        "walk": "every option has a strength, which drifts; changes are where it does so fastest",
+    }
+    return f"Estimate, if {model[fit.kind]}:"
 
 
 def says_changes(about: dict[str, Any]) -> str:

@@ -135,6 +135,7 @@ def _values(log: Log, fit: Fit, title: str, policies: bool, say: Progress) -> di
         "colours": COLOURS,
         "says_now": facts.says_now(fit),
         "says_changes": facts.says_changes(changed),
+        "says_estimate": facts.says_estimate(fit),
         "remarks": [line for line in now["remarks"] if line not in weak],
         "remarks_on_changes": [line for line in changed["remarks"] if line not in weak],
         "chances": _chances(now),
@@ -185,7 +186,13 @@ def _facts_table(log: Log, now: dict[str, Any]) -> list[tuple[str, str]]:
         ("dependence phi", f"{decimals(now['phi'])} (1: votes are independent of each other)"),
     ]
     if now["first_advantage"] is not None:
-        rows.append(("shown first", f"wins {share(now['first_advantage'], 1)} of the votes"))
+        low, high = (share(end, 1) for end in now["first_advantage_between"])
+        rows.append(
+            (
+                "shown first",
+                f"wins {share(now['first_advantage'], 1)} between equals ({low} to {high})",
+            )
+        )
     if now["heaviest_group"] is not None:
         rows.append(("heaviest group", f"{share(now['heaviest_group'], 1)} of the votes"))
     if now["weighted"]:

@@ -13,6 +13,7 @@ import numpy as np
 from driftduel.errors import DriftduelError, MissingExtraError
 from driftduel.logs.columns import find_columns
 from driftduel.logs.counting import Bins, bins_of_times, count_rows, prepared, some_times
+from driftduel.logs.counts import load_counts
 from driftduel.logs.reading import (
     Log,
     clock_of,
@@ -55,6 +56,9 @@ def count_files(
     given: dict[str, Any] = dict(columns or {})
     given |= {k: v for k, v in (("time", time), ("group", group), ("weight", weight)) if v}
     paths = [str(path) for path in files]
+    if all(path.lower().endswith(".npz") for path in paths):  # counted elsewhere
+        counts = reduce(add, (load_counts(path) for path in paths))
+        return Log(counts, counts.votes)
     if len(paths) == 1 and cluster is None:
         return read_log(paths[0], columns=given, time_format=time_format, bins=bins)
     with _Workers(cluster) as workers:

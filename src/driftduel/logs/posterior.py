@@ -59,7 +59,7 @@ class Now:
     since: float
     """The time from which on the same option has always been the most probable winner."""
     stretch: float
-    """The median time of the last change, or when the log begins."""
+    """The time of the last change, or when the log begins."""
     votes: int
     """Votes since then."""
     evidence: float
@@ -245,10 +245,13 @@ class Fit:
         return self.names[who] if 0 <= who < self.counts.options else None
 
     def _last_cut(self) -> int:
-        """Return the median of the last change's boundary, 0 if probably nothing changed."""
+        """Return the last change's boundary, 0 if probably nothing changed."""
         last = self.cuttings.stretches[:, -1].copy()
         last[0] += self.cuttings.still
-        return int(np.searchsorted(np.cumsum(last), 0.5 * last.sum()))
+        median = int(np.searchsorted(np.cumsum(last), 0.5 * last.sum()))
+        # The same date as in the list of changes, if it is one of them.
+        listed = (k for k, low, high, _ in reversed(self._found) if low <= median <= high)
+        return next(listed, median)
 
     def _evidence(self, best: int, last: int) -> float:
         """Bet on the winner against each other.

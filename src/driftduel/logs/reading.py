@@ -1,9 +1,11 @@
 """A log from wherever it is: a file, several, a frame of somebody's."""
 
+import gzip
 import os
 import stat
+import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +49,8 @@ _MOST_PROBLEMS = 10
 _WINDOWS = 8
 _CLOSE_LOOK = 20_000  # rows in which to look for a column that votes depend on
 _PARQUET = (".parquet", ".pq")
+_SEPARATORS = (",", ";", "\t", "|")  # a comma goes first: others may be part of a name
+_LONGEST_HEAD = 1 << 20
 _TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 
 
@@ -166,6 +170,10 @@ def read_log(
     if isinstance(source, str | Path) and str(source).lower().endswith(".npz"):
         counts = load_counts(source)
         return Log(counts, counts.votes)
+    if _all_counts(source):
+        from driftduel.logs.parts import count_files
+
+        return count_files(source)
     if not 2 <= most <= 1000:
         raise DriftduelError(f"most={most} must be between 2 and 1000 options.")
     if bins < 2:
@@ -184,17 +192,25 @@ def read_log(
         clock="row" if clock is None else clock.kind,
         placed=named.placed,
     )
+    problems = problems_of(frame, votes, counted, first_line) if counted.skipped else ()
     return Log(
         counts=counted.counts,
         rows=counted.rows,
         skipped=counted.skipped,
-        problems=problems_of(frame, votes, counted, first_line) if counted.skipped else (),
+        problems=_in_files(source, problems, first_line),
         left_out=counted.left_out,
         notes=tuple(notes_of(frame, schema, named, clock, votes, counted)),
         columns=named,
         votes=votes,
         meaning=counted.meaning,
     )
+
+
+def _all_counts(source: Any) -> bool:
+    """Tell whether several files of counts were named."""
+    if not isinstance(source, Sequence) or isinstance(source, str) or not source:
+        return False
+    return all(isinstance(s, str | Path) and str(s).lower().endswith(".npz") for s in source)
 
 
 def open_rows(source: Any) -> tuple[pl.LazyFrame, int]:
@@ -243,9 +259,23 @@ def _open_file(path: str | Path) -> tuple[pl.LazyFrame, int]:
         raise DriftduelError(
             f"{name!r} is none of {', '.join((*_TEXT, *_PARQUET, '.npz'))}, which can be read."
         )
-    separator = "\t" if ".tsv" in name.lower() else ","
+    separator = _separator(name)
     # Every column as text: what a number or a date is, is decided with open eyes.
     return pl.scan_csv(path, infer_schema=False, separator=separator, glob=False), 2
+
+
+def _separator(name: str) -> str:
+    """Find out what stands between the fields: half of all spreadsheets write semicolons."""
+    if ".tsv" in name.lower():
+        return "\t"
+    try:
+        with gzip.open(name) if name.lower().endswith(".gz") else open(name, "rb") as file:
+            head = file.readline(_LONGEST_HEAD)
+    except (OSError, EOFError, zlib.error):  # which is said when it is read
+        return ","
+    if b"\0" in head:
+        raise DriftduelError(f"{name!r} is not text in UTF-8; save it as CSV in UTF-8.")
+    return next((sign for sign in _SEPARATORS if sign.encode() in head), ",")
 
 
 def schema_of(frame: pl.LazyFrame) -> pl.Schema:
@@ -262,6 +292,8 @@ def clock_of(
         return None
     kind = schema[columns.time]
     sample = collected(frame.select(pl.col(columns.time).drop_nulls().head(_SAMPLE)))
+    if not len(sample) and not len(collected(frame.head(1))):
+        raise DriftduelError("the log has no rows.")
     return read_clock(columns.time, kind, sample.to_series().to_list(), style)
 
 
@@ -287,6 +319,22 @@ def problems_of(
         whole = collected(frame.slice(row["row"], 1)).row(0, named=True)
         problems.append(Problem(row["row"] + first_line, why, whole))
     return tuple(problems)
+
+
+def _in_files(source: Any, problems: tuple[Problem, ...], first_line: int) -> tuple[Problem, ...]:
+    """Say in which of several files rows are, and where there."""
+    if not problems or not isinstance(source, Sequence) or isinstance(source, str):
+        return problems
+    sizes = [int(collected(_open_file(path)[0].select(pl.len())).item()) for path in source]
+    ends = np.cumsum(sizes)
+    found = []
+    for problem in problems:
+        row = problem.line - first_line
+        which = int(np.searchsorted(ends, row, side="right"))
+        line = row - int(ends[which] - sizes[which]) + first_line
+        file = {"file": Path(source[which]).name}
+        found.append(replace(problem, line=line, row={**file, **problem.row}))
+    return tuple(found)
 
 
 def notes_of(
