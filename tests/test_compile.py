@@ -285,7 +285,7 @@ def run(tmp_path, *arguments, check=True, **more):
     )  # fmt: skip
 
 
-GAME = ("-m", "driftduel.cli", "play", "--world", "two-arm:rounds=200", "--policy", "uniform")
+GAME = ("-m", "driftduel", "play", "--world", "two-arm:rounds=200", "--policy", "uniform")
 
 
 def regret(done):

@@ -104,7 +104,7 @@ class Project:
         where = self.run([self.python, "-c", "import driftduel; print(driftduel.__file__)"])
         assert Path(where.strip()).is_relative_to(self.place)
         for words, made in commands:
-            said = self.run([self.python, "-m", "driftduel.cli", *words.split()])
+            said = self.run([self.python, "-m", "driftduel", *words.split()])
             assert said.strip(), words
             assert made is None or (self.away / made).exists(), words
         for example in examples:
@@ -117,9 +117,7 @@ def test_the_core_works_outside_the_repository(wheel, tmp_path):
     project = Project(tmp_path)
     project.borrow(wheel)
     project.check(CORE, [path for path in EXAMPLES if path.stem in NEED_NO_EXTRA])
-    assert driftduel.__version__ in project.run(
-        [project.python, "-m", "driftduel.cli", "--version"]
-    )
+    assert driftduel.__version__ in project.run([project.python, "-m", "driftduel", "--version"])
 
 
 @pytest.mark.long

@@ -152,7 +152,7 @@ def served(lasting_url):
     hall = Hall(open_store(lasting_url))
     token = hall.create("tea", ["green", "black", "red"], grace=0.0)
     hall.close()
-    words = [sys.executable, "-m", "driftduel.cli", "arena", "serve", "--port", "0"]
+    words = [sys.executable, "-m", "driftduel", "arena", "serve", "--port", "0"]
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
         [*words, "--store", lasting_url],

@@ -247,7 +247,7 @@ def test_two_dashes_are_no_value(capsys, option):
 
 
 def test_a_closed_pipe_is_no_error():
-    command = f"{sys.executable} -m driftduel.cli worlds | head -1"
+    command = f"{sys.executable} -m driftduel worlds | head -1"
     out = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert out.returncode == 0
     assert out.stderr == ""

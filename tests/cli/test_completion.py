@@ -85,7 +85,7 @@ def test_every_shell_can_read_its_script(shell, capsys, tmp_path):
 def test_bash(line, expected, tmp_path):
     """Do what bash does at TAB: set the variables, and call the function."""
     program = tmp_path / "driftduel"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m driftduel.cli "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m driftduel "$@"\n')
     program.chmod(0o755)
     script = (
         'eval "$("$1" completion bash)"\n'

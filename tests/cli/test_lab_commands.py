@@ -313,7 +313,7 @@ def start(plan, out, rounds=20_000):
         PLAN.replace("runs = 3", "runs = 40").replace('"wss"', '"dts"').replace("8e2", str(rounds))
     )
     process = subprocess.Popen(
-        [sys.executable, "-m", "driftduel.cli", "sweep", str(plan), "--out", str(out)],
+        [sys.executable, "-m", "driftduel", "sweep", str(plan), "--out", str(out)],
         stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert eventually(

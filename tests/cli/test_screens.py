@@ -28,7 +28,7 @@ def on_terminal(*words, columns=80, **environment):
     env = {**env, "TERM": "xterm", **environment}
     env.pop("COLUMNS", None)
     with subprocess.Popen(
-        [sys.executable, "-m", "driftduel.cli", *words], stdout=theirs, stderr=theirs, env=env
+        [sys.executable, "-m", "driftduel", *words], stdout=theirs, stderr=theirs, env=env
     ):
         os.close(theirs)
         shown = b""

@@ -9,7 +9,7 @@ import pytest
 
 from driftduel.cli.streams import sentence
 
-DRIFTDUEL = f"{shlex.quote(sys.executable)} -m driftduel.cli"
+DRIFTDUEL = f"{shlex.quote(sys.executable)} -m driftduel"
 ASCII = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs a shell")

@@ -7,6 +7,7 @@ pytest.importorskip("scipy")
 
 from driftduel.errors import DriftduelError
 from driftduel.logs import posterior
+from driftduel.logs.certificate import certify
 from driftduel.logs.choice import KINDS, Choice, choose
 from driftduel.logs.counts import counts_from_votes
 from driftduel.logs.posterior import MEASURES, fit
@@ -108,6 +109,14 @@ def test_cycles_are_said_and_not_hidden():
         assert found.now.winner is None
         assert found.now.evidence == 0
         assert not found.measures(draws=20)["condorcet_switches"].told
+
+
+def test_no_switch_is_certain_where_there_is_no_winner():
+    cycle = simulate(make_world("cycle:arms=3,rounds=20000"), 1)
+    certificate = fit(cycle).certified()
+    assert certify(cycle).switches > 0  # all are excluded, again and again
+    assert certificate.switches == len(certificate.windows) == 0
+    assert certificate.empty == certify(cycle).switches
 
 
 def test_a_pair_that_never_met_is_what_utilities_say():

@@ -74,9 +74,11 @@ class Certificate:
 
     level: float
     switches: int
-    """At least so many times the winner changed, or there was none for a while."""
+    """At least so many times the winner changed, if there was one throughout."""
     windows: list[tuple[float, float]]
     """Times between which each of them lies."""
+    empty: int = 0
+    """Further windows in which it changed, or in which nobody beat everybody for a while."""
 
 
 def certify(counts: Counts, level: float = 0.95) -> Certificate:

@@ -147,11 +147,16 @@ def changes(log: Log, fit: Fit) -> dict[str, Any]:
     certain = certificate.switches
     remarks = [
         _says_tested(fit, reported),
-        f"Certificate: without any model, the winner changed at least {often(certain)}, or for a "
-        f"while nobody beat everybody ({share(certificate.level)} certain)."
+        f"Certificate: without any model, the winner changed at least {often(certain)} "
+        f"({share(certificate.level)} certain)."
         if certain
         else "Certificate: without any model, no switch of the winner is certain.",
     ]
+    if certificate.empty:
+        remarks.append(
+            f"Not counted: {counted(certificate.empty, 'window')} in which the winner changed or, "
+            "which is likelier by the estimate, nobody beat everybody for a while."
+        )
     remarks += doubts(fit)
     return {
         "options": list(counts.names),

@@ -1,6 +1,6 @@
 """What a log says: who is best now, what changed, by how much, and worlds that look like it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -306,10 +306,24 @@ class Fit:
         return changes
 
     def certified(self, level: float = 0.95) -> Certificate:
-        """Return how many switches of the winner are certain, without any model."""
+        """Return how many switches of the winner are certain.
+
+        The certificate needs no model, but a winner: in a cycle all options are excluded again and
+        again, and nothing changes. So windows in which, by the estimate, nobody beat everybody for
+        a while are not counted. A lower bound stays one if less is counted.
+        """
         if not 0 < level < 1:
             raise DriftduelError(f"level={level} must lie between 0 and 1.")
-        return certify(self.counts, level)
+        all_of_them = certify(self.counts, level)
+        empty = self.winners[:, -1] > 0.5
+        ends = np.append(self.starts[1:], np.inf)
+        windows = [
+            (low, high)
+            for low, high in all_of_them.windows
+            if not (empty & (self.starts <= high) & (ends > low)).any()
+        ]
+        left_out = all_of_them.switches - len(windows)
+        return replace(all_of_them, switches=len(windows), windows=windows, empty=left_out)
 
     # Worlds and measures ------------------------------------------------------------------------
 
