@@ -198,3 +198,15 @@ def test_an_arena_goes_on_where_it_was(tmp_path):
     store = open_store(path)
     assert "folds to the state" in check(store, "arena")
     store.close()
+
+
+def test_warming_up_compiles_what_can_be_and_changes_nothing():
+    hall = Hall(open_store("memory:"))
+    hall.create("life", ["a", "b", "c"], policies=[("king", 1), ("periodic-btw:period=9", 1)])
+    live = hall.arena("life")
+    before = digest(live.state)
+    live.warm()
+    assert digest(live.state) == before
+    king = live.state.lanes[0].policy
+    assert king._warm is king.state  # the other one is plain Python around kernels
+    hall.close()

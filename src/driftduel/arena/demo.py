@@ -86,7 +86,7 @@ def demo(
         token = hall.create(
             _NAME, _HEADLINES, seed=seed, order="arrival", grace=0.5, lease=60.0, votes_a_day=10_000
         )
-        hall.arena(_NAME).board()  # compiles what is needed, before anybody waits for it
+        hall.arena(_NAME).warm()
         unlimited = ServerSettings(per_address=Rate(0.0, 1), per_token=Rate(0.0, 1))
         with in_background(hall, port=port, settings=unlimited) as url:
             board, ballot = (f"{url}/{page}/{_NAME}?token={token}" for page in ("board", "vote"))

@@ -450,6 +450,12 @@ class Live:
             leader = self.state.leader
             return None if leader is None else self.option(self.state.ids[leader])
 
+    def warm(self) -> None:
+        """Compile what duels, votes and the board need, before anybody waits for it."""
+        for lane in self.state.lanes:
+            lane.policy.warm()
+        self.board()
+
     def board(self) -> "Board":
         """Return what there is to say now."""
         from driftduel.arena.board import noted

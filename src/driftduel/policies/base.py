@@ -318,6 +318,9 @@ class Policy(ABC):
         if not (0 < weight <= MOST):
             raise DriftduelError(f"weight={weight!r} must be a number above 0.")
 
+    def warm(self) -> None:  # noqa: B027
+        """Compile what `ask` and `tell` need, if anything, before anybody waits for it."""
+
     def best(self) -> int | None:
         """Return the arm to ship now; None if it takes nobody for the winner."""
         return None
