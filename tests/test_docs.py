@@ -64,7 +64,7 @@ def test_the_guide_to_the_lab_runs(tmp_path, monkeypatch):
     try:
         for snippet in (compared, objects, figures):
             exec(compile(snippet, "guide", "exec"), names)
-            assert names["found"].missing == 0
+            assert names["results"].missing == 0
     finally:
         POLICIES.remove("first-against")
     assert (tmp_path / "regret.pdf").exists()

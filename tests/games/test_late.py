@@ -185,6 +185,7 @@ def test_late_answers_are_told_in_their_round():
     assert heard == [*((t, t) for t in range(1, 7)), *((t + 2, t) for t in range(1, 5))]
 
 
+@pytest.mark.long
 @pytest.mark.kernels
 def test_no_delay_is_the_world_as_it_is():
     spec = "geometric-btl:arms=4,rounds=800,phases=2,seed=1"

@@ -130,6 +130,7 @@ def close(ours, theirs, draws):
         assert ours == theirs
 
 
+@pytest.mark.long
 def test_names_in_another_order_change_nothing_but_the_luck_of_draws(votes, before, tmp_path):
     """Options are fitted in the order of their names, so draws are others; the posterior is not."""
     names = dict(zip(NAMES, ("zebra", "yak", "bear", "ant"), strict=True))

@@ -106,6 +106,7 @@ def side_by_side(policy, twin, rng, rounds, late, changes, leaps=0.0, votes=0.0,
         policy.check_state(state)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(12))
 def test_it_plays_like_its_twin(seed):
     live(seed, 4000 if jit_enabled() else 1000, late=0, changes=0.0)
@@ -141,6 +142,7 @@ def test_it_lives_like_its_twin_in_hundreds_of_lives():
 # ---- what it is told, and tells ----
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["king", "court", "borda-king"])
 def test_a_newcomer_that_past_votes_put_on_the_throne_does_not_challenge_itself(name):
     policy = make_policy(name, 4, 0)

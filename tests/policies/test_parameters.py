@@ -92,6 +92,7 @@ def test_compositions_keep_the_keys_of_both(tmp_path):
         SlidingWindow(4, rng, Dts(4, rng), window=0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("told", [64, 5000])
 def test_a_doubling_built_by_hand_is_the_one_built_by_name(told, tmp_path):
     """Whatever horizon the policy inside was told, and also when it goes on from a file."""

@@ -228,6 +228,7 @@ def test_a_state_that_leads_out_of_the_arrays_is_refused(name):
             policy.set_state(broken)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("arms", [2, 6])
 def test_a_reset_restores_the_first_state(name, arms):
