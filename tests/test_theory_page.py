@@ -40,7 +40,7 @@ def test_everybody_loses_what_the_bound_says(row):
     assert abs(row["switches"] - script.ROUNDS / 2) < 4.5 * math.sqrt(script.ROUNDS) / 2
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sst", "sti"])
 def test_the_games_of_the_file_can_be_played_again(kind):
     (row,) = [row for row in RECORD["rows"] if (row["kind"], row["gamma"]) == (kind, 16)]

@@ -112,7 +112,7 @@ class Project:
             self.run([self.python, copy])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_core_works_outside_the_repository(wheel, tmp_path):
     project = Project(tmp_path)
     project.borrow(wheel)

@@ -17,7 +17,10 @@ SPECS = [
     if not hasattr(entry.factory, "wrapper")
     or entry.name.endswith(("-dts", "doubling-rex3", "detect-btw"))
 ]
-SPECS += [pytest.param(f"anew-{name}", marks=pytest.mark.long) for name in ("wsw", "anaconda")]
+SPECS += [
+    pytest.param("anew-wsw", marks=pytest.mark.long),
+    pytest.param("anew-anaconda", marks=pytest.mark.slow),
+]
 CHECKED = {spec if isinstance(spec, str) else spec.values[0] for spec in SPECS}
 
 

@@ -127,7 +127,7 @@ def test_it_lives_like_its_twin(seed, late, changes, leaps, votes):
 
 
 @compiled
-@pytest.mark.long
+@pytest.mark.slow
 def test_it_lives_like_its_twin_in_hundreds_of_lives():
     seen = 0
     for seed in range(400):

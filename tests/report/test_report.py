@@ -381,7 +381,7 @@ def test_worlds_can_be_named(tmp_path):
     assert [path.stem for path in figures.glob("*-1-*")] == []
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_fifty_policies_in_two_hundred_worlds_fit_into_fifteen_megabytes(tmp_path):
     worlds, policies = many(tmp_path / "s", 200, 50, runs=2)
     page = write_report(tmp_path / "s", figures=False)
