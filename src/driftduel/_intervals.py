@@ -12,13 +12,7 @@ LEVEL = 0.95
 
 
 def student(freedom: ArrayLike) -> NDArray[np.float64]:
-    """Return how many standard errors a 95% interval by Student's t reaches to either side.
-
-    Examples
-    --------
-    >>> round(float(student(9)), 3)
-    2.262
-    """
+    """Return how many standard errors a 95% interval by Student's t reaches to either side."""
     try:
         from scipy.special import stdtrit
     except ImportError:

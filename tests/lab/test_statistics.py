@@ -16,6 +16,7 @@ pytest.importorskip("scipy")
 import polars as pl
 from scipy import stats
 
+from driftduel._intervals import student
 from driftduel.lab import compare, make_plan
 from driftduel.lab.statistics import (
     NEEDED,
@@ -400,3 +401,8 @@ def test_differences_equal_their_slow_twin():
     assert [row[:4] for row in found] == [row[:4] for row in expected]
     for row, other in zip(found, expected, strict=True):
         assert row[4:] == pytest.approx(other[4:], nan_ok=False)
+
+
+def test_student_is_what_tables_print():
+    printed = {1: 12.706, 9: 2.262, 30: 2.042, 10**9: 1.960}
+    assert student(list(printed)) == pytest.approx(list(printed.values()), abs=5e-4)
