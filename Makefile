@@ -19,7 +19,7 @@ INPUTS ?= 100000
 SEED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo arena arena-kills arena-honest test test-long test-core test-nojit test-slow test-states test-wheel lint docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation weak-spots panel match-cost king0 fleeting nowinner lock clean
+.PHONY: help demo arena arena-kills arena-honest test test-long test-core test-nojit test-slow test-states test-wheel lint docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation weak-spots panel match-cost limit king0 fleeting nowinner lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -104,6 +104,9 @@ weak-spots: $(VENV)/.ready ## king where its first edition was weak, beside that
 
 match-cost: $(VENV)/.ready ## what a match costs king, whatever the gaps do; a table of its page
 	$(BIN)/python benchmarks/match_cost.py
+
+limit: $(VENV)/.ready ## what those reach who are told all but the times, and what nobody can beat
+	$(BIN)/python benchmarks/limit.py
 
 king0: $(VENV)/.ready ## the regret of king-0 beside the bound that is proved for it; some minutes
 	$(BIN)/python benchmarks/king0_bound.py
