@@ -11,8 +11,8 @@ PYTEST := $(BIN)/python -m pytest $(WORKERS)
 # `make test` answers soon; `make test-long` runs what is thorough, and all kernels without compiler.
 PART := not long
 # Tests that touch no extra, and so would say the same twice.
-SAME_WITHOUT_EXTRAS := --ignore=tests/test_reproduce.py --ignore=tests/test_site.py $(addprefix --ignore=tests/policies/test_, \
-	conformance.py rmed_and_copeland.py elimination_and_sparring.py adversarial.py)
+SAME_WITHOUT_EXTRAS := $(addprefix --ignore=tests/test_, reproduce.py site.py compile.py) $(addprefix --ignore=tests/policies/test_, \
+	conformance.py rmed_and_copeland.py elimination_and_sparring.py adversarial.py king_panel.py)
 
 # What `make fuzz` tries; the same two numbers always give the same inputs.
 INPUTS ?= 100000

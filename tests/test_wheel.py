@@ -94,6 +94,12 @@ class Project:
         zipfile.ZipFile(wheel).extractall(site)
         # A path and no more: the .pth file there, which leads to the repository, is not read.
         (site / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        # The same code has the same kernels anywhere: what was compiled here is not compiled again.
+        here = Path(driftduel.__file__).parent
+        for kernel in here.rglob("*.nbc"):
+            there = site / "driftduel" / kernel.relative_to(here)
+            there.parent.mkdir(exist_ok=True)
+            there.symlink_to(kernel)
 
     def install(self, wheel):
         """Let pip do it."""

@@ -27,6 +27,9 @@ from driftduel.worlds import make_world
 compiled = pytest.mark.skipif(not jit_enabled(), reason="hours without the compiler")
 WORLD = make_world("random-condorcet:arms=4,rounds=600,phases=2,p_min=0.6", seed=5)
 OF_EACH_KIND = {"dts", "rex3", "sw-rucb", "uniform"}
+# Compositions whose kernels are compiled in CI: everything that goes around two policies, of which
+# one takes no other duels than its own if there is such a one. `make test-slow` has the others.
+AROUND_TWO = ("-dts", "-btw", "discounted-rucb", "glr-rucb", "-rex3", "-btm")
 ALL = {
     entry.name: make_policy(entry.name, 4, 1, **knowledge(entry.name, WORLD)) for entry in POLICIES
 }
@@ -41,14 +44,16 @@ def fresh(name, seed=1, **settings):
     return make_policy(name, 4, seed, **settings, **knowledge(name, WORLD))
 
 
+def how_long(name):
+    """Say when it is run: a composition takes seconds to compile, and is quick without compiler."""
+    if name in OF_EACH_KIND:
+        return ()
+    rare = hasattr(POLICIES[name].factory, "wrapper") and not name.endswith(AROUND_TWO)
+    return pytest.mark.slow if rare and jit_enabled() else pytest.mark.long
+
+
 @pytest.mark.kernels
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if name in OF_EACH_KIND else pytest.mark.long)
-        for name in GENERIC
-    ],
-)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=how_long(name)) for name in GENERIC])
 def test_stand_ins_in_kernels_are_those_in_plain_python(name):
     """Late answers, ties and forgotten duels included; every number comes from the same stream."""
     panel, serve = fresh(name, mode="panel"), fresh(name)
