@@ -135,7 +135,7 @@ def test_a_round_costs_what_the_theory_page_says(kind):
 )
 def test_nobody_beats_uniform_play(kind, policy):
     """Averaged over roles: a game's plays may favour one of them, but know nothing of it."""
-    rounds, runs = 5_000, 400
+    rounds, runs = 5_000, 200
     spec = f"fleeting:kind={kind},rounds={rounds}"
     found = np.array([play(policy, spec, seed=seed).total / rounds for seed in range(runs)])
     expected = cost_of_a_round(kind, rounds**-0.5, 0.5)
