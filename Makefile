@@ -19,7 +19,7 @@ INPUTS ?= 100000
 SEED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo arena arena-kills arena-honest test test-long test-core test-nojit test-slow test-states test-wheel lint docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation weak-spots panel match-cost limit king0 fleeting nowinner lock clean
+.PHONY: help demo arena arena-kills arena-honest test test-long test-core test-nojit test-slow test-times test-states test-wheel lint docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation weak-spots panel match-cost limit king0 fleeting nowinner lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -46,6 +46,9 @@ test-nojit: $(VENV)/.ready ## the kernels' tests as plain Python, compiler off
 
 test-slow: $(VENV)/.ready ## what takes longer than CI allows
 	$(PYTEST) -m slow
+
+test-times: $(VENV)/.ready ## the tests, and what each file of them costs (PART=long: the long ones)
+	$(PYTEST) -p tests.costs -m "$(PART) and not slow"
 
 test-states: $(VENV)/.ready ## 20,000 damaged saved states of all policies: no crash, no hang
 	$(PYTEST) -m "slow or not slow" tests/policies/test_damaged_states.py
