@@ -8,6 +8,10 @@ BIN := $(VENV)/bin
 WORKERS := -q -n 2 --dist worksteal
 PYTEST := $(BIN)/python -m pytest $(WORKERS)
 
+# Python may keep its bytecode, whatever the environment says: without it every process compiles this
+# house anew, and pytest rewrites all tests in each worker of each run.
+unexport PYTHONDONTWRITEBYTECODE
+
 # `make test` answers soon; `make test-long` runs what is thorough, and all kernels without compiler.
 PART := not long
 # Tests that touch no extra, and so would say the same twice.
