@@ -68,7 +68,7 @@ def compiled_loop(
     ):  # fmt: skip
         begin = chunk.starts[0]
         arms, link = losses.shape[1], chunk.link
-        segment = np.searchsorted(chunk.starts, first, side="right") - 2
+        segment = _segment_of(chunk.starts, first) - 1
         next_start = first
         next_mark = marks[mark] if mark < len(marks) else 0
         mean, better, both, either = sums[0], sums[1], int(sums[2]), int(sums[3])
@@ -143,6 +143,25 @@ def compiled_loop(
         return t, mark, restarted, unheard, flags, strange
 
     return kernel(loop)
+
+
+@hot
+def _segment_of(starts, t):  # type: ignore[no-untyped-def]
+    """Return the segment of a round; numpy's search would cost every process that compiles.
+
+    Examples
+    --------
+    >>> [_segment_of(np.array([1, 5, 6]), t) for t in (1, 4, 5, 6, 9)]
+    [0, 0, 1, 2, 2]
+    """
+    low, high = 0, len(starts)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if starts[middle] <= t:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 @hot
