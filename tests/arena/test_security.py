@@ -1,6 +1,8 @@
 """Who may do what, from which page, how often, and how much at once."""
 
+import asyncio
 import re
+import threading
 
 import pytest
 
@@ -9,8 +11,10 @@ pytest.importorskip("httpx")
 
 from driftduel.arena.web.cookies import VOTER_COOKIE, token_cookie
 from driftduel.arena.web.limits import Meter, client_address
-from driftduel.arena.web.settings import Rate
+from driftduel.arena.web.security import Doorman
+from driftduel.arena.web.settings import Rate, ServerSettings
 from tests.arena.served import problem, served
+from tests.waiting import LONG, no_hanging
 
 OURS = {"Origin": "http://testserver"}
 THEIRS = {"Origin": "https://evil.example"}
@@ -106,6 +110,42 @@ def test_a_token_that_was_dropped_ends(arena):
     assert arena.hall.store.drop_token("colours", "gone") == 1
     arena.clock.now += 1
     problem(arena.call("GET", "board", token=token), 401, "no-token")
+
+
+def test_many_requests_ask_the_store_for_a_token_once(arena):
+    async def main():
+        store = Slow()
+        doorman = Doorman(store, ServerSettings(clock=lambda: store.now))
+        first = [asyncio.create_task(doorman.grant("x")) for _ in range(20)]
+        while not store.asked:
+            await asyncio.sleep(0)
+        store.may.set()
+        assert {grant.scope for grant in await asyncio.gather(*first)} == {"vote"}
+        assert store.asked == 1
+        store.may.clear()
+        store.now += 0.6
+        # It is good for a moment more: nobody waits while the store is asked again.
+        assert [(await doorman.grant("x")).scope for _ in range(5)] == ["vote"] * 5
+        store.may.set()
+        while store.asked < 2:
+            await asyncio.sleep(0)
+        store.now += 0.6
+        assert (await doorman.grant("x")).scope == "vote"
+
+    with no_hanging():
+        asyncio.run(main())
+
+
+class Slow:
+    """A store that knows one token, and says so when it may."""
+
+    def __init__(self):
+        self.asked, self.now, self.may = 0, 1000.0, threading.Event()
+
+    def token(self, key):
+        self.asked += 1
+        assert self.may.wait(LONG)
+        return "colours", "vote"
 
 
 def test_a_token_that_was_dropped_ends_though_the_clock_is_set_back(arena):

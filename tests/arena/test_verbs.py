@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("msgspec")
 pytest.importorskip("polars")
 
-from driftduel.arena import Arena, ArenaError, access, board, ranking
+from driftduel.arena import Arena, ArenaError, access, board, live, ranking
 from driftduel.arena.access import DuelName
 from driftduel.arena.hall import Hall
 from driftduel.arena.said import lasting
@@ -483,3 +483,24 @@ def test_names_that_are_no_duels_are_not_kept():
         with pytest.raises(ArenaError):
             DuelName.read(f"{'1' * 10_000}{number}-1-x", b"secret", "arena")
     assert access._signature.cache_info().currsize == known
+
+
+def test_votes_that_wait_make_snapshots_rare(clock, monkeypatch):
+    """One answer that is late holds up all others; each snapshot has them all."""
+    monkeypatch.setattr(live, "_SNAPSHOT_EVERY", 10)
+    with Arena("memory:", options=OPTIONS, clock=clock, grace=0.0, seed=3) as arena:
+        taken = []
+        append = arena._live.store.append
+        arena._live.store.append = lambda batch: (
+            taken.extend(entry for entry in batch if entry.snapshot) or append(batch)
+        )
+        late = arena.ask()
+        for _ in range(300):
+            arena.vote(arena.ask().duel, "left")
+        assert arena._live.state.kept > 300
+        assert 2 <= len(taken) < 20  # not 90
+        arena.vote(late.duel, "left")
+        before = len(taken)
+        for _ in range(40):
+            arena.vote(arena.ask().duel, "left")
+        assert len(taken) - before >= 10

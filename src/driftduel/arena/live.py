@@ -123,7 +123,9 @@ class Live:
         self._new_voters.clear()
         self._since_snapshot += len(records)
         snapshot = None
-        if self._since_snapshot >= _SNAPSHOT_EVERY:
+        # A snapshot takes time for everything that is kept, in which nobody else is answered. So
+        # where votes wait by the thousand for an answer that is late, it comes less often.
+        if self._since_snapshot >= _SNAPSHOT_EVERY and self._since_snapshot >= self.state.kept:
             self._since_snapshot, snapshot = 0, self.state.to_bytes()
         self._lasting = self._writer.append(self._handle, records, snapshot, voters=voters)
 
@@ -293,10 +295,11 @@ class Live:
         body = state.vote(self._now(), ref, pick)
         seq = self._note("voted", body)
         late = body.get("late", False)
+        out = None if late else state.voted[ref]
         vote = Vote(
             seq,
-            undo_until=state.at / 1000 if late else state.voted[ref].until / 1000,
-            counted=not late and state.voted[ref].counts,
+            undo_until=(state.at if out is None else out.until) / 1000,
+            counted=out is not None and out.counts,
             late=late,
         )
         answered = self._answered[ref] = _Answered(vote, pick, body.get("voter"))

@@ -35,14 +35,15 @@ _PRAGMAS = (
 _APPLICATION = 0x64726664
 
 # A statement gives up Python's lock and has to get it back, from a thread that is busy; and takes
-# longer than a row. So rows are inserted by the dozen where there are as many.
+# longer than a row. So rows are inserted by the dozen where there are as many; a vote that brings
+# its next duel, and has no grace, is three of them.
 _INSERTS = tuple(
     (
         size,
         "INSERT INTO arena_log (arena, seq, at, kind, ref, body) VALUES "
         + ", ".join(["(?, ?, ?, ?, ?, ?)"] * size),
     )
-    for size in (100, 24, 6, 1)
+    for size in (96, 48, 24, 12, 6, 3, 1)
 )
 
 _stores: dict[Path, "SqliteStore"] = {}

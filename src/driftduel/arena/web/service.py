@@ -41,6 +41,7 @@ class Service:
     async def running(self) -> AsyncIterator[None]:
         """Do what is to be done while the server runs; at the end, close the hall."""
         self._landing = Landing()
+        self.hall.writer.let_finish(asyncio.get_running_loop().call_soon)
         self.boards = Boards(self.settings, self.arena)
         self.messenger = Messenger(
             self.hall, clock=self.settings.clock, private=self.settings.private_hooks
@@ -52,6 +53,7 @@ class Service:
             yield
         finally:
             self.boards.closing.set()
+            self.hall.writer.let_finish(None)
             for task in tasks:
                 task.cancel()
                 with suppress(asyncio.CancelledError):
