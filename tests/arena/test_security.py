@@ -162,6 +162,51 @@ def test_an_arena_that_is_not_there_cannot_be_told_from_one_of_others(arena):
     assert there.json() == nowhere.json()
 
 
+def open_ones(arena, token, count):
+    """Ask so often; return the answers."""
+    return [arena.call("POST", "duels", {}, token) for _ in range(count)]
+
+
+def test_one_token_cannot_have_every_open_duel():
+    with served(most_open=40) as arena:
+        mine = open_ones(arena, arena.own, 21)
+        assert [each.status_code for each in mine[:20]] == [200] * 20
+        assert "20 duels of this token" in problem(mine[20], 429, "too-many")
+        assert mine[20].headers["retry-after"]
+        assert arena.ask()["duel"]  # another token may
+        duels = [each.json()["duel"] for each in mine[:20]]
+        # One that is answered makes room for one, by whatever way.
+        again = arena.call("POST", f"duels/{duels[0]}/vote?next=1", {"pick": "left"}, arena.own)
+        assert again.json()["next"]["duel"]
+        problem(open_ones(arena, arena.own, 1)[0], 429, "too-many")
+        assert arena.call("POST", f"duels/{duels[1]}/vote", {"pick": "left"}).status_code == 200
+        assert open_ones(arena, arena.own, 1)[0].status_code == 200
+        # Not even who takes votes back has more.
+        problem(arena.call("POST", f"duels/{duels[1]}/undo"), 429, "too-many")
+        arena.clock.now += 600  # leases are over
+        assert open_ones(arena, arena.own, 1)[0].status_code == 200
+
+
+def test_a_vote_is_taken_though_there_is_no_room_for_a_next_duel():
+    with served(most_open=40) as arena:
+        theirs = arena.ask()["duel"]
+        open_ones(arena, arena.own, 20)
+        answer = arena.call("POST", f"duels/{theirs}/vote?next=1", {"pick": "left"}, arena.own)
+        assert answer.json()["seq"]
+        assert "next" not in answer.json()
+
+
+def test_one_address_cannot_have_every_open_duel_of_a_page():
+    with served(most_open=40) as arena:
+        mine = open_ones(arena, arena.voting, 5)
+        assert [each.status_code for each in mine[:4]] == [200] * 4
+        assert "4 duels of this address" in problem(mine[4], 429, "too-many")
+        duel = mine[0].json()["duel"]
+        assert arena.vote(duel).status_code == 200
+        assert arena.call("POST", f"duels/{duel}/undo", None, arena.voting).status_code == 200
+        problem(open_ones(arena, arena.voting, 1)[0], 429, "too-many")
+
+
 def test_a_voter_has_a_bounded_number_of_open_duels():
     with served(most_open_each=3) as made:
         for _ in range(3):

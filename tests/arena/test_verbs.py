@@ -14,6 +14,7 @@ from driftduel.arena.said import lasting
 from driftduel.arena.settings import settings_of
 from driftduel.errors import DriftduelError
 from tests.arena.clock import Clock
+from tests.waiting import LONG
 
 OPTIONS = ["red", "green", "blue"]
 
@@ -277,6 +278,47 @@ def test_votes_can_be_voided(arena, clock):
     assert "void already" in refused("bad-request", arena.void, [seqs[0]], "again")
     assert "no vote" in refused("bad-request", arena.void, [1], "the settings")
     assert arena.void([], "nothing") == 0
+
+
+def test_others_vote_while_the_log_is_read_for_a_void(store_url, clock):
+    with Arena(store_url, options=OPTIONS, clock=clock, grace=0.0, seed=3) as arena:
+        late, shown = arena.ask(), arena.ask()
+        seq = arena.vote(shown.duel, "left").seq
+        assert arena._live.state.held  # it waits for the one before it
+        read, asked = arena._live.store.records, []
+
+        def records(*args):
+            found = read(*args)
+            if not found and not asked:  # all is read, and nothing says that it was learned
+                asked.append(True)
+                voter = threading.Thread(target=arena.vote, args=(late.duel, "left"))
+                voter.start()
+                voter.join(LONG)
+            return found
+
+        arena._live.store.records = records
+        assert arena.void([seq], "a test") == 1
+        assert asked
+        assert arena._live.state.tally.counted == 1  # the other one
+        assert int(arena._live.state.tally.wins.sum()) == 1
+
+
+def test_others_vote_while_somebody_is_erased(store_url, clock):
+    with Arena(store_url, options=OPTIONS, clock=clock) as arena:
+        shown = arena.ask("ann")
+        drop, free = arena._live.store.drop_voter, []
+
+        def slowly(*args):
+            other = threading.Thread(
+                target=lambda: free.append(arena.vote(shown.duel, "left").seq), daemon=True
+            )
+            other.start()
+            other.join(LONG)
+            return drop(*args)
+
+        arena._live.store.drop_voter = slowly
+        assert arena.erase("ann")
+        assert free
 
 
 def test_who_a_voter_is_can_be_erased(store_url, clock):

@@ -14,6 +14,7 @@ from driftduel.arena.said import Pending
 from driftduel.arena.web.durable import Landing
 from driftduel.arena.web.events import Boards
 from driftduel.arena.web.limits import Meter
+from driftduel.arena.web.open_duels import OpenDuels
 from driftduel.arena.web.security import Doorman
 from driftduel.arena.web.settings import ServerSettings
 from driftduel.arena.webhooks import Messenger
@@ -36,6 +37,7 @@ class Service:
         self.doorman = Doorman(hall.store, settings)
         self.addresses = Meter(settings.per_address)
         self.tokens = Meter(settings.per_token)
+        self.open_duels = OpenDuels()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
