@@ -66,7 +66,7 @@ def test_an_arena_from_its_opening_to_its_export(run, lasting_url, tmp_path):
     assert "must end with .csv or .parquet" in run("export", "tea", "--out", "votes.txt", code=2)
 
 
-def test_names_that_look_like_formulas_stay_and_somebody_is_told(run, capsys, lasting_url, tmp_path):
+def test_names_like_formulas_stay_and_somebody_is_told(run, capsys, lasting_url, tmp_path):
     names = ["=1+1", "+1 month", "-10%", "@home", "plain = plain"]
     hall = Hall(open_store(lasting_url))
     hall.create("tea", names, grace=0.0)

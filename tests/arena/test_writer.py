@@ -103,15 +103,19 @@ def test_a_loop_appends_all_that_it_has_before_a_commit_begins(gated):
 @pytest.mark.parametrize("who", ["another thread", "nobody any more"])
 def test_a_commit_waits_for_no_other_than_the_loop(gated, who):
     store, writer = gated
-    soon, futures = [], []
-    writer.let_finish(soon.append)
+    futures = []
+    writer.let_finish([].append)
+
+    def append():
+        futures.append(writer.append(Handle("a"), some(2)))
+
     store.may.release()
     if who == "another thread":
-        thread = threading.Thread(target=lambda: futures.append(writer.append(Handle("a"), some(2))))
+        thread = threading.Thread(target=append)
         thread.start()
         thread.join()
     else:
-        futures.append(writer.append(Handle("a"), some(2)))
+        append()
         writer.let_finish(None)
     assert futures[0].result(LONG) is None
 

@@ -103,9 +103,7 @@ def _changes(board: Data) -> str:
         f"{'alarm' if bound <= 1 else 'alarms'} on average."
     )
     if alarms <= bound:
-        return (
-            f"{said} So the alarms alone prove no change; the word “sure” does not rest on them."
-        )
+        return f"{said} So the alarms alone prove no change; the word “sure” does not rest on them."
     # Markov's inequality.
     return f"{said} So many by mistake have a chance of at most {share(bound / alarms)}."
 

@@ -30,8 +30,15 @@ class _Vote:
         self.read = seq
         """The last record that was looked at."""
 
+    @property
+    def known(self) -> bool:
+        """Whether the log has said it."""
+        return self.learned is not None
+
     def see(self, record: Record) -> None:
         """Look at a record that comes after the vote."""
+        if self.known:
+            return
         self.read, body = record.seq, record.body
         if self.ref in body.get("learned", ()):
             self.learned = record.seq
@@ -68,14 +75,11 @@ class Voiding:
     def read(self) -> None:
         """Read the log as far as it goes, or until everything is known. This may take long."""
         for vote in self._votes:
-            while vote.learned is None:
-                records = self._store.records(self._arena, vote.read, _AT_ONCE)
+            while not vote.known and (
+                records := self._store.records(self._arena, vote.read, _AT_ONCE)
+            ):
                 for record in records:
                     vote.see(record)
-                    if vote.learned is not None:
-                        break
-                if not records:
-                    break
 
     def meant(self, state: State) -> tuple[list[list[int]], list[int]] | None:
         """Return the votes as a record of the kind ``voided`` has them, and those not yet told.
