@@ -2,10 +2,13 @@
 
 import asyncio
 import json
+import logging
 import socket
+from collections import Counter
 from contextlib import ExitStack, closing, suppress
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 
 pytest.importorskip("starlette")
@@ -16,6 +19,7 @@ from driftduel.arena.serving import in_background
 from driftduel.arena.stores import open_store
 from driftduel.arena.web.connection import _LONGEST_HEAD, _AtOnce
 from driftduel.arena.web.settings import ServerSettings
+from tests.fuzz.inputs import damaged
 from tests.waiting import no_hanging
 
 
@@ -132,3 +136,45 @@ def test_an_answer_is_sent_in_one_go():
         assert above.is_closing()
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
+def test_whatever_comes_the_server_stands(seed, caplog):
+    """Bytes that are hardly HTTP any more: an answer, or none, but never a mistake of ours."""
+    rng = np.random.default_rng(seed)
+    hall = Hall(open_store("memory:"))
+    token = hall.create("colours", ["red", "green"])
+    whole = (
+        "POST /v1/arenas/colours/duels HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+        f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+        'Content-Length: 16\r\n\r\n{"voter": "ann"}'
+    ).encode()
+    chunked = whole.replace(b"Content-Length: 16", b"Transfer-Encoding: chunked").replace(
+        b'{"voter": "ann"}', b'8\r\n{"voter"\r\n8\r\n: "ann"}\r\n0\r\n\r\n'
+    )
+    upgrade = whole.replace(b"Expect: 100-continue", b"Connection: Upgrade\r\nUpgrade: websocket")
+    answers = Counter()
+    with no_hanging(), in_background(hall) as url:
+        for sent in (whole, chunked, upgrade):
+            with connected(url) as connection:
+                connection.sendall(sent)
+                read = b""
+                while b'"expires"' not in read:
+                    assert (part := connection.recv(65536))
+                    read += part
+        for number in range(200):
+            sent = damaged(rng, (whole, chunked, upgrade, whole + whole)[number % 4])
+            with connected(url) as connection, suppress(ConnectionError):
+                connection.sendall(sent)
+                connection.shutdown(socket.SHUT_WR)
+                for line in all_of(connection).splitlines():
+                    if line.startswith(b"HTTP/1.1 "):
+                        answers[int(line.split()[1])] += 1
+        with connected(url) as connection:
+            connection.sendall(
+                b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            )
+            assert b'{"ok":true}' in all_of(connection)
+    assert answers[400]
+    assert not [status for status in answers if status >= 500]
+    assert not [each for each in caplog.records if each.levelno >= logging.ERROR]

@@ -46,7 +46,7 @@ class _AtOnce:
 
     def _flush(self) -> None:
         held, self._held = self._held, []
-        if held:
+        if held and not self._transport.is_closing():  # or nobody is there to read it
             self._transport.writelines(held)
 
 
