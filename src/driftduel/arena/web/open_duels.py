@@ -1,34 +1,62 @@
 """Who was given the duels that are open: nobody may have so many that others cannot be asked."""
 
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 from weakref import WeakKeyDictionary
 
 from driftduel.arena.live import Live
+from driftduel.arena.problems import ArenaError
 from driftduel.arena.web.limits import client_address
 from driftduel.arena.web.operations import Call
 
 __all__ = ["OpenDuels"]
 
-_TOKENS_PART, _ADDRESS_PART = 2, 10
+_PARTS = (("token", 2), ("address", 10))
 
 
 class _Holders:
     """Of one arena: whose its open duels are, the oldest first, and how many each has."""
 
+    __slots__ = ("counts", "duels")
+
     def __init__(self) -> None:
         self.duels: dict[str, tuple[object, ...]] = {}
-        self.counts: Counter[object] = Counter()
+        self.counts: dict[object, int] = {}
+
+    def add(self, whose: tuple[object, ...], times: int) -> None:
+        for key in whose:
+            count = self.counts.get(key, 0) + times
+            if count:
+                self.counts[key] = count
+            else:
+                del self.counts[key]
 
     def drop(self, duel: str) -> None:
-        self.release(self.duels.pop(duel, ()))
+        self.add(self.duels.pop(duel, ()), -1)
 
-    def release(self, whose: tuple[object, ...]) -> None:
-        for key in whose:
-            self.counts[key] -= 1
-            if not self.counts[key]:
-                del self.counts[key]
+
+class _Place:
+    """Room for one duel more; if `duel` is not set when it ends, it was not needed."""
+
+    __slots__ = ("_holders", "_whose", "duel")
+
+    def __init__(self, holders: _Holders, whose: tuple[object, ...]) -> None:
+        self._holders, self._whose, self.duel = holders, whose, ""
+
+    def __enter__(self) -> "_Place":
+        # Now, not when the log has it: others ask meanwhile.
+        self._holders.add(self._whose, 1)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.duel and self.duel not in self._holders.duels:
+            self._holders.duels[self.duel] = self._whose
+        else:
+            self._holders.add(self._whose, -1)
 
 
 class OpenDuels:
@@ -41,29 +69,20 @@ class OpenDuels:
     def __init__(self) -> None:
         self._of: WeakKeyDictionary[Live, _Holders] = WeakKeyDictionary()
 
-    def full(self, call: Call) -> str:
-        """Say why who asks can be given no duel more; empty if there is room."""
-        holders, most = self._holders(call.arena), call.arena.state.settings.most_open
-        parts = (_TOKENS_PART, _ADDRESS_PART)
-        for key, who, part in zip(_whose(call), ("token", "address"), parts, strict=False):
-            limit = max(1, most // part)
-            if holders.counts[key] >= limit:
-                return f"{limit:,} duels of this {who} are open; answer some first."
-        return ""
-
-    @contextmanager
-    def given(self, call: Call) -> Iterator[list[str]]:
-        """Count one duel more; its name is put into the list. If there is none, none is counted."""
-        holders, whose = self._holders(call.arena), _whose(call)
-        holders.counts.update(whose)  # now, not when the log has it: others ask meanwhile
-        names: list[str] = []
-        try:
-            yield names
-        finally:
-            if any(names) and names[0] not in holders.duels:
-                holders.duels[names[0]] = whose
-            else:
-                holders.release(whose)
+    def place(self, call: Call) -> _Place:
+        """Return room for one duel more, or refuse it."""
+        arena = call.arena
+        holders, whose = self._holders(arena), _whose(call)
+        # Leases end in the order in which duels were asked for.
+        while (oldest := next(iter(holders.duels), None)) and not arena.is_open(oldest):
+            holders.drop(oldest)
+        for key, (who, part) in zip(whose, _PARTS, strict=False):
+            limit = max(1, arena.state.settings.most_open // part)
+            if holders.counts.get(key, 0) >= limit:
+                raise ArenaError(
+                    "too-many", f"{limit:,} duels of this {who} are open; answer some first."
+                )
+        return _Place(holders, whose)
 
     def answered(self, call: Call, duel: str) -> None:
         """Note that a duel is open no more."""
@@ -73,9 +92,6 @@ class OpenDuels:
         holders = self._of.get(arena)
         if holders is None:
             holders = self._of[arena] = _Holders()
-        # Leases end in the order in which duels were asked for.
-        while (oldest := next(iter(holders.duels), None)) and not arena.is_open(oldest):
-            holders.drop(oldest)
         return holders
 
 

@@ -27,36 +27,34 @@ def voting(service: Service) -> list[Operation]:
                 raise Problem("bad-request", "With a cookie the voter is the browser's; name none.")
             voter = voter_in(call.request)
         arena = call.arena
-        _need_room(call)
-        with opened.given(call) as names:
+        with opened.place(call) as place:
             shown = await service.done(
                 lambda: arena.ask(voter, resume=body.resume), arena.at_once(voter=voter)
             )
-            names.append(shown.duel)
+            place.duel = shown.duel
         return shown
 
     async def vote(call: Call) -> Struct:
         arena, duel, pick = call.arena, call.path["duel"], call.body.pick
         at_once = arena.at_once(duel=duel)
         opened.answered(call, duel)
-        if not call.query.next or opened.full(call):  # the vote is taken all the same
+        try:
+            another = opened.place(call) if call.query.next else None
+        except ArenaError:
+            another = None  # too many are open: the vote is taken all the same
+        if another is None:
             return await service.done(lambda: arena.vote(duel, pick), at_once)
-        with opened.given(call) as names:
+        with another:
             taken, shown = await service.done(lambda: arena.vote_and_ask(duel, pick), at_once)
-            names.append("" if shown is None else shown.duel)
+            another.duel = "" if shown is None else shown.duel
         return Voted(taken.seq, taken.undo_until, taken.counted, taken.late, shown or UNSET)
 
     async def undo(call: Call) -> Struct:
         arena, duel = call.arena, call.path["duel"]
-        _need_room(call)
-        with opened.given(call) as names:
+        with opened.place(call) as place:
             seq = await service.done(lambda: arena.undo(duel), arena.at_once(duel=duel))
-            names.append(duel)
+            place.duel = duel
         return Undone(seq)
-
-    def _need_room(call: Call) -> None:
-        if full := opened.full(call):
-            raise ArenaError("too-many", full)
 
     lost = ("no-such-duel", "duel-lost")
     return [
