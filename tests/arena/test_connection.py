@@ -160,7 +160,8 @@ def test_whatever_comes_the_server_stands(seed, caplog):
                 connection.sendall(sent)
                 read = b""
                 while b'"expires"' not in read:
-                    assert (part := connection.recv(65536))
+                    part = connection.recv(65536)
+                    assert part
                     read += part
         for number in range(200):
             sent = damaged(rng, (whole, chunked, upgrade, whole + whole)[number % 4])

@@ -100,6 +100,14 @@ def test_a_loop_appends_all_that_it_has_before_a_commit_begins(gated):
     assert store.batches == [[("a", 1)] * 3]
 
 
+@pytest.mark.parametrize("verb", ["result", "exception"])
+def test_who_stands_and_waits_in_the_loops_thread_is_not_waited_for(gated, verb):
+    store, writer = gated
+    writer.let_finish([].append)
+    store.may.release()
+    assert getattr(writer.append(Handle("a"), some(2)), verb)(LONG) is None
+
+
 @pytest.mark.parametrize("who", ["another thread", "nobody any more"])
 def test_a_commit_waits_for_no_other_than_the_loop(gated, who):
     store, writer = gated

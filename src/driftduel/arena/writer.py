@@ -42,6 +42,31 @@ class Handle:
         self.upto = 0  # the last record that was queued
 
 
+class _Lasting(Future[None]):
+    """A future that wakes the writer if somebody stands and waits for it.
+
+    Who stands in the loop's own thread would else wait for what the loop does when it goes on.
+    """
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        super().__init__()
+        self._wake = wake
+        # From now on nobody can cancel it: the state has moved on, whoever loses interest.
+        self.set_running_or_notify_cancel()
+
+    def result(self, timeout: float | None = None) -> None:
+        """Wait for it; raise what it was resolved with."""
+        if not self.done():
+            self._wake()
+        return super().result(timeout)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Wait for it; return what it was resolved with."""
+        if not self.done():
+            self._wake()
+        return super().exception(timeout)
+
+
 class _Queued(NamedTuple):
     handle: Handle
     entry: Append
@@ -126,7 +151,7 @@ class Writer:
                 future = self._future(handle, records)
                 self._queue.append(_Queued(handle, entry, future))
                 return future
-        future = _new_future()
+        future = _Lasting(self._wake)
         _fail(future, trouble)
         return future
 
@@ -141,7 +166,7 @@ class Writer:
         """
         future = handle.future
         if future is None or not records or records[0].seq != handle.upto + 1:
-            future = _new_future()
+            future = _Lasting(self._wake)
         if records:
             handle.upto = records[-1].seq
             handle.future = future if self._grouping else None
@@ -197,13 +222,6 @@ class Writer:
             return self._store.append(batch)
         except Exception as error:  # a bug, too, must not end the thread
             return [error] * len(batch)
-
-
-def _new_future() -> Future[None]:
-    future: Future[None] = Future()
-    # From now on nobody can cancel it: the state has moved on, whoever loses interest.
-    future.set_running_or_notify_cancel()
-    return future
 
 
 def _fail(future: Future[None], trouble: Exception) -> None:
