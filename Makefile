@@ -23,7 +23,7 @@ INPUTS ?= 100000
 SEED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo arena arena-kills arena-honest test test-long test-core test-nojit test-slow test-times test-states test-wheel lint docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation weak-spots panel match-cost limit king0 fleeting nowinner lock clean
+.PHONY: help demo arena arena-kills arena-honest arena-fuzz test test-long test-core test-nojit test-slow test-times test-states test-wheel lint docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation weak-spots panel match-cost limit king0 fleeting nowinner lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -63,6 +63,10 @@ arena-kills: $(VENV)/.ready ## kill the arena's server 1,000 times under load, o
 
 arena-honest: $(VENV)/.ready ## 1,000 arenas in which nobody is best: how many ever say that somebody is?
 	ARENAS=1000 $(BIN)/python -m pytest -q -s -m "long or not long" tests/arena/test_honest.py
+
+arena-fuzz: $(VENV)/.ready ## 100,000 requests to the arena's server, sound and broken; and Schemathesis at length
+	$(BIN)/python -m tests.fuzz --surface arena --inputs 33500 --seed $(SEED)
+	DRIFTDUEL_EXAMPLES=200 $(BIN)/python -m pytest -q -m "long or not long" tests/arena/test_schemathesis.py
 
 test-wheel: $(VENV)/.ready ## install the wheel with pip into empty projects, on Python 3.11 to 3.13
 	$(PYTEST) -m "slow or not slow" tests/test_wheel.py

@@ -1,8 +1,9 @@
 """How fast is the arena's server? Ratios within one run: this machine is shared and noisy.
 
-The same load - clients that vote and fetch the next duel in one request - on three servers, in
-turns: no log (memory), SQLite with group commit, and SQLite with a commit for each event. CPU is
-the server's own, from the kernel, so that others' work does not count.
+The same load - clients that vote and fetch the next duel in one request - on four servers, in
+turns: no log (memory), SQLite with group commit, SQLite with a commit for each event, and one that
+always gives the same answer, for machines differ. CPU is the server's own, from the kernel, so that
+others' work does not count.
 The same once more where each commit takes some milliseconds longer, as on a disk that is slow to
 sync: on a fast one a commit for each event costs little, and a vote's CPU is all there is.
 Then the start after many votes, with a snapshot; memory over a soak; and many arenas in a process.
@@ -16,6 +17,7 @@ import argparse
 import asyncio
 import json
 import os
+import socket
 import statistics
 import subprocess
 import sys
@@ -42,6 +44,7 @@ ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "docs" / "arena-speed.json"
 PAGE = ROOT / "docs" / "arena.md"
 TABLE = "arena-speed"
+NOTHING = "nothing"
 
 
 # ---- the server, in a process of its own ----
@@ -52,6 +55,7 @@ def serve(store: str, grouping: bool, slower_ms: float) -> None:
     from driftduel.arena.serving import serve as serve_hall
     from driftduel.arena.web.settings import Rate, ServerSettings
 
+    wide = Rate(1e6, 10**6)  # nobody reaches it, but it is counted
     hall = Hall(open_store(store))
     if slower_ms:
         append = hall.store.append
@@ -70,7 +74,7 @@ def serve(store: str, grouping: bool, slower_ms: float) -> None:
     live = hall.arena(name)
     for _ in range(20):  # compiles what is needed
         lasting(live.vote(lasting(live.ask()).duel, "left"))
-    free = ServerSettings(per_address=Rate(0.0, 1), per_token=Rate(0.0, 1))
+    free = ServerSettings(per_address=wide, per_token=wide)
     serve_hall(
         hall,
         port=0,
@@ -78,6 +82,26 @@ def serve(store: str, grouping: bool, slower_ms: float) -> None:
         say=lambda line: None,
         ready=lambda url: print(json.dumps([url, token]), flush=True),
     )
+
+
+def serve_nothing() -> None:
+    """Serve an answer that is always the same: what HTTP alone takes on this machine."""
+    import uvicorn
+
+    shown = {"duel": "x", "left": {"id": "o1", "name": OPTIONS[0]}, "expires": 0.0}
+    content = msgspec.json.encode({**shown, "seq": 1, "next": shown})
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(content))]
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": content})
+
+    with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        print(json.dumps([url, "none"]), flush=True)
+        config = uvicorn.Config(answer, lifespan="off", log_level="warning", access_log=False)
+        uvicorn.Server(config).run([listener])
 
 
 class Server:
@@ -143,6 +167,8 @@ class Client:
             self.votes += 1
             if pause:
                 await asyncio.sleep(self.rng.exponential(pause))
+        # Answered, not left open: in the order of asking all later votes would wait for it.
+        await self.post(f"{base}/{shown['duel']}/vote", {"pick": "left"})
         self.writer.close()
 
 
@@ -248,6 +274,9 @@ def main() -> None:
     parser.add_argument("--grouping", type=int, default=1)
     parser.add_argument("--slower-ms", type=float, default=0.0)
     arguments = parser.parse_args()
+    if arguments.serve == NOTHING:
+        serve_nothing()
+        return
     if arguments.serve:
         serve(arguments.serve, bool(arguments.grouping), arguments.slower_ms)
         return
@@ -282,6 +311,7 @@ def _loads(arguments: argparse.Namespace, folder: str, slower_ms: float) -> dict
         "no log": Server("memory:"),
         "sqlite": Server(f"sqlite:{folder}/grouped.db", slower_ms=slower_ms),
         "a commit each": Server(single, grouping=False, slower_ms=slower_ms),
+        "nothing": Server(NOTHING),
     }
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in servers}
     syncs = []
@@ -311,13 +341,19 @@ def _loads(arguments: argparse.Namespace, folder: str, slower_ms: float) -> dict
 
 def _load_rows(loads: dict[str, Any]) -> list[tuple[str, str, str]]:
     none, grouped, single = (loads[name] for name in ("no log", "sqlite", "a commit each"))
-    half, sync = loads["half load"], loads["fsync_ms"]
+    half, sync, nothing = loads["half load"], loads["fsync_ms"], loads["nothing"]
     commit, cpu = 1000 / single["a_second"], 1000 / grouped["a_cpu_second"]
     return [
         (
             "durable votes, each with its next duel, a second of the server's CPU",
             f"{grouped['a_cpu_second']:,.0f} (best run {grouped['best_a_cpu_second']:,.0f})",
             "2,000",
+        ),
+        (
+            "the CPU of such a vote, in that of a request to which HTTP alone answers",
+            f"{nothing['a_cpu_second'] / grouped['a_cpu_second']:.1f} "
+            f"({1e6 / grouped['a_cpu_second']:.0f} and {1e6 / nothing['a_cpu_second']:.0f} us)",
+            "-",
         ),
         (
             "against the same server without a log, by CPU; by the clock",

@@ -225,7 +225,12 @@ def test_claims_and_doubts():
     assert sentences(changed(votes=0, since={"votes": 0}))["claim"].startswith("No votes yet")
     assert sentences(changed(sure=False, evidence=[]))["doubt"] == "Not sure: nobody else is there."
     assert sentences(changed(challenger=None))["challenger"].startswith("No option is on its way")
-    assert "1.80 false ones" in sentences(changed())["changes"]
+    many = sentences(changed(alarms=9, counted=2300))["changes"]
+    assert "2,300 votes like these would still raise up to 1.8 alarms on average" in many
+    assert many.endswith("So many by mistake have a chance of at most 20%.")
+    few = sentences(changed(alarms=1, false_alarms_at_most=4.87))["changes"]
+    assert "with 1 alarm: a leader" in few
+    assert "up to 4.9 alarms on average. So the alarms alone prove no change" in few
     assert "no bound" in sentences(changed(false_alarms_at_most=None))["changes"]
     biased = sentences(changed(left={"share": 0.55, "low": 0.51, "high": 0.59}))["left"]
     assert "people prefer the left side" in biased

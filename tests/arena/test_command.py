@@ -66,6 +66,24 @@ def test_an_arena_from_its_opening_to_its_export(run, lasting_url, tmp_path):
     assert "must end with .csv or .parquet" in run("export", "tea", "--out", "votes.txt", code=2)
 
 
+def test_names_like_formulas_stay_and_somebody_is_told(run, capsys, lasting_url, tmp_path):
+    names = ["=1+1", "+1 month", "-10%", "@home", "plain = plain"]
+    hall = Hall(open_store(lasting_url))
+    hall.create("tea", names, grace=0.0)
+    hall.close()
+    voted(lasting_url)
+    for ending in ("csv", "parquet"):
+        out = str(tmp_path / f"votes.{ending}")
+        assert main(["arena", "export", "tea", "--out", out, "--store", lasting_url]) == 0
+        said = capsys.readouterr().err
+        assert ("'+1 month'" in said) == (ending == "csv")
+        assert set(read_log(out).names) <= set(names)
+        run("import", f"again-{ending}", out)
+    assert main(["arena", "board", "again-csv", "--json", "--store", lasting_url]) == 0
+    again = {option["name"] for option in json.loads(capsys.readouterr().out)["options"]}
+    assert again == set(read_log(str(tmp_path / "votes.csv")).names)
+
+
 def test_votes_of_the_past_are_imported(run, lasting_url, tmp_path):
     path = tmp_path / "past.csv"
     rows = ["winner,loser"] + ["sun,rain"] * 30 + ["rain,sun"] * 5 + ["sun,snow"] * 20

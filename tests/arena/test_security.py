@@ -1,6 +1,8 @@
 """Who may do what, from which page, how often, and how much at once."""
 
+import asyncio
 import re
+import threading
 
 import pytest
 
@@ -9,8 +11,10 @@ pytest.importorskip("httpx")
 
 from driftduel.arena.web.cookies import VOTER_COOKIE, token_cookie
 from driftduel.arena.web.limits import Meter, client_address
-from driftduel.arena.web.settings import Rate
+from driftduel.arena.web.security import Doorman
+from driftduel.arena.web.settings import Rate, ServerSettings
 from tests.arena.served import problem, served
+from tests.waiting import LONG, no_hanging
 
 OURS = {"Origin": "http://testserver"}
 THEIRS = {"Origin": "https://evil.example"}
@@ -108,6 +112,42 @@ def test_a_token_that_was_dropped_ends(arena):
     problem(arena.call("GET", "board", token=token), 401, "no-token")
 
 
+def test_many_requests_ask_the_store_for_a_token_once(arena):
+    async def main():
+        store = Slow()
+        doorman = Doorman(store, ServerSettings(clock=lambda: store.now))
+        first = [asyncio.create_task(doorman.grant("x")) for _ in range(20)]
+        while not store.asked:
+            await asyncio.sleep(0)
+        store.may.set()
+        assert {grant.scope for grant in await asyncio.gather(*first)} == {"vote"}
+        assert store.asked == 1
+        store.may.clear()
+        store.now += 0.6
+        # It is good for a moment more: nobody waits while the store is asked again.
+        assert [(await doorman.grant("x")).scope for _ in range(5)] == ["vote"] * 5
+        store.may.set()
+        while store.asked < 2:
+            await asyncio.sleep(0)
+        store.now += 0.6
+        assert (await doorman.grant("x")).scope == "vote"
+
+    with no_hanging():
+        asyncio.run(main())
+
+
+class Slow:
+    """A store that knows one token, and says so when it may."""
+
+    def __init__(self):
+        self.asked, self.now, self.may = 0, 1000.0, threading.Event()
+
+    def token(self, key):
+        self.asked += 1
+        assert self.may.wait(LONG)
+        return "colours", "vote"
+
+
 def test_a_token_that_was_dropped_ends_though_the_clock_is_set_back(arena):
     token = arena.call("POST", "tokens", {"scope": "read", "label": "gone"}).json()["token"]
     assert arena.call("GET", "board", token=token).status_code == 200
@@ -120,6 +160,51 @@ def test_an_arena_that_is_not_there_cannot_be_told_from_one_of_others(arena):
     there = arena.call("GET", "/v1/arenas/other/board", token=arena.own)
     nowhere = arena.call("GET", "/v1/arenas/nowhere/board", token=arena.own)
     assert there.json() == nowhere.json()
+
+
+def open_ones(arena, token, count):
+    """Ask so often; return the answers."""
+    return [arena.call("POST", "duels", {}, token) for _ in range(count)]
+
+
+def test_one_token_cannot_have_every_open_duel():
+    with served(most_open=40) as arena:
+        mine = open_ones(arena, arena.own, 21)
+        assert [each.status_code for each in mine[:20]] == [200] * 20
+        assert "20 duels of this token" in problem(mine[20], 429, "too-many")
+        assert mine[20].headers["retry-after"]
+        assert arena.ask()["duel"]  # another token may
+        duels = [each.json()["duel"] for each in mine[:20]]
+        # One that is answered makes room for one, by whatever way.
+        again = arena.call("POST", f"duels/{duels[0]}/vote?next=1", {"pick": "left"}, arena.own)
+        assert again.json()["next"]["duel"]
+        problem(open_ones(arena, arena.own, 1)[0], 429, "too-many")
+        assert arena.call("POST", f"duels/{duels[1]}/vote", {"pick": "left"}).status_code == 200
+        assert open_ones(arena, arena.own, 1)[0].status_code == 200
+        # Not even who takes votes back has more.
+        problem(arena.call("POST", f"duels/{duels[1]}/undo"), 429, "too-many")
+        arena.clock.now += 600  # leases are over
+        assert open_ones(arena, arena.own, 1)[0].status_code == 200
+
+
+def test_a_vote_is_taken_though_there_is_no_room_for_a_next_duel():
+    with served(most_open=40) as arena:
+        theirs = arena.ask()["duel"]
+        open_ones(arena, arena.own, 20)
+        answer = arena.call("POST", f"duels/{theirs}/vote?next=1", {"pick": "left"}, arena.own)
+        assert answer.json()["seq"]
+        assert "next" not in answer.json()
+
+
+def test_one_address_cannot_have_every_open_duel_of_a_page():
+    with served(most_open=40) as arena:
+        mine = open_ones(arena, arena.voting, 5)
+        assert [each.status_code for each in mine[:4]] == [200] * 4
+        assert "4 duels of this address" in problem(mine[4], 429, "too-many")
+        duel = mine[0].json()["duel"]
+        assert arena.vote(duel).status_code == 200
+        assert arena.call("POST", f"duels/{duel}/undo", None, arena.voting).status_code == 200
+        problem(open_ones(arena, arena.voting, 1)[0], 429, "too-many")
 
 
 def test_a_voter_has_a_bounded_number_of_open_duels():

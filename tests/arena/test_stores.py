@@ -1,5 +1,7 @@
 """All stores do the same, to the letter."""
 
+import hashlib
+import sqlite3
 import sys
 
 import pytest
@@ -265,3 +267,38 @@ def test_what_postgresql_needs_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(MissingExtraError, match=r"needs psycopg.*driftduel\[postgres\]"):
         open_store("postgresql://ann@127.0.0.1/x")
+
+
+def test_nothing_of_what_was_erased_is_in_the_files(tmp_path):
+    store = open_store(f"sqlite:{tmp_path / 'arena.db'}")
+    store.create("a", b"secret", [Record(1, 1, "opened", {})], [])
+    keys = [hashlib.sha256(b"%d" % number).digest() for number in range(300)]
+    for start in range(0, 300, 50):
+        new = [(key, key.hex()[:16]) for key in keys[start : start + 50]]
+        store.append([Append("a", [], voters=new)])
+    store.put_options("a", [OptionText("o1", "Anna Smith", "text", "of Long Lane " * 500)])
+
+    def there(text):
+        return any(text in file.read_bytes() for file in tmp_path.glob("arena.db*"))
+
+    assert there(keys[0])
+    assert there(b"Anna Smith")
+    gone = keys[::8]
+    for key in gone:
+        assert store.drop_voter("a", key)
+    store.put_options("a", [OptionText("o1", "somebody", "text", "")])
+    assert not [key for key in gone if there(key)]
+    assert not there(b"Anna Smith")
+    assert not there(b"of Long Lane")
+    # While somebody reads, an erasure waits for the end of that, and nobody waits for the erasure.
+    reader = sqlite3.connect(tmp_path / "arena.db", isolation_level=None)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM arena_voters").fetchone() == (262,)
+    assert store.drop_voter("a", keys[2])
+    assert there(keys[2])
+    reader.close()
+    store.append([Append("a", [Record(2, 2, "told", {})])])
+    assert not there(keys[2])
+    assert there(keys[1])
+    assert store.voter("a", keys[1]) == keys[1].hex()[:16]
+    store.close()

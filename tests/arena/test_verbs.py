@@ -7,13 +7,14 @@ import pytest
 pytest.importorskip("msgspec")
 pytest.importorskip("polars")
 
-from driftduel.arena import Arena, ArenaError, access, board, ranking
+from driftduel.arena import Arena, ArenaError, access, board, live, ranking
 from driftduel.arena.access import DuelName
 from driftduel.arena.hall import Hall
 from driftduel.arena.said import lasting
 from driftduel.arena.settings import settings_of
 from driftduel.errors import DriftduelError
 from tests.arena.clock import Clock
+from tests.waiting import LONG
 
 OPTIONS = ["red", "green", "blue"]
 
@@ -279,6 +280,47 @@ def test_votes_can_be_voided(arena, clock):
     assert arena.void([], "nothing") == 0
 
 
+def test_others_vote_while_the_log_is_read_for_a_void(store_url, clock):
+    with Arena(store_url, options=OPTIONS, clock=clock, grace=0.0, seed=3) as arena:
+        late, shown = arena.ask(), arena.ask()
+        seq = arena.vote(shown.duel, "left").seq
+        assert arena._live.state.held  # it waits for the one before it
+        read, asked = arena._live.store.records, []
+
+        def records(*args):
+            found = read(*args)
+            if not found and not asked:  # all is read, and nothing says that it was learned
+                asked.append(True)
+                voter = threading.Thread(target=arena.vote, args=(late.duel, "left"))
+                voter.start()
+                voter.join(LONG)
+            return found
+
+        arena._live.store.records = records
+        assert arena.void([seq], "a test") == 1
+        assert asked
+        assert arena._live.state.tally.counted == 1  # the other one
+        assert int(arena._live.state.tally.wins.sum()) == 1
+
+
+def test_others_vote_while_somebody_is_erased(store_url, clock):
+    with Arena(store_url, options=OPTIONS, clock=clock) as arena:
+        shown = arena.ask("ann")
+        drop, free = arena._live.store.drop_voter, []
+
+        def slowly(*args):
+            other = threading.Thread(
+                target=lambda: free.append(arena.vote(shown.duel, "left").seq), daemon=True
+            )
+            other.start()
+            other.join(LONG)
+            return drop(*args)
+
+        arena._live.store.drop_voter = slowly
+        assert arena.erase("ann")
+        assert free
+
+
 def test_who_a_voter_is_can_be_erased(store_url, clock):
     with Arena(store_url, options=OPTIONS, clock=clock) as arena:
         arena.vote(arena.ask("ann").duel, "left")
@@ -483,3 +525,24 @@ def test_names_that_are_no_duels_are_not_kept():
         with pytest.raises(ArenaError):
             DuelName.read(f"{'1' * 10_000}{number}-1-x", b"secret", "arena")
     assert access._signature.cache_info().currsize == known
+
+
+def test_votes_that_wait_make_snapshots_rare(clock, monkeypatch):
+    """One answer that is late holds up all others; each snapshot has them all."""
+    monkeypatch.setattr(live, "_SNAPSHOT_EVERY", 10)
+    with Arena("memory:", options=OPTIONS, clock=clock, grace=0.0, seed=3) as arena:
+        taken = []
+        append = arena._live.store.append
+        arena._live.store.append = lambda batch: (
+            taken.extend(entry for entry in batch if entry.snapshot) or append(batch)
+        )
+        late = arena.ask()
+        for _ in range(300):
+            arena.vote(arena.ask().duel, "left")
+        assert arena._live.state.kept > 300
+        assert 2 <= len(taken) < 20  # not 90
+        arena.vote(late.duel, "left")
+        before = len(taken)
+        for _ in range(40):
+            arena.vote(arena.ask().duel, "left")
+        assert len(taken) - before >= 10

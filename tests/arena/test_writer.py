@@ -75,6 +75,59 @@ def test_what_comes_during_a_commit_goes_with_the_next(gated):
     assert store.last_seq("b") == 3
 
 
+def test_what_goes_together_is_waited_for_together(gated):
+    store, writer = gated
+    a, b = Handle("a"), Handle("b")
+    first = hold(store, writer, a, some(2))
+    later = [writer.append(a, some(3)), writer.append(b, some(2)), writer.append(a, some(4))]
+    assert later[0] is later[2]
+    assert len({first, *later}) == 3
+    store.may.release(2)
+    for each in later:
+        each.result(LONG)
+
+
+def test_a_loop_appends_all_that_it_has_before_a_commit_begins(gated):
+    store, writer = gated
+    a, soon = Handle("a"), []
+    writer.let_finish(soon.append)
+    futures = [writer.append(a, some(seq)) for seq in (2, 3, 4)]
+    assert len(soon) == 1
+    assert writer.queued == 3
+    soon[0]()
+    store.may.release()
+    assert futures[-1].result(LONG) is None
+    assert store.batches == [[("a", 1)] * 3]
+
+
+@pytest.mark.parametrize("verb", ["result", "exception"])
+def test_who_stands_and_waits_in_the_loops_thread_is_not_waited_for(gated, verb):
+    store, writer = gated
+    writer.let_finish([].append)
+    store.may.release()
+    assert getattr(writer.append(Handle("a"), some(2)), verb)(LONG) is None
+
+
+@pytest.mark.parametrize("who", ["another thread", "nobody any more"])
+def test_a_commit_waits_for_no_other_than_the_loop(gated, who):
+    store, writer = gated
+    futures = []
+    writer.let_finish([].append)
+
+    def append():
+        futures.append(writer.append(Handle("a"), some(2)))
+
+    store.may.release()
+    if who == "another thread":
+        thread = threading.Thread(target=append)
+        thread.start()
+        thread.join()
+    else:
+        append()
+        writer.let_finish(None)
+    assert futures[0].result(LONG) is None
+
+
 def test_without_grouping_every_event_is_a_commit():
     store = MemoryStore()
     store.create("a", b"", some(1), [])

@@ -55,22 +55,27 @@ class DuelName(NamedTuple):
         said = f"{self.ref:x}-{self.era:x}"
         return f"{said}-{_signature(secret, arena, said)}"
 
-    @classmethod
-    def read(cls, text: str, secret: bytes, arena: str) -> "DuelName":
+    @staticmethod
+    def read(text: str, secret: bytes, arena: str) -> "DuelName":
         """Read what `written` wrote, and nothing else."""
-        said, _, signature = text.rpartition("-")
-        ref, _, era = said.partition("-")
         try:
             if len(text) > _LONGEST:  # none of ours; and it would be remembered
                 raise ValueError
-            if not hmac.compare_digest(_signature(secret, arena, said), signature):
-                raise ValueError
-            name = cls(int(ref, 16), int(era, 16))
-            if not 0 < name.ref < _MOST:
-                raise ValueError
+            return _read(text, secret, arena)
         except (ValueError, TypeError):  # of characters that cannot be compared, too
             raise ArenaError("no-such-duel", f"{text!r:.80} is no duel of {arena!r}.") from None
-        return name
+
+
+@lru_cache(maxsize=_RECENT)  # who votes is looked at more than once
+def _read(text: str, secret: bytes, arena: str) -> DuelName:
+    said, _, signature = text.rpartition("-")
+    if not hmac.compare_digest(_signature(secret, arena, said), signature):
+        raise ValueError
+    ref, _, era = said.partition("-")
+    name = DuelName(int(ref, 16), int(era, 16))
+    if not 0 < name.ref < _MOST:
+        raise ValueError
+    return name
 
 
 @lru_cache(maxsize=_RECENT)  # who answers says a name that was written a moment ago

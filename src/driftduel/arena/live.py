@@ -22,7 +22,7 @@ from driftduel.arena.records import Record
 from driftduel.arena.said import Option, Pending, Shown, Vote, option_of
 from driftduel.arena.state import PICKS, State
 from driftduel.arena.stores import OptionText, Store, StoreError
-from driftduel.arena.voiding import votes_to_void
+from driftduel.arena.voiding import Voiding
 from driftduel.arena.writer import Handle, Writer
 
 if TYPE_CHECKING:
@@ -123,7 +123,9 @@ class Live:
         self._new_voters.clear()
         self._since_snapshot += len(records)
         snapshot = None
-        if self._since_snapshot >= _SNAPSHOT_EVERY:
+        # A snapshot takes time for everything that is kept, in which nobody else is answered. So
+        # where votes wait by the thousand for an answer that is late, it comes less often.
+        if self._since_snapshot >= _SNAPSHOT_EVERY and self._since_snapshot >= self.state.kept:
             self._since_snapshot, snapshot = 0, self.state.to_bytes()
         self._lasting = self._writer.append(self._handle, records, snapshot, voters=voters)
 
@@ -217,6 +219,14 @@ class Live:
             expires=out.until / 1000,
         )
 
+    def is_open(self, duel: str) -> bool:
+        """Tell whether a duel waits for an answer."""
+        try:
+            out = self.state.open.get(self._ref(duel))
+        except ArenaError:
+            return False
+        return out is not None and out.until > self._now()
+
     def at_once(self, *, voter: str | None = None, duel: str | None = None) -> bool:
         """Tell whether a voter can be asked, a duel answered, without a look into the store.
 
@@ -293,10 +303,11 @@ class Live:
         body = state.vote(self._now(), ref, pick)
         seq = self._note("voted", body)
         late = body.get("late", False)
+        out = None if late else state.voted[ref]
         vote = Vote(
             seq,
-            undo_until=state.at / 1000 if late else state.voted[ref].until / 1000,
-            counted=not late and state.voted[ref].counts,
+            undo_until=(state.at if out is None else out.until) / 1000,
+            counted=out is not None and out.counts,
             late=late,
         )
         answered = self._answered[ref] = _Answered(vote, pick, body.get("voter"))
@@ -412,23 +423,35 @@ class Live:
 
     def void(self, seqs: Iterable[int], why: str) -> Pending[int]:
         """Take votes out of all counts; return how many there were to take."""
-        with self._at_work() as state:
-            self._send()
-            self._lasting.result()  # the log is asked which votes these are
-            found, waiting = votes_to_void(self.store, self.name, seqs, state)
-            for ref in waiting:
-                self._note("forgot", state.forget(self._now(), ref, "voided"))
-            if found:
-                self._note("voided", state.void(self._now(), found, why))
-            self._send()
-            return self._pending(len(found) + len(waiting))
+        seqs, voiding = list(seqs), None
+        while True:
+            with self._at_work():
+                self._send()
+                written = self._lasting
+            written.result()  # the log is asked which votes these are, while others vote
+            voiding = voiding or Voiding(self.store, self.name, seqs)
+            voiding.read()
+            with self._at_work() as state:
+                meant = voiding.meant(state)
+                if meant is None:
+                    continue
+                found, waiting = meant
+                for ref in waiting:
+                    self._note("forgot", state.forget(self._now(), ref, "voided"))
+                if found:
+                    self._note("voided", state.void(self._now(), found, why))
+                self._send()
+                return self._pending(len(found) + len(waiting))
 
     def erase(self, voter: str) -> bool:
         """Forget who a voter is; the votes stay, and nobody can tell whose they are."""
         with self._lock:
-            self._lasting.exception()  # a name that is on its way to the store is there then
+            written = self._lasting
+        written.exception()  # a name that is on its way to the store is there then
+        known = self.store.drop_voter(self.name, voter_key(self._secret, voter))
+        with self._lock:  # not before: whoever asked meanwhile has put it there again
             self._voters.pop(voter, None)
-            return self.store.drop_voter(self.name, voter_key(self._secret, voter))
+        return known
 
     def end(self) -> Pending[None]:
         """Ask for no more duels; open ones may still be answered."""

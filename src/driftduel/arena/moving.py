@@ -16,11 +16,20 @@ from driftduel.arena.stores import OptionText, Store
 from driftduel.errors import DriftduelError
 from driftduel.logs import Log
 
-__all__ = ["csv_of", "exported", "hear_log", "labels", "past_votes", "write_votes"]
+__all__ = [
+    "csv_of",
+    "exported",
+    "hear_log",
+    "labels",
+    "past_votes",
+    "taken_for_formulas",
+    "write_votes",
+]
 
 _AT_ONCE = 10_000
 _HEARD_AT_ONCE = 1000
 _WORDS = {"tie", "tied", "draw", "equal", "even", "same", "both", "neither", "first", "second"}
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "seq": pl.Int64,
     "time": pl.Datetime("ms", "UTC"),
@@ -96,6 +105,16 @@ def labels(options: Sequence[OptionText]) -> dict[str, str]:
 def csv_of(votes: pl.DataFrame) -> str:
     """Write votes as CSV that `driftduel log` reads."""
     return votes.write_csv(datetime_format="%Y-%m-%dT%H:%M:%S%.3fZ")
+
+
+def taken_for_formulas(votes: pl.DataFrame) -> list[str]:
+    """Return the options that a spreadsheet which opens a CSV would take for formulas, and run.
+
+    They are written as they are: whoever reads the file shall find the names that the arena has,
+    and every mark that keeps a spreadsheet from it would be part of the name to all others.
+    """
+    names = set(votes["first"]) | set(votes["second"])
+    return sorted(name for name in names if name.startswith(_FORMULAS))
 
 
 def write_votes(votes: pl.DataFrame, path: str | Path) -> None:

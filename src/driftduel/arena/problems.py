@@ -15,7 +15,7 @@ PROBLEMS = {
     "no-such-hook": (404, "there is no such webhook"),
     "not-found": (404, "there is nothing here"),
     "method-not-allowed": (405, "this cannot be done here"),
-    "too-slow": (408, "the body took too long"),
+    "too-slow": (408, "the request took too long"),
     "already-answered": (409, "the duel was answered before, and otherwise"),
     "too-late": (409, "it is too late for that"),
     "name-taken": (409, "there is an arena of that name"),

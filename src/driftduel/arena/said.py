@@ -77,10 +77,11 @@ class Pending(NamedTuple, Generic[Answer]):
 
 def lasting(pending: Pending[Answer]) -> Answer:
     """Wait until the log has what an answer rests on; return the answer."""
-    try:
-        pending.lasting.result()
-    except (Fenced, StoreError) as error:
+    error = pending.lasting.exception()
+    if isinstance(error, StoreError):
         raise trouble(error) from error
+    if error is not None:
+        raise error
     return pending.answer
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from driftduel.arena.evidence import ALPHA
 from driftduel.arena.ranking import Window
-from driftduel.wording import counted, interval, listed, number, often, share
+from driftduel.wording import counted, interval, listed, often, share
 
 __all__ = ["clean", "guarantee", "sentences", "warnings"]
 
@@ -91,13 +91,21 @@ def _changes(board: Data) -> str:
     many, alarms, bound = board["crownings"], board["alarms"], board["false_alarms_at_most"]
     if not many and not alarms:
         return "The lead has not changed so far."
-    said = f"The lead changed {often(many)}, with {counted(alarms, 'alarm')}."
-    if bound is None:
-        return f"{said} {board['policy']} has no bound on false ones."
-    return (
-        f"{said} An alarm says that the leader was beaten too often for chance; by now at most "
-        f"{number(bound)} false ones are to be expected."
+    said = (
+        f"The lead changed {often(many)}, with {counted(alarms, 'alarm')}: a leader that was "
+        "beaten too often for chance."
     )
+    if bound is None:
+        return f"{said} {board['policy']} has no bound on how many of them are mistakes."
+    said += (
+        " That can be a mistake: if nobody ever changed their taste, "
+        f"{counted(board['counted'], 'vote')} like these would still raise up to {bound:.1f} "
+        f"{'alarm' if bound <= 1 else 'alarms'} on average."
+    )
+    if alarms <= bound:
+        return f"{said} So the alarms alone prove no change; the word “sure” does not rest on them."
+    # Markov's inequality.
+    return f"{said} So many by mistake have a chance of at most {share(bound / alarms)}."
 
 
 def _left(board: Data) -> str:

@@ -13,6 +13,7 @@ import uvicorn
 
 from driftduel.arena.hall import Hall
 from driftduel.arena.web.app import ArenaApp, make_app
+from driftduel.arena.web.connection import Connection
 from driftduel.arena.web.settings import ServerSettings
 from driftduel.errors import DriftduelError
 
@@ -20,6 +21,7 @@ __all__ = ["in_background", "is_loopback", "serve"]
 
 _LAST_REQUESTS_SECONDS = 10
 _KEEP_ALIVE_SECONDS = 30
+_TICKS = 10  # uvicorn's, in a second
 # The writer's thread comes back from the disk and needs Python's lock, which the busy loop would
 # keep for 5 ms: longer than many a disk takes.
 _SWITCH_SECONDS = 0.0005
@@ -28,12 +30,13 @@ _COLLECT_AFTER = (20_000, 20, 50)
 
 
 class _Server(uvicorn.Server):
-    """A server that ends live boards before it waits for the last answers."""
+    """A server that ends slow senders, and live boards before it waits for the last answers."""
 
     def __init__(self, app: ArenaApp, proxies: str) -> None:
         self._app = app
         config = uvicorn.Config(
             app,
+            http=Connection,
             lifespan="on",
             ws="none",
             log_config=None,
@@ -54,6 +57,14 @@ class _Server(uvicorn.Server):
         """
         self.force_exit = self.should_exit
         self.should_exit = True
+
+    async def on_tick(self, counter: int) -> bool:
+        """Do what is due now and then: end the connections of those who send too slowly."""
+        if counter % _TICKS == 0:
+            for connection in list(self.server_state.connections):
+                assert isinstance(connection, Connection)
+                connection.end_if_slow(self._app.service.settings.request_seconds)
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Answer what was asked, then end."""

@@ -118,6 +118,11 @@ class State:
         """The arm that leads: what the first lane's policy would ship."""
         return self.lanes[0].policy.best()
 
+    @property
+    def kept(self) -> int:
+        """How much it keeps of single duels and voters; a snapshot has it all."""
+        return len(self.open) + len(self.voted) + len(self.held) + len(self.today)
+
     def _look_who_is_there(self) -> None:
         self.present = self.lanes[0].policy.present
 

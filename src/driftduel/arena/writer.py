@@ -8,7 +8,7 @@ load this multiplies what a disk can take; without load it costs nothing.
 import copy
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import NamedTuple
 
@@ -33,11 +33,38 @@ class Handle:
         comes later would follow records that are not there. Reload the arena, take a new handle.
     """
 
-    __slots__ = ("arena", "broken")
+    __slots__ = ("arena", "broken", "future", "upto")
 
     def __init__(self, arena: str) -> None:
         self.arena = arena
         self.broken: Exception | None = None
+        self.future: Future[None] | None = None  # of what is queued and has no commit yet
+        self.upto = 0  # the last record that was queued
+
+
+class _Lasting(Future[None]):
+    """A future that wakes the writer if somebody stands and waits for it.
+
+    Who stands in the loop's own thread would else wait for what the loop does when it goes on.
+    """
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        super().__init__()
+        self._wake = wake
+        # From now on nobody can cancel it: the state has moved on, whoever loses interest.
+        self.set_running_or_notify_cancel()
+
+    def result(self, timeout: float | None = None) -> None:
+        """Wait for it; raise what it was resolved with."""
+        if not self.done():
+            self._wake()
+        return super().result(timeout)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Wait for it; return what it was resolved with."""
+        if not self.done():
+            self._wake()
+        return super().exception(timeout)
 
 
 class _Queued(NamedTuple):
@@ -64,10 +91,29 @@ class Writer:
         self._store = store
         self._grouping = grouping
         self._queue: deque[_Queued] = deque()
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._closed = False
+        self._soon: Callable[[Callable[[], None]], object] | None = None
+        self._loop: int | None = None
         self._thread = threading.Thread(target=self._run, name="arena-writer", daemon=True)
         self._thread.start()
+
+    def let_finish(self, soon: Callable[[Callable[[], None]], object] | None) -> None:
+        """Let this thread, which is an event loop's, append all that it has before a commit begins.
+
+        Requests come together, because answers went out together. A commit that began with the
+        first of them would have all others wait for it, and then for their own.
+
+        Parameters
+        ----------
+        soon
+            Calls a function in this thread when it has done what it is about to do now; None:
+            nobody is waited for any more.
+        """
+        with self._lock:
+            self._soon, self._loop = soon, threading.get_ident()
+            self._changed.notify()
 
     @property
     def queued(self) -> int:
@@ -91,19 +137,39 @@ class Writer:
         records, snapshot, upto, voters
             As in `Append`.
         """
-        future: Future[None] = Future()
-        # From now on nobody can cancel it: the state has moved on, whoever loses interest.
-        future.set_running_or_notify_cancel()
-        queued = _Queued(handle, Append(handle.arena, records, snapshot, upto, voters), future)
-        with self._changed:
+        entry = Append(handle.arena, records, snapshot, upto, voters)
+        with self._lock:
             trouble = handle.broken
             if trouble is None and self._closed:
                 trouble = StoreError("nothing more is written: the arena's writer is closed.")
             if trouble is None:
-                self._queue.append(queued)
-                self._changed.notify()
-        if trouble is not None:
-            _fail(queued, trouble)
+                if not self._queue:  # else the thread is at work, or will soon be woken
+                    if self._soon is not None and threading.get_ident() == self._loop:
+                        self._soon(self._wake)
+                    else:
+                        self._changed.notify()
+                future = self._future(handle, records)
+                self._queue.append(_Queued(handle, entry, future))
+                return future
+        future = _Lasting(self._wake)
+        _fail(future, trouble)
+        return future
+
+    def _wake(self) -> None:
+        with self._lock:
+            self._changed.notify()
+
+    def _future(self, handle: Handle, records: Sequence[Record]) -> Future[None]:
+        """Return the future of an append: one for all that follow each other into a commit.
+
+        They last, or do not, at once; and a future for each costs more than the records do.
+        """
+        future = handle.future
+        if future is None or not records or records[0].seq != handle.upto + 1:
+            future = _Lasting(self._wake)
+        if records:
+            handle.upto = records[-1].seq
+            handle.future = future if self._grouping else None
         return future
 
     def close(self) -> None:
@@ -120,18 +186,21 @@ class Writer:
             for each in batch:
                 if each.handle.broken is None:
                     alive.append(each)
-                else:  # it was queued before anybody knew
-                    _fail(each, each.handle.broken)
+                elif not each.future.done():  # it was queued before anybody knew
+                    _fail(each.future, each.handle.broken)
             answers = self._write([each.entry for each in alive])
+            futures: dict[Future[None], Exception | None] = {}
             for each, answer in zip(alive, answers, strict=True):
                 if answer is not None and each.handle.broken is None:
                     each.handle.broken = answer
+                if futures.get(each.future) is None:
+                    futures[each.future] = answer
             # Only now: whoever is told finds every handle as it will stay.
-            for each, answer in zip(alive, answers, strict=True):
-                if answer is None:
-                    each.future.set_result(None)
+            for future, trouble in futures.items():
+                if trouble is None:
+                    future.set_result(None)
                 else:
-                    _fail(each, answer)
+                    _fail(future, trouble)
 
     def _next(self) -> list[_Queued]:
         """Wait for something to write; return nothing when there never will be."""
@@ -141,6 +210,8 @@ class Writer:
             if self._grouping:
                 batch = list(self._queue)
                 self._queue.clear()
+                for each in batch:
+                    each.handle.future = None
                 return batch
             return [self._queue.popleft()] if self._queue else []
 
@@ -153,6 +224,6 @@ class Writer:
             return [error] * len(batch)
 
 
-def _fail(queued: _Queued, trouble: Exception) -> None:
+def _fail(future: Future[None], trouble: Exception) -> None:
     # A copy each: who raises one adds to its traceback.
-    queued.future.set_exception(copy.copy(trouble).with_traceback(None))
+    future.set_exception(copy.copy(trouble).with_traceback(None))

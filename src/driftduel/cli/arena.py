@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from typing import TYPE_CHECKING
 
 from driftduel.cli.examples import epilog
@@ -249,7 +250,7 @@ def _board(arguments: argparse.Namespace) -> None:
 
 def _export(arguments: argparse.Namespace) -> None:
     from driftduel import wording
-    from driftduel.arena.moving import exported, write_votes
+    from driftduel.arena.moving import exported, taken_for_formulas, write_votes
 
     store = _store(arguments, create=False)
     try:
@@ -258,6 +259,13 @@ def _export(arguments: argparse.Namespace) -> None:
         store.close()
     write_votes(votes, arguments.out)
     print(f"{wording.counted(len(votes), 'vote')} in {arguments.out}")
+    formulas = taken_for_formulas(votes)
+    if formulas and arguments.out.lower().endswith(".csv"):
+        print(
+            f"A spreadsheet may take {formulas[0]!r} for a formula, and run it; let it read all "
+            "columns as text, or export .parquet.",
+            file=sys.stderr,
+        )
 
 
 def _import(arguments: argparse.Namespace) -> None:

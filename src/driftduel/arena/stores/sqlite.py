@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-from driftduel.arena.stores.base import StoreError
+from driftduel.arena.stores.base import OptionText, StoreError
 from driftduel.arena.stores.filelock import FileLock
 from driftduel.arena.stores.relational import RelationalStore, Row, Run, migrations
 
@@ -30,19 +30,21 @@ _PRAGMAS = (
     "PRAGMA synchronous=FULL",
     "PRAGMA fullfsync=ON",
     "PRAGMA checkpoint_fullfsync=ON",
+    "PRAGMA secure_delete=ON",  # what is deleted is written over
 )
 # "drfd": tells our files from others' before anything is written into them.
 _APPLICATION = 0x64726664
 
 # A statement gives up Python's lock and has to get it back, from a thread that is busy; and takes
-# longer than a row. So rows are inserted by the dozen where there are as many.
+# longer than a row. So rows are inserted by the dozen where there are as many; a vote that brings
+# its next duel, and has no grace, is three of them.
 _INSERTS = tuple(
     (
         size,
         "INSERT INTO arena_log (arena, seq, at, kind, ref, body) VALUES "
         + ", ".join(["(?, ?, ?, ?, ?, ?)"] * size),
     )
-    for size in (100, 24, 6, 1)
+    for size in (96, 48, 24, 12, 6, 3, 1)
 )
 
 _stores: dict[Path, "SqliteStore"] = {}
@@ -80,6 +82,7 @@ class SqliteStore(RelationalStore):
         self._idle: list[sqlite3.Connection] = []
         self._writer: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
+        self._left_over = False  # something that was deleted is in the write-ahead log still
         self._closed = False
         self.users = 1  # how many will close it
         self._file_lock = FileLock(Path(f"{self.path}-lock"))
@@ -138,7 +141,30 @@ class SqliteStore(RelationalStore):
             except BaseException:
                 self._roll_back(connection)
                 raise
+            if self._left_over:
+                self._empty_log(connection)
         return result
+
+    def drop_voter(self, arena: str, key: bytes) -> bool:
+        """Forget whose pseudonym it was, in the files, too; return whether it was known."""
+        self._left_over = True
+        return super().drop_voter(arena, key)
+
+    def put_options(self, arena: str, options: Sequence[OptionText]) -> None:
+        """Add options, or change those that are there; what they were is not in the files."""
+        self._left_over = True
+        super().put_options(arena, options)
+
+    def _empty_log(self, connection: sqlite3.Connection) -> None:
+        """Empty the write-ahead log, which still has what was there before.
+
+        While somebody reads in it that cannot be; nobody waits for that, the next commit tries.
+        """
+        with suppress(sqlite3.Error):
+            connection.execute("PRAGMA busy_timeout=0")
+            ((busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self._left_over = bool(busy)
+        connection.execute(f"PRAGMA busy_timeout={round(1000 * self._seconds)}")
 
     def _to_write(self) -> sqlite3.Connection:
         """Return the writer's connection; open it anew if the file is not what it was."""

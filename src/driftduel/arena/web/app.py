@@ -37,6 +37,30 @@ _SHORT = 40
 _encode = msgspec.json.Encoder().encode
 
 
+class _Headers(Headers):
+    """Headers of which each is looked for once, however often somebody wants to know it."""
+
+    def __init__(self, scope: Scope) -> None:
+        super().__init__(scope=scope)
+        pairs = reversed(self.raw)  # of two with one name the first one is taken
+        self._first = {name.decode("latin-1"): value.decode("latin-1") for name, value in pairs}
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a header by its name."""
+        return self._first.get(key.lower(), default)
+
+
+class Asked(Request):
+    """A request whose headers are read once."""
+
+    @property
+    def headers(self) -> Headers:
+        """What stands above the body."""
+        if not hasattr(self, "_headers"):
+            self._headers = _Headers(self.scope)
+        return self._headers
+
+
 class ArenaApp(Starlette):
     """A Starlette application in front of which limits, origins and headers are seen to."""
 
@@ -56,7 +80,7 @@ class ArenaApp(Starlette):
         self.router.redirect_slashes = False
         self._headers = SafeHeaders(settings)
         self._often = [
-            (operation.method, compile_path(operation.path)[0], _endpoint(self.service, operation))
+            (operation.method, compile_path(operation.path)[0], _doing(self.service, operation))
             for operation in votes
         ]
 
@@ -73,22 +97,28 @@ class ArenaApp(Starlette):
                 return
             await super().__call__(scope, receive, send)
             return
-        path: str = scope["path"]
+        request = Asked(scope, receive)
         more: list[tuple[bytes, bytes]] = []  # what is known only at the door
         try:
-            answer = await self._at_the_door(scope, more) or await self._voted(scope, receive)
+            answer = await self._at_the_door(request, more) or await self._voted(request)
         except (Problem, DriftduelError) as error:
             answer = refusal(error)
-        await (answer or super().__call__)(scope, receive, self._headers.around(send, path, more))
+        if isinstance(answer, Struct):
+            await self._headers.send_json(send, _encode(answer), more)
+            return
+        safely = self._headers.around(send, scope["path"], more)
+        await (answer or super().__call__)(scope, receive, safely)
 
-    async def _at_the_door(self, scope: Scope, more: list[tuple[bytes, bytes]]) -> Response | None:
+    async def _at_the_door(
+        self, request: "Asked", more: list[tuple[bytes, bytes]]
+    ) -> Response | None:
         """Refuse who asks too often, and pages of sites that the arena does not name."""
-        service, path = self.service, scope["path"]
+        service, scope, headers = self.service, request.scope, request.headers
+        path: str = scope["path"]
         if path != "/healthz":
             client = scope.get("client")
             address = client_address(client[0] if client else None)
             service.addresses.check(address, service.settings.clock(), "This address")
-        headers = Headers(scope=scope)
         if not path.startswith("/v1/") or not is_foreign(headers):
             return None
         if is_open(path):
@@ -111,18 +141,18 @@ class ArenaApp(Starlette):
         }
         return Response(status_code=204, headers=allowed)
 
-    async def _voted(self, scope: Scope, receive: Receive) -> Response | None:
+    async def _voted(self, request: "Asked") -> Struct | Response | None:
         """Do what voters ask for, without the way through Starlette, which takes as long again.
 
         All else, such as a method that there is not, is Starlette's.
         """
-        for method, pattern, run in self._often:
+        scope = request.scope
+        for method, pattern, do in self._often:
             found = pattern.match(scope["path"])
             if found is not None and method == scope["method"] and not scope.get("root_path"):
                 scope["path_params"] = found.groupdict()
-                request = Request(scope, receive)
                 try:
-                    return await run(request)
+                    return await do(request)
                 except (Problem, DriftduelError):
                     raise
                 except Exception as error:
@@ -167,10 +197,25 @@ _Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def _endpoint(service: Service, operation: Operation) -> _Endpoint:
+    do = _doing(service, operation)
+
+    async def run(request: Request) -> Response:
+        said = await do(request)
+        if isinstance(said, Response):
+            return said
+        return Response(_encode(said), operation.status, media_type="application/json")
+
+    return run
+
+
+def _doing(
+    service: Service, operation: Operation
+) -> Callable[[Request], Awaitable[Struct | Response]]:
+    """Return what does an operation, once it is seen to that whoever asks may have it done."""
     settings, scope = service.settings, operation.scope
     decoder = None if operation.takes is None else msgspec.json.Decoder(operation.takes)
 
-    async def run(request: Request) -> Response:
+    async def do(request: Request) -> Struct | Response:
         path: dict[str, str] = request.path_params
         name = path.get("arena")
         call = Call(request, path)
@@ -183,12 +228,9 @@ def _endpoint(service: Service, operation: Operation) -> _Endpoint:
             call.body = await _body(request, operation, decoder, service)
         if operation.live and name is not None:
             call.arena = await service.arena(name)
-        said = await operation.handler(call)
-        if isinstance(said, Response):
-            return said
-        return Response(_encode(said), operation.status, media_type="application/json")
+        return await operation.handler(call)
 
-    return run
+    return do
 
 
 def _query(request: Request, wanted: type[Struct]) -> Struct:

@@ -1,8 +1,8 @@
 """Wait in the event loop for what a writer's thread puts on the disk."""
 
 import asyncio
+import copy
 from collections import deque
-from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
@@ -12,31 +12,34 @@ __all__ = ["Landing"]
 class Landing:
     """Wakes whoever waits, all of a group commit at once.
 
-    `asyncio.wrap_future` wakes the loop once for every future; a commit resolves hundreds. And it
+    `asyncio.wrap_future` wakes the loop once for each who waits; a commit has hundreds. And it
     would let a request that is given up cancel what the writer has begun.
     """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._landed: deque[Callable[[], None]] = deque()
+        self._waiting: dict[Future[Any], list[asyncio.Future[None]]] = {}
+        self._landed: deque[Future[Any]] = deque()
         self._waking = False
 
     async def of(self, future: "Future[Any]") -> None:
         """Return when the future is resolved; raise what it was resolved with."""
         if not future.done():
             waiter: asyncio.Future[None] = self._loop.create_future()
-
-            def wake() -> None:
-                if not waiter.done():
-                    waiter.set_result(None)
-
-            future.add_done_callback(lambda _: self._land(wake))
+            waiting = self._waiting.get(future)
+            if waiting is None:
+                self._waiting[future] = [waiter]
+                future.add_done_callback(self._land)
+            else:
+                waiting.append(waiter)
             await waiter
-        future.result()
+        trouble = future.exception()
+        if trouble is not None:
+            raise copy.copy(trouble)  # others wait for it, too, and each adds to its traceback
 
-    def _land(self, wake: Callable[[], None]) -> None:
+    def _land(self, future: "Future[Any]") -> None:
         """Note that a future is resolved; called in the writer's thread."""
-        self._landed.append(wake)
+        self._landed.append(future)
         if not self._waking:
             self._waking = True
             try:
@@ -47,4 +50,6 @@ class Landing:
     def _wake(self) -> None:
         self._waking = False  # before the deque is emptied: who comes later wakes again
         while self._landed:
-            self._landed.popleft()()
+            for waiter in self._waiting.pop(self._landed.popleft(), ()):
+                if not waiter.done():  # or it was given up
+                    waiter.set_result(None)

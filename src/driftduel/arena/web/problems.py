@@ -14,7 +14,7 @@ from driftduel.arena.said import trouble
 from driftduel.arena.stores import StoreError
 from driftduel.errors import DriftduelError
 
-__all__ = ["MEDIA", "Problem", "broken", "handlers", "refusal"]
+__all__ = ["MEDIA", "Problem", "broken", "handlers", "refusal", "refused_at_once"]
 
 MEDIA = "application/problem+json"
 _LONGEST = 1000
@@ -64,6 +64,15 @@ def refusal(error: Problem | DriftduelError) -> Response:
     name, status = getattr(error, "problem", "bad-request"), getattr(error, "status", None)
     headers = {"Retry-After": "1"} if status in (429, 503) else None
     return _answer(name, str(error), status, headers)
+
+
+def refused_at_once(problem: str, said: str) -> bytes:
+    """Return the whole answer to a request that is not read to its end; nothing comes after it."""
+    answer = _answer(problem, said, headers={"Connection": "close"})
+    phrase = http.HTTPStatus(answer.status_code).phrase
+    head = [f"HTTP/1.1 {answer.status_code} {phrase}".encode()]
+    head += [name + b": " + value for name, value in answer.raw_headers]
+    return b"\r\n".join([*head, b"", bytes(answer.body)])
 
 
 async def _refused(request: Request, error: Exception) -> Response:

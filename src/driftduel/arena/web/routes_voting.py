@@ -2,6 +2,7 @@
 
 from msgspec import UNSET, Struct
 
+from driftduel.arena.problems import ArenaError
 from driftduel.arena.said import Shown
 from driftduel.arena.web.cookies import voter_in
 from driftduel.arena.web.messages import Ask, Pick, Undone, Voted, VoteQuery
@@ -16,6 +17,7 @@ _DUELS = "/v1/arenas/{arena}/duels"
 
 def voting(service: Service) -> list[Operation]:
     """Return the operations that a token with the scope ``vote`` allows."""
+    opened = service.open_duels
 
     async def ask(call: Call) -> Struct:
         body: Ask = call.body or Ask()
@@ -25,21 +27,34 @@ def voting(service: Service) -> list[Operation]:
                 raise Problem("bad-request", "With a cookie the voter is the browser's; name none.")
             voter = voter_in(call.request)
         arena = call.arena
-        return await service.done(
-            lambda: arena.ask(voter, resume=body.resume), arena.at_once(voter=voter)
-        )
+        with opened.place(call) as place:
+            shown = await service.done(
+                lambda: arena.ask(voter, resume=body.resume), arena.at_once(voter=voter)
+            )
+            place.duel = shown.duel
+        return shown
 
     async def vote(call: Call) -> Struct:
         arena, duel, pick = call.arena, call.path["duel"], call.body.pick
         at_once = arena.at_once(duel=duel)
-        if not call.query.next:
+        opened.answered(call, duel)
+        try:
+            another = opened.place(call) if call.query.next else None
+        except ArenaError:
+            another = None  # too many are open: the vote is taken all the same
+        if another is None:
             return await service.done(lambda: arena.vote(duel, pick), at_once)
-        taken, shown = await service.done(lambda: arena.vote_and_ask(duel, pick), at_once)
+        with another:
+            taken, shown = await service.done(lambda: arena.vote_and_ask(duel, pick), at_once)
+            another.duel = "" if shown is None else shown.duel
         return Voted(taken.seq, taken.undo_until, taken.counted, taken.late, shown or UNSET)
 
     async def undo(call: Call) -> Struct:
         arena, duel = call.arena, call.path["duel"]
-        return Undone(await service.done(lambda: arena.undo(duel), arena.at_once(duel=duel)))
+        with opened.place(call) as place:
+            seq = await service.done(lambda: arena.undo(duel), arena.at_once(duel=duel))
+            place.duel = duel
+        return Undone(seq)
 
     lost = ("no-such-duel", "duel-lost")
     return [

@@ -1,5 +1,6 @@
 """Who may do what: tokens and scopes, requests of other sites, and headers for every answer."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -46,6 +47,7 @@ class Doorman:
     def __init__(self, store: Store, settings: ServerSettings) -> None:
         self._store, self._clock = store, settings.clock
         self._grants: OrderedDict[bytes, tuple[float, Grant]] = OrderedDict()
+        self._looking: dict[bytes, asyncio.Task[Grant | None]] = {}
         self._origins: OrderedDict[str, frozenset[str]] = OrderedDict()
 
     async def grant(self, token: str, by_cookie: bool = False) -> Grant | None:
@@ -53,10 +55,29 @@ class Doorman:
         if not token or len(token) > _LONGEST_TOKEN:
             return None
         key, now = hashed(token), self._clock()
+        grant = None
         kept = self._grants.get(key)
-        if kept is not None and 0.0 <= now - kept[0] < self._SECONDS:
-            return kept[1]._replace(by_cookie=True) if by_cookie else kept[1]
-        found = await to_thread.run_sync(self._store.token, key)
+        if kept is not None and 0.0 <= (age := now - kept[0]) < self._SECONDS:
+            grant = kept[1]
+            if age > self._SECONDS / 2:  # nobody waits for the store while a token is in use
+                self._look(key, now)
+        else:
+            grant = await asyncio.shield(self._look(key, now))
+        return grant._replace(by_cookie=True) if by_cookie and grant is not None else grant
+
+    def _look(self, key: bytes, now: float) -> "asyncio.Task[Grant | None]":
+        """Ask the store for a token; once, however many requests bring it at the same time."""
+        looking = self._looking.get(key)
+        if looking is None:
+            looking = self._looking[key] = asyncio.create_task(self._looked(key, now))
+            looking.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return looking
+
+    async def _looked(self, key: bytes, now: float) -> Grant | None:
+        try:
+            found = await to_thread.run_sync(self._store.token, key)
+        finally:
+            del self._looking[key]
         if found is None:
             self._grants.pop(key, None)
             return None
@@ -64,7 +85,7 @@ class Doorman:
         self._grants[key] = (now, grant)
         if len(self._grants) > _MOST_KEPT:
             self._grants.popitem(last=False)
-        return grant._replace(by_cookie=by_cookie)
+        return grant
 
     async def still(self, grant: Grant) -> bool:
         """Tell whether what a token allowed is allowed still."""
@@ -154,8 +175,18 @@ class SafeHeaders:
         }
         if settings.secure_cookies:
             self._usual[b"strict-transport-security"] = b"max-age=31536000"
+        self._of_json = [(b"content-type", b"application/json"), *self._usual.items()]
         # The widget is a script that other people's pages load.
         self._static = {**self._usual, b"access-control-allow-origin": b"*"}
+
+    async def send_json(
+        self, send: Send, content: bytes, more: Iterable[tuple[bytes, bytes]]
+    ) -> None:
+        """Send an answer that has no headers of its own, with them and `more`."""
+        length = (b"content-length", b"%d" % len(content))
+        headers = [*self._of_json, length, *more]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": content})
 
     def around(self, send: Send, path: str, more: Iterable[tuple[bytes, bytes]] = ()) -> Send:
         """Return a `send` that adds them, and `more`, to the answer of a path."""

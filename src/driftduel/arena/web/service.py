@@ -14,6 +14,7 @@ from driftduel.arena.said import Pending
 from driftduel.arena.web.durable import Landing
 from driftduel.arena.web.events import Boards
 from driftduel.arena.web.limits import Meter
+from driftduel.arena.web.open_duels import OpenDuels
 from driftduel.arena.web.security import Doorman
 from driftduel.arena.web.settings import ServerSettings
 from driftduel.arena.webhooks import Messenger
@@ -36,11 +37,13 @@ class Service:
         self.doorman = Doorman(hall.store, settings)
         self.addresses = Meter(settings.per_address)
         self.tokens = Meter(settings.per_token)
+        self.open_duels = OpenDuels()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Do what is to be done while the server runs; at the end, close the hall."""
         self._landing = Landing()
+        self.hall.writer.let_finish(asyncio.get_running_loop().call_soon)
         self.boards = Boards(self.settings, self.arena)
         self.messenger = Messenger(
             self.hall, clock=self.settings.clock, private=self.settings.private_hooks
@@ -52,6 +55,7 @@ class Service:
             yield
         finally:
             self.boards.closing.set()
+            self.hall.writer.let_finish(None)
             for task in tasks:
                 task.cancel()
                 with suppress(asyncio.CancelledError):

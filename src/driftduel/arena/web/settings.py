@@ -24,8 +24,8 @@ class ServerSettings:
 
     Parameters
     ----------
-    body_bytes, body_seconds
-        The longest body that is read, and how long a sender may take over it.
+    body_bytes, request_seconds
+        The longest body that is read, and how long a sender may take over a whole request.
     per_address, per_token
         How often one address, or one token, may ask. A vote page's token is shared by everybody
         who votes there, so its limit is the wider one.
@@ -49,7 +49,7 @@ class ServerSettings:
     """
 
     body_bytes: int = 64 * 1024
-    body_seconds: float = 15.0
+    request_seconds: float = 15.0
     per_address: Rate = _PER_ADDRESS
     per_token: Rate = _PER_TOKEN
     listeners: int = 2000
