@@ -16,6 +16,7 @@ from driftduel.logs import counts_from_votes, read_log, votes_of  # noqa: E402
 from driftduel.logs.columns import outcome_of, words_for_numbers  # noqa: E402
 from driftduel.logs.counting import count_rows, make_bins, prepared  # noqa: E402
 from driftduel.logs.reading import clock_of, open_rows  # noqa: E402
+from driftduel.logs.rows import Rows  # noqa: E402
 from driftduel.logs.times import read_clock, time_text  # noqa: E402
 from driftduel.worlds import make_world  # noqa: E402
 
@@ -120,9 +121,9 @@ def test_parts_of_a_log_that_share_their_bins_add_up():
     rows, _ = open_rows(frame)
     columns = read_log(frame).columns
     clock = clock_of(rows, rows.collect_schema(), columns)
-    bins = make_bins(prepared(rows, columns, clock), 64)
+    bins = make_bins(Rows(prepared(rows, columns, clock)), 64)
     parts = [
-        count_rows(prepared(part.lazy(), columns, clock), bins).counts
+        count_rows(Rows(prepared(part.lazy(), columns, clock)), bins).counts
         for part in (frame[:1100], frame[1100:])
     ]
     whole = read_log(frame, bins=64).counts
@@ -325,7 +326,7 @@ def test_words_and_numbers_for_the_winner():
 )
 def test_times_are_read_as_people_write_them(words, kind, first):
     clock = read_clock("t", pl.String(), words)
-    when = pl.DataFrame({"t": words}).select(clock.when).to_series().to_list()
+    when = pl.DataFrame({"t": words}).select(clock.when(clock.number)).to_series().to_list()
     assert (clock.kind, time_text(when[0], clock.kind)) == (kind, first)
     assert when == sorted(when)
 
@@ -334,7 +335,7 @@ def test_times_are_read_as_people_write_them(words, kind, first):
 def test_typed_times_are_what_they_say(moment):
     frame = pl.DataFrame({"t": [moment]})
     clock = read_clock("t", frame.schema["t"], [moment])
-    when = frame.select(clock.when).item()
+    when = frame.select(clock.when(clock.number)).item()
     assert time_text(when, clock.kind) == moment.replace(microsecond=0).isoformat(" ")
 
 

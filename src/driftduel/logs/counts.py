@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from driftduel._files import whole_file
 from driftduel._reading import arrays, read_bytes
 from driftduel.errors import DriftduelError
+from driftduel.logs.numbering import Numbers
 
 __all__ = [
     "PARTS",
@@ -29,7 +30,9 @@ __all__ = [
     "fine_bins_for",
     "group_table",
     "load_counts",
+    "ranks",
     "scramble",
+    "starts_of_runs",
     "time_words",
 ]
 
@@ -42,6 +45,7 @@ _FINE = 20  # fine bins to a coarse one
 _FINE_IF_LONG = 5  # the same where not all times are looked at
 _MOST_CELLS = 4_000_000  # of the tensor of fine bins
 _MOST_GROUP_CELLS = 1_000_000  # beyond, a sample of whole groups is kept
+_FEWEST_GROUPS = 1000
 _FEWEST_BINS = 64
 
 
@@ -147,9 +151,9 @@ class Counts:
 
         They are unions of coarse bins.
         """
-        starts = np.flatnonzero(np.diff(self.coarse, prepend=-1))
+        starts = starts_of_runs(self.coarse)
         sizes = np.add.reduceat(self.per_bin(), starts)
-        keep = _first_of_each(even_bins(sizes, bins))
+        keep = starts_of_runs(even_bins(sizes, bins))
         return np.append(starts[keep], len(self.wins))
 
     def over(self, grid: Ints) -> Floats:
@@ -327,7 +331,7 @@ def counts_from_votes(
     if placed:
         np.add.at(shown, (a, b), weights)
         np.add.at(shown_wins, (a, b), ahead)
-    first_event = _first_of_each(event_bin)
+    first_event = starts_of_runs(event_bin)
     last_event = np.append(first_event[1:], len(begins)) - 1
     event_times = when[order[begins]]
     groups = None
@@ -409,11 +413,18 @@ def even_bins(sizes: Floats, bins: int) -> Ints:
         return np.arange(len(sizes))
     middle = np.cumsum(sizes) - sizes / 2
     wished = np.minimum((middle * (bins / max(sizes.sum(), 1e-300))).astype(np.int64), bins - 1)
-    return np.unique(wished, return_inverse=True)[1]
+    return np.append(0, np.cumsum(wished[1:] > wished[:-1]))  # none of them is empty
 
 
-def _first_of_each(bins: Ints) -> Ints:
-    return np.flatnonzero(np.diff(bins, prepend=-1))
+def starts_of_runs(values: NDArray[Any]) -> Ints:
+    """Return the places at which a value differs from the one before it, and the first.
+
+    Examples
+    --------
+    >>> starts_of_runs(np.array([5, 5, 2, 5])).tolist()
+    [0, 2, 3]
+    """
+    return np.append(0, np.flatnonzero(values[1:] != values[:-1]) + 1)[: len(values)]
 
 
 def _totals(places: Ints, values: Floats, size: int) -> Floats:
@@ -437,6 +448,14 @@ def scramble(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return mixed ^ (mixed >> np.uint64(31))
 
 
+def ranks(groups: NDArray[np.uint64]) -> Floats:
+    """Return a number from 0 to 1 for each group, as good as random.
+
+    Scrambled twice, so that it says nothing about the part that a group is dealt to.
+    """
+    return scramble(scramble(groups)) / 2.0**64
+
+
 def group_table(columns: Sequence[NDArray[Any]], share: float = 1.0) -> Groups:
     """Make the table of cells, and halve it until it is small enough.
 
@@ -447,25 +466,33 @@ def group_table(columns: Sequence[NDArray[Any]], share: float = 1.0) -> Groups:
     share
         The share of all groups that are kept.
     """
-    keys, bins, winner, loser, wins = (column[columns[4] > 0] for column in columns)
-    rank = (
-        scramble(scramble(keys)) / 2.0**64
-    )  # hashed twice: independent of the part it is dealt to
+    if not (columns[4] > 0).all():
+        columns = [column[columns[4] > 0] for column in columns]
+    keys, bins, winner, loser, wins = columns
+    number, new = Numbers().of(scramble(keys))
+    place = np.argsort(keys[new])
+    ids, group = keys[new][place], np.argsort(place)[number]
+    options = int(max(winner.max(initial=0), loser.max(initial=0))) + 1
+    cell = group * (int(bins.max(initial=0)) + 1) + bins
+    cell = (cell * options + winner) * options + loser
+    order = np.argsort(cell)
+    begins = starts_of_runs(cell[order])
+    one = order[begins]  # a row of each cell
+    group, rank = group[one], ranks(ids)
     while True:
-        kept = rank < share
-        ids, group = np.unique(keys[kept], return_inverse=True)
-        options = int(max(winner.max(initial=0), loser.max(initial=0))) + 1
-        cell = group * (int(bins.max(initial=0)) + 1) + bins[kept]
-        cell = (cell * options + winner[kept]) * options + loser[kept]
-        cells, place = np.unique(cell, return_inverse=True)
-        if len(cells) <= _MOST_GROUP_CELLS or len(ids) <= 1000:
+        there, kept = rank < share, rank[group] < share
+        if kept.sum() <= _MOST_GROUP_CELLS or there.sum() <= _FEWEST_GROUPS:
             break
         share /= 2
-    cells, losers = np.divmod(cells, options)
-    cells, winners = np.divmod(cells, options)
-    owners, places = np.divmod(cells, int(bins.max(initial=0)) + 1)
+    one = one[kept]
     return Groups(
-        ids, owners, places, winners, losers, _totals(place, wins[kept], len(cells)), share
+        ids=ids[there],
+        group=(np.cumsum(there) - 1)[group[kept]],
+        bin=bins[one].astype(np.int64),
+        winner=winner[one].astype(np.int64),
+        loser=loser[one].astype(np.int64),
+        wins=np.add.reduceat(wins[order], begins)[kept],
+        share=share,
     )
 
 
@@ -516,7 +543,7 @@ def _merged(both: list[Counts]) -> Counts:
             "the same edges."
         )
     spans = [
-        (c.first[_first_of_each(c.coarse)], c.last[np.append(_first_of_each(c.coarse)[1:] - 1, -1)])
+        (c.first[starts_of_runs(c.coarse)], c.last[np.append(starts_of_runs(c.coarse)[1:] - 1, -1)])
         for c in both
     ]
     coarse_number = _joined(*(np.concatenate(side) for side in zip(*spans, strict=True)))
