@@ -26,6 +26,15 @@ def test_the_study_on_the_page_is_that_of_the_file():
     assert study.on_page(PAGE, study.tables(record)) == PAGE
 
 
+def test_the_page_says_how_many_logs_were_studied():
+    record = json.loads(study.RECORD.read_text("utf-8"))
+    assert study.next_row(record, None, list(study.QUESTIONS)) is None
+    assert {question: usual for question, (*_, usual) in study.QUESTIONS.items()} == {
+        "still": 200, "recovery": 100, "winners": 100, "measures": 100,
+    }  # fmt: skip
+    assert "100 a row, and 200 of those in which nothing changes" in " ".join(PAGE.split())
+
+
 def test_a_study_goes_on_where_it_ended():
     record = {"still": {name: {"logs": 100} for name in study.STILL}}
     name = next(iter(study.STILL))
