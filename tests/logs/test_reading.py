@@ -14,7 +14,7 @@ pytest.importorskip("scipy")
 from driftduel.errors import DriftduelError  # noqa: E402
 from driftduel.logs import counts_from_votes, read_log, votes_of  # noqa: E402
 from driftduel.logs.columns import outcome_of, words_for_numbers  # noqa: E402
-from driftduel.logs.counting import count_rows, make_bins, prepared  # noqa: E402
+from driftduel.logs.counting import NO_WEIGHT, count_rows, make_bins, prepared  # noqa: E402
 from driftduel.logs.reading import clock_of, open_rows  # noqa: E402
 from driftduel.logs.rows import Rows  # noqa: E402
 from driftduel.logs.times import read_clock, time_text  # noqa: E402
@@ -197,16 +197,18 @@ def test_rows_that_make_no_sense_are_counted_and_shown_with_their_lines(tmp_path
         "a1,,a1,2020-01-03,1\n"
         "a1,b1,a1,yesterday,1\n"
         "a1,b1,a1,2020-01-05,-2\n"
+        "a1,b1,a1,2020-01-05,1e13\n"
         "b1,a1,tie,2020-01-06,1\n"
     )
     log = read_log(tmp_path / "votes.csv", time_format="%Y-%m-%d")
-    assert (log.rows, log.counts.votes, sum(log.skipped.values())) == (7, 2, 5)
+    assert (log.rows, log.counts.votes, sum(log.skipped.values())) == (8, 2, 6)
     assert [(p.line, p.why) for p in log.problems] == [
         (3, "an option is compared with itself"),
         (4, "the winner 'zebra' is neither of the two"),
         (5, "an option is missing"),
         (6, "the time is missing or cannot be read"),
-        (7, "the weight is not above 0"),
+        (7, NO_WEIGHT),
+        (8, NO_WEIGHT),
     ]
     assert log.problems[1].row["winner"] == "zebra"
 

@@ -61,7 +61,7 @@ def test_bins_are_those_of_a_search(in_order):
 def test_votes_are_added_as_by_hand(weighted):
     rng = np.random.default_rng(3)
     rows, K, F = 800, 3, 6
-    cells = np.array([0, 1, -1, 2, 0]), np.array([1, 2, 0, 0, 1]), np.array([1, 0.5, 1, 0, 0.0])
+    cells = np.array([0, 1, -1, 2, 1]), np.array([1, 2, 0, 0, 0]), np.array([1, 0.5, 1, 1, 1.0])
     kinds = rng.integers(5, size=rows).astype(np.int32)
     when = np.sort(rng.integers(60, size=rows)).astype(np.float64)
     when[9] = np.nan
@@ -69,9 +69,9 @@ def test_votes_are_added_as_by_hand(weighted):
     bins = np.where(np.isnan(when), -1, when // 10).astype(np.int32)
     part, coarse = rng.integers(10, size=rows).astype(np.uint8), np.arange(F) // 2
     wins, parts = np.zeros((F, K, K)), np.zeros((10, 3, K, K))
-    first, last, said, squares = np.full(F, np.inf), np.full(F, -np.inf), np.zeros(5), np.zeros(1)
-    add_votes(
-        kinds, bins, part, when, weight, cells, coarse, wins, parts, first, last, said, squares
+    first, last, said = np.full(F, np.inf), np.full(F, -np.inf), np.zeros(5)
+    squares = add_votes(
+        kinds, bins, part, when, weight, cells, coarse, wins, parts, first, last, said
     )
     group, chosen = (np.arange(rows) // 7).astype(np.uint64), rng.random(rows) < 0.7
     columns = [np.empty(2 * rows, kind) for kind in (np.uint64, *[np.int32] * 3, np.float64)]
@@ -95,7 +95,7 @@ def test_votes_are_added_as_by_hand(weighted):
     np.testing.assert_allclose(parts.sum(axis=0), wins.reshape(3, 2, K, K).sum(axis=1))
     assert written == sorted(expected)
     assert said.sum() == pytest.approx(wins.sum())
-    assert squares[0] == pytest.approx(
+    assert squares == pytest.approx(
         (np.where(np.isnan(weight), 0, weight) ** 2)[(cells[0][kinds] >= 0) & (bins >= 0)].sum()
         if weighted
         else said.sum()

@@ -117,9 +117,8 @@ def add_votes(
     first: Floats,
     last: Floats,
     said: Floats,
-    squares: Floats,
-) -> None:
-    """Add rows up to wins.
+) -> float:
+    """Add rows up to wins, and return the sum of their squared weights.
 
     Parameters
     ----------
@@ -127,22 +126,22 @@ def add_votes(
         Of each row; its kind, its bin or -1, the part it is dealt to, its time, what it counts.
         Without parts or weights these are empty.
     cells
-        Of each kind: its two options, or -1 if it is not to be counted, and the first one's share
-        of the win.
+        Of each kind: who won, or -1 if it is not to be counted, who lost, and the winner's share of
+        the win, 1 unless it is a tie.
     coarse
         Of each bin, the coarse bin it belongs to.
     wins, parts
         (F, K, K) and (parts, C, K, K), to be added to.
     first, last
         (F,) the first and last times in each bin.
-    said, squares
-        What the rows of each kind count together, and the sum of all squares.
+    said
+        What the rows of each kind count together.
     """
-    one, other, share = cells
-    counted = 1.0
+    winner, loser, share = cells
+    counted, squares = 1.0, 0.0
     for row in range(len(kinds)):
         f, kind = bins[row], kinds[row]
-        a, b = one[kind], other[kind]
+        a, b = winner[kind], loser[kind]
         if f < 0 or a < 0:
             continue
         if len(weight):
@@ -150,16 +149,18 @@ def add_votes(
             if math.isnan(counted):
                 continue
         ahead = counted * share[kind]
-        behind = counted - ahead
         wins[f, a, b] += ahead
-        wins[f, b, a] += behind
         if len(part):
             parts[part[row], coarse[f], a, b] += ahead
-            parts[part[row], coarse[f], b, a] += behind
+        if share[kind] < 1.0:
+            wins[f, b, a] += counted - ahead
+            if len(part):
+                parts[part[row], coarse[f], b, a] += counted - ahead
         first[f] = min(first[f], when[row])
         last[f] = max(last[f], when[row])
         said[kind] += counted
-        squares[0] += counted * counted
+        squares += counted * counted
+    return squares
 
 
 @kernel
@@ -187,21 +188,36 @@ def write_cells(
     groups, places, winners, losers, wins
         Twice as long, to be written to.
     """
-    one, other, share = cells
+    winner, loser, share = cells
     found, counted = 0, 1.0
     for row in range(len(kinds)):
         kind = kinds[row]
-        if bins[row] < 0 or one[kind] < 0 or (len(chosen) and not chosen[row]):
+        if bins[row] < 0 or winner[kind] < 0 or (len(chosen) and not chosen[row]):
             continue
         if len(weight):
             counted = weight[row]
             if math.isnan(counted):
                 continue
-        for side in range(2):
-            part = share[kind] if side == 0 else 1.0 - share[kind]
-            if part > 0.0:
-                groups[found], places[found], wins[found] = group[row], bins[row], counted * part
-                winners[found] = one[kind] if side == 0 else other[kind]
-                losers[found] = other[kind] if side == 0 else one[kind]
-                found += 1
+        groups[found], places[found] = group[row], bins[row]
+        winners[found], losers[found] = winner[kind], loser[kind]
+        wins[found] = counted * share[kind]
+        found += 1
+        if share[kind] < 1.0:
+            groups[found], places[found] = group[row], bins[row]
+            winners[found], losers[found] = loser[kind], winner[kind]
+            wins[found] = counted - wins[found - 1]
+            found += 1
     return found
+
+
+@kernel
+def deal_evenly(sizes: Floats, bins: int, total: float, numbers: Ints) -> None:
+    """Number the bin of each thing: by its middle, `bins` of equal size, without empty ones."""
+    done, last, number = 0.0, -1, -1
+    for place in range(len(sizes)):
+        done += sizes[place]
+        wished = min(int((done - sizes[place] / 2) * (bins / total)), bins - 1)
+        if wished != last:
+            last = wished
+            number += 1
+        numbers[place] = number

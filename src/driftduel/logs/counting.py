@@ -4,6 +4,7 @@ What the words of a row mean is decided for each kind of row, in plain Python; r
 up as numbers. What makes no sense is counted, never dropped silently.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from driftduel.errors import DriftduelError
 from driftduel.logs._row_kernels import add_votes, find_bins, write_cells
 from driftduel.logs.columns import Columns, outcome_of, words_for_numbers
 from driftduel.logs.counts import (
+    LARGEST_WEIGHT,
     PARTS,
     Counts,
     Groups,
@@ -51,7 +53,8 @@ _MOST_TIMES = 4_000_000  # beyond, the bins are made of a sample of the times
 _SAMPLE_OF_TIMES = 500_000
 _MOST_GROUP_ROWS = 4_000_000
 _FEWEST_GROUPS = 1000
-NO_TIME, NO_WEIGHT = "the time is missing or cannot be read", "the weight is not above 0"
+NO_TIME = "the time is missing or cannot be read"
+NO_WEIGHT = f"the weight is not above 0 and at most {LARGEST_WEIGHT:,.0f}"
 NO_VOTES = "there are no votes between the options that have the most."
 
 
@@ -88,7 +91,8 @@ def prepared(frame: pl.LazyFrame, columns: Columns, clock: Clock | None) -> pl.L
     if columns.weight is not None:
         number = pl.col(columns.weight).cast(pl.Float64, strict=False).fill_null(0.0)
         frame, weight = frame.with_columns(number.alias("__weight")), pl.col("__weight")
-        wanted.append(pl.when(weight.is_finite() & (weight > 0)).then(weight).alias("weight"))
+        sound = (weight > 0) & (weight <= LARGEST_WEIGHT)
+        wanted.append(pl.when(sound).then(weight).alias("weight"))
     if columns.group:
         # The same words give the same number in every part of a log.
         words = pl.struct(pl.col(name).cast(pl.String) for name in columns.group)
@@ -166,8 +170,8 @@ def bins_of_times(when: Floats, weights: float | Floats, options: int, bins: int
 class Read(NamedTuple):
     """What the kinds of row in a log mean."""
 
-    kinds: pl.DataFrame
-    """What they say, `won` or `why` not, and how many `votes` of each have a time and a weight."""
+    said: Sequence[float | str]
+    """The first option's share of the win, or why a kind makes no sense."""
     votes: Mapping[str, int]
     """The votes of each option, most first."""
     skipped: Mapping[str, int]
@@ -188,17 +192,29 @@ def read_kinds(rows: Rows, *, placed: bool = True) -> Read:
     """
     winners = rows.kinds["winner"].unique().to_list() if placed else []
     numbers = words_for_numbers(winners)
+    said = _outcomes(rows.kinds, rows.keys, numbers)
+    votes: Counter[str] = Counter()
+    wrong: Counter[str] = Counter()
+    for outcome, often, *pair in zip(
+        said, rows.sound.tolist(), *(rows.kinds[name] for name in KEYS[:2]), strict=False
+    ):
+        if isinstance(outcome, str):
+            wrong[outcome] += often
+        else:
+            votes.update(dict.fromkeys(pair, often))
+    skipped = {NO_TIME: rows.late, NO_WEIGHT: rows.light, **_most_first(wrong)}
 
     def meaning(table: pl.DataFrame) -> pl.DataFrame:
         return _with_outcomes(table, rows.keys, numbers)
 
-    votes = pl.Series("votes", rows.sound[: len(rows.kinds)], pl.Int64)
-    kinds = meaning(rows.kinds).with_columns(votes)
-    sound = kinds.filter(pl.col("won").is_not_null() & (pl.col("votes") > 0))
-    both = [sound.select(pl.col(name).alias("option"), "votes") for name in KEYS[:2]]
-    options = pl.concat(both).group_by("option").agg(pl.col("votes").sum())
-    ranked = options.sort("votes", "option", descending=[True, False])
-    return Read(kinds, dict(ranked.iter_rows()), _skipped(rows, kinds), meaning)
+    return Read(
+        said, _most_first(votes), {why: often for why, often in skipped.items() if often}, meaning
+    )
+
+
+def _most_first(often: Mapping[str, int]) -> dict[str, int]:
+    """Sort by number, then name; nothing that never was."""
+    return dict(sorted(((n, c) for n, c in often.items() if c), key=lambda x: (-x[1], x[0])))
 
 
 def count_rows(
@@ -225,7 +241,7 @@ def count_rows(
     clock, placed
         As of `counts_from_votes`.
     """
-    kinds, votes, skipped, meaning = read_kinds(rows, placed=placed)
+    said, votes, skipped, meaning = read_kinds(rows, placed=placed)
     if not votes:
         reason = max(skipped, key=lambda why: skipped[why])
         raise DriftduelError(
@@ -235,7 +251,7 @@ def count_rows(
     # In an order of their own, so that nothing depends on the order of rows.
     counted = tuple(sorted(list(votes)[:most] if names is None else names))
     left_out = {name: count for name, count in votes.items() if name not in set(counted)}
-    tally = _Tally(_kinds(kinds, counted), fine_bins, len(counted), rows)
+    tally = _Tally(_kinds(rows, said, counted), fine_bins, len(counted), rows)
     for batch in rows.batches():
         tally.add(batch)
     counts = tally.counts(counted, clock, placed)
@@ -265,11 +281,17 @@ class _Tally:
         self._wins = np.zeros((F, K, K))
         self._parts = np.zeros((PARTS, C, K, K))
         self._first, self._last = np.full(F, np.inf), np.full(F, -np.inf)
-        self._said, self._squares = np.zeros(len(kinds.a)), np.zeros(1)
+        self._said, self._squares = np.zeros(len(kinds.a)), 0.0
+        won = kinds.won >= 0.5
+        self._cells = (
+            np.where(won, kinds.a, np.where(kinds.a < 0, -1, kinds.b)),
+            np.where(won, kinds.b, kinds.a),
+            np.where(won, kinds.won, 1 - kinds.won),
+        )
         # Dealt into parts by group or event. A very long log's, by fine bin, which costs nothing.
         self._dealt = rows.grouped or bins.exact
         self._share = _share_of_groups(rows) if rows.grouped else 1.0
-        self._cells: list[list[NDArray[Any]]] = []
+        self._by_group: list[list[NDArray[Any]]] = []
 
     def add(self, batch: Batch) -> None:
         """Add some rows."""
@@ -279,22 +301,19 @@ class _Tally:
         if self._dealt:
             words = batch.group if self._rows.grouped else time_words(batch.when)
             part = (scramble(words) % PARTS).astype(np.uint8)
-        kinds = self._kinds
-        add_votes(
-            batch.kind, bins, part, batch.when, batch.weight, (kinds.a, kinds.b, kinds.won),
-            self._bins.coarse, self._wins, self._parts, self._first, self._last,
-            self._said, self._squares,
+        self._squares += add_votes(
+            batch.kind, bins, part, batch.when, batch.weight, self._cells, self._bins.coarse,
+            self._wins, self._parts, self._first, self._last, self._said,
         )  # fmt: skip
         if self._rows.grouped:
             chosen = ranks(batch.group) < self._share if self._share < 1 else np.zeros(0, np.bool_)
             groups, *places = (np.empty(2 * len(bins), k) for k in (np.uint64, *[np.int32] * 3))
             wins = np.empty(2 * len(bins))
-            cells = groups, *places, wins
+            columns = groups, *places, wins
             found = write_cells(
-                batch.kind, bins, batch.weight, batch.group, chosen,
-                (kinds.a, kinds.b, kinds.won), *cells,
-            )  # fmt: skip
-            self._cells.append([column[:found].copy() for column in cells])
+                batch.kind, bins, batch.weight, batch.group, chosen, self._cells, *columns
+            )
+            self._by_group.append([column[:found].copy() for column in columns])
 
     def counts(self, names: tuple[str, ...], clock: str, placed: bool) -> Counts:
         """Return what was counted."""
@@ -328,13 +347,13 @@ class _Tally:
             votes=int(votes.sum()),
             ties=float(votes[kinds.won == 0.5].sum()),
             weight=float(said.sum()),
-            squares=float(self._squares[0]),
+            squares=self._squares,
             clock=clock,
             groups=self._groups(bin_of) if self._rows.grouped else None,
         )
 
     def _groups(self, bin_of: Ints) -> Groups:
-        groups, bins, *cells = (np.concatenate(x) for x in zip(*self._cells, strict=True))
+        groups, bins, *cells = (np.concatenate(x) for x in zip(*self._by_group, strict=True))
         return group_table([groups, bin_of[bins], *cells], self._share)
 
 
@@ -352,17 +371,24 @@ def _share_of_groups(rows: Rows) -> float:
 # ---- what is done to the table of kinds ----
 
 
+def _outcomes(
+    kinds: pl.DataFrame, keys: list[str], numbers: Mapping[str, float]
+) -> list[float | str]:
+    """Return what each kind says: the first option's share of the win, or why it says nothing."""
+    return [
+        outcome_of(
+            row["first"], row["second"], row.get("winner", row["first"]), row.get("tie"), numbers
+        )
+        for row in kinds.select(keys).iter_rows(named=True)
+    ]
+
+
 def _with_outcomes(
     table: pl.DataFrame, keys: list[str], numbers: Mapping[str, float]
 ) -> pl.DataFrame:
     """Add what each row says: `won`, the first option's share of the win, or `why` it is none."""
     kinds = table.select(keys).unique()
-    said = [
-        outcome_of(
-            row["first"], row["second"], row.get("winner", row["first"]), row.get("tie"), numbers
-        )
-        for row in kinds.iter_rows(named=True)
-    ]
+    said = _outcomes(kinds, keys, numbers)
     kinds = kinds.with_columns(
         pl.Series("won", [None if isinstance(s, str) else s for s in said], pl.Float64),
         pl.Series("why", [s if isinstance(s, str) else None for s in said], pl.String),
@@ -370,24 +396,16 @@ def _with_outcomes(
     return table.join(kinds, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
 
-def _skipped(rows: Rows, kinds: pl.DataFrame) -> dict[str, int]:
-    """Count the rows that make no sense, by the first reason."""
-    reasons = {NO_TIME: rows.late, NO_WEIGHT: rows.light}
-    wrong = kinds.filter(pl.col("why").is_not_null()).group_by("why").agg(pl.col("votes").sum())
-    reasons |= dict(wrong.sort("votes", "why", descending=[True, False]).iter_rows())
-    return {why: int(rows) for why, rows in reasons.items() if rows}
-
-
-def _kinds(kinds: pl.DataFrame, names: tuple[str, ...]) -> _Kinds:
+def _kinds(rows: Rows, said: Sequence[float | str], names: tuple[str, ...]) -> _Kinds:
     """Write kinds in numbers."""
     place = {name: number for number, name in enumerate(names)}
     a, b = (
-        kinds[name].replace_strict(place, default=-1, return_dtype=pl.Int64).to_numpy(writable=True)
-        for name in KEYS[:2]
+        np.array([place.get(name, -1) for name in rows.kinds[column]], np.int64)
+        for column in KEYS[:2]
     )
-    won = kinds["won"].fill_null(-1.0).to_numpy(writable=True)
+    won = np.array([-1.0 if isinstance(s, str) else s for s in said])
     a[(b < 0) | (won < 0)] = -1
-    return _Kinds(a, b, won, kinds["votes"].to_numpy())
+    return _Kinds(a, b, won, rows.sound[: len(a)])
 
 
 def _merged_bins(fine_bins: Bins, used: Ints, options: int) -> Ints:

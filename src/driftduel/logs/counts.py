@@ -19,9 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from driftduel._files import whole_file
 from driftduel._reading import arrays, read_bytes
 from driftduel.errors import DriftduelError
+from driftduel.logs._row_kernels import deal_evenly
 from driftduel.logs.numbering import Numbers
 
 __all__ = [
+    "LARGEST_WEIGHT",
     "PARTS",
     "Counts",
     "Groups",
@@ -41,6 +43,8 @@ Ints = NDArray[np.int64]
 
 PARTS = 10
 """Events are dealt into this many parts, some of which are held out when models are compared."""
+LARGEST_WEIGHT = 1e12
+"""Of a vote: beyond, one of them drowns all others, and sums lose their digits."""
 _FINE = 20  # fine bins to a coarse one
 _FINE_IF_LONG = 5  # the same where not all times are looked at
 _MOST_CELLS = 4_000_000  # of the tensor of fine bins
@@ -239,6 +243,8 @@ class Counts:
 
 
 _ARRAYS = ("wins", "first", "last", "events", "coarse", "parts", "shown", "shown_wins")
+_NO_WEIGHT = f"that is not above 0 and at most {LARGEST_WEIGHT:,.0f}"
+_MOST_WINS = 1000 * LARGEST_WEIGHT  # in a cell
 _TOO_LARGE = 1e18  # nothing in a file of counts is, neither votes nor times
 _NUMBERS = ("votes", "ties", "weight", "squares")
 _GROUP_FIELDS = ("ids", "group", "bin", "winner", "loser", "wins", "share")
@@ -390,7 +396,7 @@ def _checked(
         (a == b, "compares an option with itself"),
         (~((won >= 0) & (won <= 1)), "has an outcome outside of 0 to 1"),
         (~np.isfinite(when), "has no finite time"),
-        (~(np.isfinite(weights) & (weights > 0)), "has a weight that is not above 0"),
+        (~((weights > 0) & (weights <= LARGEST_WEIGHT)), f"has a weight {_NO_WEIGHT}"),
     ):
         if wrong.any():
             raise DriftduelError(f"vote {int(wrong.argmax()) + 1} {complaint}.")
@@ -411,9 +417,9 @@ def even_bins(sizes: Floats, bins: int) -> Ints:
     """Put things of these sizes into at most `bins` consecutive bins of about equal size."""
     if len(sizes) <= bins:
         return np.arange(len(sizes))
-    middle = np.cumsum(sizes) - sizes / 2
-    wished = np.minimum((middle * (bins / max(sizes.sum(), 1e-300))).astype(np.int64), bins - 1)
-    return np.append(0, np.cumsum(wished[1:] > wished[:-1]))  # none of them is empty
+    numbers = np.empty(len(sizes), np.int64)
+    deal_evenly(sizes, bins, max(sizes.sum(), 1e-300), numbers)
+    return numbers
 
 
 def starts_of_runs(values: NDArray[Any]) -> Ints:
@@ -645,6 +651,7 @@ def load_counts(path: str | Path) -> Counts:
         or steps[0] != 1 or not np.isin(steps, (0, 1)).all() or coarse[-1] != C - 1
         or any((content[n] < 0).any() for n in ("wins", "parts", "events", "shown", *_NUMBERS))
         or content["wins"].sum() <= 0 or content["squares"] <= 0
+        or any((content[n] > _MOST_WINS).any() for n in ("wins", "parts", "shown"))
     ):  # fmt: skip
         raise DriftduelError(f"the counts in {str(path)!r} contradict themselves.")
     return Counts(
@@ -683,7 +690,8 @@ def _loaded_groups(
         dimensions = [table[name].ndim for name in ("wins", "ids", "share")]
         if (
             dimensions != [1, 1, 0] or table["ids"].dtype != np.uint64
-            or (table["wins"] < 0).any() or not 0 < table["share"] <= 1
+            or not ((table["wins"] >= 0) & (table["wins"] <= _MOST_WINS)).all()
+            or not 0 < table["share"] <= 1
         ):  # fmt: skip
             raise KeyError
     except KeyError:

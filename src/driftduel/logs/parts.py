@@ -77,7 +77,7 @@ def count_files(
         clocks = {look.clock for look in looks}
         if len(clocks) > 1:
             raise DriftduelError(f"the files' times are of different kinds: {sorted(clocks)}.")
-        votes = Counter(_added(look.votes for look in looks))
+        votes = _added(look.votes for look in looks)
         names = sorted(votes, key=lambda name: (-votes[name], name))[:most]
         # A sample may have thinned the files differently, so each time counts what it stands for.
         weights = np.concatenate([np.full(len(look.when), look.each) for look in looks])
