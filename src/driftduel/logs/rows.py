@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 
 KEYS = ("first", "second", "winner", "tie")
 """The columns that make a kind."""
-_MOST_KEPT = 16_000_000  # rows, of 12 bytes to 28; beyond, the file is read again
+_MOST_KEPT = 12_000_000  # rows, of 12 bytes to 28; beyond, the file is read again
 _MOST_KINDS = 2_000_000  # more is no log of options
 _BATCH = 1 << 17
 # Odd numbers: what a word says depends on its column, and no two words cancel each other.
