@@ -200,9 +200,8 @@ def tables(record: dict[str, Any]) -> dict[str, str]:
         f"| {held['rows']:,} rows of Parquet | counted in {held['seconds']:.0f} s, with at most "
         f"{held['bytes'] / 1e6:.0f} MB |",
         f"| {hundred['options']} options, {len(hundred['left out'])} of which come late, and "
-        f"{hundred['true changes']} change | {hundred['fitted']} fitted and the others named, "
-        f"{hundred['changes']} change found, {hundred['seconds']:.0f} s; it is said that "
-        f'"{hundred["said"][0]}" |',
+        f"{hundred['true changes']} change | {hundred['fitted']} fitted and the others named; "
+        f"changes reported: {hundred['changes']}; {hundred['seconds']:.0f} s |",
     ]
     return {
         "speed-counting": "\n".join(counted) + "\n",
