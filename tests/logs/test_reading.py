@@ -362,6 +362,16 @@ def test_one_odd_time_is_a_row_that_makes_no_sense(times, odd):
     assert set(log.counts.first) < set(sound.first)
 
 
+def test_typed_times_outside_of_pythons_years_are_read_and_shown(tmp_path):
+    votes = pl.DataFrame({"winner": ["a", "b", "b"], "loser": ["b", "a", "b"]}).with_columns(
+        time=pl.Series([10**15, 10**18, 10**18]).cast(pl.Datetime("us"))
+    )
+    log = read_log(votes)
+    assert (log.counts.votes, log.counts.clock) == (2, "datetime")
+    assert log.problems[0].line == 3
+    assert isinstance(log.problems[0].row["time"], str)
+
+
 def test_an_unreadable_time_is_the_example_not_a_sound_one():
     times = ["2020-01-01"] * 5 + ["monday"] * 5
     votes = {"winner": ["ale", "tea"] * 5, "loser": ["tea", "ale"] * 5, "time": times}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from driftduel.errors import DriftduelError
 from driftduel.logs.bradley_terry import dispersion
@@ -298,7 +299,9 @@ def clock_of(
         sample = collected(frame.select(times.head(_SAMPLE)))
     if not len(sample) and not len(collected(frame.head(1))):
         raise DriftduelError("the log has no rows.")
-    return read_clock(columns.time, kind, sample.to_series().to_list(), style)
+    # Typed times speak for themselves, and may lie outside of Python's years.
+    values = [] if kind.is_temporal() else sample.to_series().to_list()
+    return read_clock(columns.time, kind, values, style)
 
 
 def problems_of(
@@ -320,7 +323,9 @@ def problems_of(
         why = row["why"] or NO_WEIGHT
         if not np.isfinite(row["when"]):
             why = NO_TIME
-        whole = collected(frame.slice(row["row"], 1)).row(0, named=True)
+        # Typed times as text: they may lie outside of Python's years.
+        told = frame.slice(row["row"], 1).with_columns(cs.temporal().cast(pl.String))
+        whole = collected(told).row(0, named=True)
         problems.append(Problem(row["row"] + first_line, why, whole))
     return tuple(problems)
 
