@@ -89,7 +89,7 @@ else
 endif
 
 bench-logs: $(VENV)/.ready ## logs: counting against a bare group-by, fits of short and long ones
-	$(BIN)/python benchmarks/logs_speed.py --out bench-logs.json
+	$(BIN)/python benchmarks/logs_speed.py
 
 bench-arena: $(VENV)/.ready ## the arena's log: group commit against a commit each, none, and a bare fsync
 	$(BIN)/python benchmarks/arena_store.py --out bench-arena.json
@@ -139,7 +139,7 @@ lock: $(VENV)/.ready ## resolve the locked versions anew
 	  --generate-hashes --no-annotate --no-header -c requirements/dev.lock -o requirements/core.lock
 
 clean: ## remove the environments and everything generated
-	rm -rf $(VENV) $(CORE) demo site bench.json bench-lab.json bench-logs.json bench-arena.json bench-arena-server.json bench-against.json .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(CORE) demo site bench.json bench-lab.json bench-arena.json bench-arena-server.json bench-against.json .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is written last, so a set-up that was interrupted is done again.

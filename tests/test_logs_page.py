@@ -11,6 +11,7 @@ pytest.importorskip("scipy")
 
 real_logs = load_script("benchmarks/real_logs.py")
 study = load_script("benchmarks/logs_study.py")
+speed = load_script("benchmarks/logs_speed.py")
 PAGE = real_logs.PAGE.read_text("utf-8")
 RECORD = json.loads(real_logs.RECORD.read_text("utf-8"))
 
@@ -24,6 +25,21 @@ def test_the_tables_on_the_page_are_those_of_the_file():
 def test_the_study_on_the_page_is_that_of_the_file():
     record = json.loads(study.RECORD.read_text("utf-8")) if study.RECORD.exists() else {}
     assert study.on_page(PAGE, study.tables(record)) == PAGE
+
+
+def test_the_speed_on_the_page_is_that_of_the_file():
+    record = json.loads(speed.RECORD.read_text("utf-8"))
+    assert speed.on_page(PAGE, speed.tables(record)) == PAGE
+    assert record["memory"]["bytes"] < 1e9
+
+
+def test_the_page_says_how_many_logs_were_studied():
+    record = json.loads(study.RECORD.read_text("utf-8"))
+    assert study.next_row(record, None, list(study.QUESTIONS)) is None
+    assert {question: usual for question, (*_, usual) in study.QUESTIONS.items()} == {
+        "still": 200, "recovery": 100, "winners": 100, "measures": 100,
+    }  # fmt: skip
+    assert "100 a row, and 200 of those in which nothing changes" in " ".join(PAGE.split())
 
 
 def test_a_study_goes_on_where_it_ended():

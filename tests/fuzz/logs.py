@@ -26,7 +26,7 @@ _ODD = (
     "01/02/03", "x" * 1_000_000, '"', '""', '"open', "a,b", "a\tb", "a\nb", "\ufeff", "\x1b[31m",
 )  # fmt: skip
 _COMMANDS = ("summary", "summary", "changes", "changes", "count", "count", "measure", "world",
-             "compare", "replay")  # fmt: skip
+             "compare", "replay", "report")  # fmt: skip
 
 
 def logs(rng: Rng) -> Input:
@@ -51,7 +51,9 @@ def logs(rng: Rng) -> Input:
         argv += ["--rounds", "50", "--sisters", pick(rng, ("2",) * 9 + ("0", "1"))]
     if argv[1] == "measure":
         argv += ["--draws", pick(rng, ("3",) * 99 + tuple(NUMBERS))]
-    if argv[1] != "count":
+    if argv[1] == "report":  # policies are played by compare
+        argv += ["--no-policies", "--out", pick(rng, ("page",) * 9 + (name, "o/page"))]
+    elif argv[1] != "count":
         argv += ["--json"] * (rng.random() < 0.5)
     if kind != "npz" and rng.random() < 0.1:  # a log in two files
         other = f"w.{kind}"

@@ -200,6 +200,8 @@ def test_saving_and_loading(tmp_path):
         ({"first": 0.0}, "contradict"),
         ({"group_bin": -1}, "groups"),
         ({"group_wins": -1.0}, "groups"),
+        ({"group_wins": 1e17}, "groups"),
+        ({"wins": 1e17}, "contradict"),
         ({"group_share": np.array([1.0])}, "groups"),
         ({"group_ids": np.array(7, np.uint64)}, "groups"),
         ({"votes": np.array("many")}, "not what it should be"),
@@ -229,6 +231,7 @@ def test_damaged_counts_are_refused_in_one_sentence(tmp_path, change, words):
         ({"outcome": [1, np.nan]}, "vote 2 has an outcome"),
         ({"time": [np.inf, 1]}, "vote 1 has no finite time"),
         ({"weight": [1, 0]}, "vote 2 has a weight"),
+        ({"weight": [1e20, 1]}, "vote 1 has a weight that is not above 0 and at most"),
         ({"outcome": [1]}, "shape"),
         ({"clock": "moon"}, "clock=moon"),
         ({"first": [], "second": [], "outcome": []}, "no votes"),
@@ -238,6 +241,31 @@ def test_votes_that_make_no_sense(wrong, words):
     log = {"first": [0, 0], "second": [1, 1], "outcome": [1, 0], "names": ["a", "b"]}
     with pytest.raises(DriftduelError, match=words):
         counts_from_votes(**log | wrong)
+
+
+@pytest.mark.parametrize("groups", [None, 40])
+@pytest.mark.parametrize("often", [1, 30, 300])
+def test_the_largest_weights_can_be_fitted(often, groups):
+    from driftduel.logs import fit
+    from driftduel.logs.counts import LARGEST_WEIGHT
+
+    log = votes(300, options=3, groups=groups)
+    weight = np.where(np.arange(300) % (300 // often) == 0, LARGEST_WEIGHT, 0.5)
+    found = fit(counts_from_votes(**log, weight=weight), bins=8)
+    assert np.isfinite(found.phi)
+    assert sum(found.now.chances.values()) + found.now.nobody == pytest.approx(1)
+
+
+def test_votes_that_are_heavier_than_can_be_dealt_are_tested_all_the_same():
+    """The test of pairs deals at most a billion votes at random."""
+    from driftduel.logs import fit
+
+    log = votes(2000, options=2)
+    log["outcome"] = (np.arange(2000) % 10 < np.where(np.arange(2000) < 1000, 9, 1)).astype(float)
+    log["outcome"] = np.where(log["first"] == 0, log["outcome"], 1 - log["outcome"])
+    found = fit(counts_from_votes(**log, weight=np.full(2000, 1e8)), "utilities", bins=16, phi=1e8)
+    assert [change.reported for change in found.changes] == [True]
+    assert found.changes[0].vote == pytest.approx(1000, abs=20)
 
 
 def test_kishs_effective_votes():

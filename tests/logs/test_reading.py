@@ -14,8 +14,9 @@ pytest.importorskip("scipy")
 from driftduel.errors import DriftduelError  # noqa: E402
 from driftduel.logs import counts_from_votes, read_log, votes_of  # noqa: E402
 from driftduel.logs.columns import outcome_of, words_for_numbers  # noqa: E402
-from driftduel.logs.counting import count_rows, make_bins, prepared  # noqa: E402
+from driftduel.logs.counting import NO_WEIGHT, count_rows, make_bins, prepared  # noqa: E402
 from driftduel.logs.reading import clock_of, open_rows  # noqa: E402
+from driftduel.logs.rows import Rows  # noqa: E402
 from driftduel.logs.times import read_clock, time_text  # noqa: E402
 from driftduel.worlds import make_world  # noqa: E402
 
@@ -120,9 +121,9 @@ def test_parts_of_a_log_that_share_their_bins_add_up():
     rows, _ = open_rows(frame)
     columns = read_log(frame).columns
     clock = clock_of(rows, rows.collect_schema(), columns)
-    bins = make_bins(prepared(rows, columns, clock), 64)
+    bins = make_bins(Rows(prepared(rows, columns, clock)), 64)
     parts = [
-        count_rows(prepared(part.lazy(), columns, clock), bins).counts
+        count_rows(Rows(prepared(part.lazy(), columns, clock)), bins).counts
         for part in (frame[:1100], frame[1100:])
     ]
     whole = read_log(frame, bins=64).counts
@@ -196,16 +197,18 @@ def test_rows_that_make_no_sense_are_counted_and_shown_with_their_lines(tmp_path
         "a1,,a1,2020-01-03,1\n"
         "a1,b1,a1,yesterday,1\n"
         "a1,b1,a1,2020-01-05,-2\n"
+        "a1,b1,a1,2020-01-05,1e13\n"
         "b1,a1,tie,2020-01-06,1\n"
     )
     log = read_log(tmp_path / "votes.csv", time_format="%Y-%m-%d")
-    assert (log.rows, log.counts.votes, sum(log.skipped.values())) == (7, 2, 5)
+    assert (log.rows, log.counts.votes, sum(log.skipped.values())) == (8, 2, 6)
     assert [(p.line, p.why) for p in log.problems] == [
         (3, "an option is compared with itself"),
         (4, "the winner 'zebra' is neither of the two"),
         (5, "an option is missing"),
         (6, "the time is missing or cannot be read"),
-        (7, "the weight is not above 0"),
+        (7, NO_WEIGHT),
+        (8, NO_WEIGHT),
     ]
     assert log.problems[1].row["winner"] == "zebra"
 
@@ -325,7 +328,7 @@ def test_words_and_numbers_for_the_winner():
 )
 def test_times_are_read_as_people_write_them(words, kind, first):
     clock = read_clock("t", pl.String(), words)
-    when = pl.DataFrame({"t": words}).select(clock.when).to_series().to_list()
+    when = pl.DataFrame({"t": words}).select(clock.when(clock.number)).to_series().to_list()
     assert (clock.kind, time_text(when[0], clock.kind)) == (kind, first)
     assert when == sorted(when)
 
@@ -334,7 +337,7 @@ def test_times_are_read_as_people_write_them(words, kind, first):
 def test_typed_times_are_what_they_say(moment):
     frame = pl.DataFrame({"t": [moment]})
     clock = read_clock("t", frame.schema["t"], [moment])
-    when = frame.select(clock.when).item()
+    when = frame.select(clock.when(clock.number)).item()
     assert time_text(when, clock.kind) == moment.replace(microsecond=0).isoformat(" ")
 
 
@@ -357,6 +360,16 @@ def test_one_odd_time_is_a_row_that_makes_no_sense(times, odd):
     sound = read_log(pl.DataFrame(plain)).counts
     assert log.counts.clock == sound.clock
     assert set(log.counts.first) < set(sound.first)
+
+
+def test_typed_times_outside_of_pythons_years_are_read_and_shown(tmp_path):
+    votes = pl.DataFrame({"winner": ["a", "b", "b"], "loser": ["b", "a", "b"]}).with_columns(
+        time=pl.Series([10**15, 10**18, 10**18]).cast(pl.Datetime("us"))
+    )
+    log = read_log(votes)
+    assert (log.counts.votes, log.counts.clock) == (2, "datetime")
+    assert log.problems[0].line == 3
+    assert isinstance(log.problems[0].row["time"], str)
 
 
 def test_an_unreadable_time_is_the_example_not_a_sound_one():

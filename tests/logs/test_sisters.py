@@ -288,3 +288,17 @@ def test_names_in_a_plan_are_as_many_as_its_arms(path):
     record["worlds"][0]["names"].pop()
     with pytest.raises(ValueError):  # noqa: PT011 - it says nothing, as `from_dict` tells
         Plan.from_dict(record)
+
+
+def test_where_nothing_can_be_lost_nothing_is_saved():
+    """As in a sister all of whose options are equally good."""
+    from driftduel.logs import Comparison
+
+    regret = np.array([[[0.0, 0.0], [1.0, 3.0]], [[0.0, 0.0], [4.0, 4.0]]])
+    with np.errstate(all="raise"):
+        some = Comparison(("king", "uniform"), regret, np.array([0.0, 4.0]), 50, "condorcet")
+        none = Comparison(("king",), 0 * regret[:1], np.zeros(2), 50, "condorcet")
+        assert [one.saves for one in some.standings] == [0.5, 0.0]
+        assert some.standings[0].saves_low >= 0
+        assert none.standings[0].saves == 0
+        assert "No policy surely" in none.sentence

@@ -19,8 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from driftduel._files import whole_file
 from driftduel._reading import arrays, read_bytes
 from driftduel.errors import DriftduelError
+from driftduel.logs._row_kernels import deal_evenly
+from driftduel.logs.numbering import Numbers
 
 __all__ = [
+    "LARGEST_WEIGHT",
     "PARTS",
     "Counts",
     "Groups",
@@ -29,7 +32,9 @@ __all__ = [
     "fine_bins_for",
     "group_table",
     "load_counts",
+    "ranks",
     "scramble",
+    "starts_of_runs",
     "time_words",
 ]
 
@@ -38,10 +43,13 @@ Ints = NDArray[np.int64]
 
 PARTS = 10
 """Events are dealt into this many parts, some of which are held out when models are compared."""
+LARGEST_WEIGHT = 1e12
+"""Of a vote: beyond, one of them drowns all others, and sums lose their digits."""
 _FINE = 20  # fine bins to a coarse one
 _FINE_IF_LONG = 5  # the same where not all times are looked at
 _MOST_CELLS = 4_000_000  # of the tensor of fine bins
 _MOST_GROUP_CELLS = 1_000_000  # beyond, a sample of whole groups is kept
+_FEWEST_GROUPS = 1000
 _FEWEST_BINS = 64
 
 
@@ -147,9 +155,9 @@ class Counts:
 
         They are unions of coarse bins.
         """
-        starts = np.flatnonzero(np.diff(self.coarse, prepend=-1))
+        starts = starts_of_runs(self.coarse)
         sizes = np.add.reduceat(self.per_bin(), starts)
-        keep = _first_of_each(even_bins(sizes, bins))
+        keep = starts_of_runs(even_bins(sizes, bins))
         return np.append(starts[keep], len(self.wins))
 
     def over(self, grid: Ints) -> Floats:
@@ -235,6 +243,8 @@ class Counts:
 
 
 _ARRAYS = ("wins", "first", "last", "events", "coarse", "parts", "shown", "shown_wins")
+_NO_WEIGHT = f"that is not above 0 and at most {LARGEST_WEIGHT:,.0f}"
+_MOST_WINS = 1000 * LARGEST_WEIGHT  # in a cell
 _TOO_LARGE = 1e18  # nothing in a file of counts is, neither votes nor times
 _NUMBERS = ("votes", "ties", "weight", "squares")
 _GROUP_FIELDS = ("ids", "group", "bin", "winner", "loser", "wins", "share")
@@ -327,7 +337,7 @@ def counts_from_votes(
     if placed:
         np.add.at(shown, (a, b), weights)
         np.add.at(shown_wins, (a, b), ahead)
-    first_event = _first_of_each(event_bin)
+    first_event = starts_of_runs(event_bin)
     last_event = np.append(first_event[1:], len(begins)) - 1
     event_times = when[order[begins]]
     groups = None
@@ -386,7 +396,7 @@ def _checked(
         (a == b, "compares an option with itself"),
         (~((won >= 0) & (won <= 1)), "has an outcome outside of 0 to 1"),
         (~np.isfinite(when), "has no finite time"),
-        (~(np.isfinite(weights) & (weights > 0)), "has a weight that is not above 0"),
+        (~((weights > 0) & (weights <= LARGEST_WEIGHT)), f"has a weight {_NO_WEIGHT}"),
     ):
         if wrong.any():
             raise DriftduelError(f"vote {int(wrong.argmax()) + 1} {complaint}.")
@@ -407,13 +417,20 @@ def even_bins(sizes: Floats, bins: int) -> Ints:
     """Put things of these sizes into at most `bins` consecutive bins of about equal size."""
     if len(sizes) <= bins:
         return np.arange(len(sizes))
-    middle = np.cumsum(sizes) - sizes / 2
-    wished = np.minimum((middle * (bins / max(sizes.sum(), 1e-300))).astype(np.int64), bins - 1)
-    return np.unique(wished, return_inverse=True)[1]
+    numbers = np.empty(len(sizes), np.int64)
+    deal_evenly(sizes, bins, max(sizes.sum(), 1e-300), numbers)
+    return numbers
 
 
-def _first_of_each(bins: Ints) -> Ints:
-    return np.flatnonzero(np.diff(bins, prepend=-1))
+def starts_of_runs(values: NDArray[Any]) -> Ints:
+    """Return the places at which a value differs from the one before it, and the first.
+
+    Examples
+    --------
+    >>> starts_of_runs(np.array([5, 5, 2, 5])).tolist()
+    [0, 2, 3]
+    """
+    return np.append(0, np.flatnonzero(values[1:] != values[:-1]) + 1)[: len(values)]
 
 
 def _totals(places: Ints, values: Floats, size: int) -> Floats:
@@ -437,6 +454,14 @@ def scramble(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return mixed ^ (mixed >> np.uint64(31))
 
 
+def ranks(groups: NDArray[np.uint64]) -> Floats:
+    """Return a number from 0 to 1 for each group, as good as random.
+
+    Scrambled twice, so that it says nothing about the part that a group is dealt to.
+    """
+    return scramble(scramble(groups)) / 2.0**64
+
+
 def group_table(columns: Sequence[NDArray[Any]], share: float = 1.0) -> Groups:
     """Make the table of cells, and halve it until it is small enough.
 
@@ -447,25 +472,33 @@ def group_table(columns: Sequence[NDArray[Any]], share: float = 1.0) -> Groups:
     share
         The share of all groups that are kept.
     """
-    keys, bins, winner, loser, wins = (column[columns[4] > 0] for column in columns)
-    rank = (
-        scramble(scramble(keys)) / 2.0**64
-    )  # hashed twice: independent of the part it is dealt to
+    if not (columns[4] > 0).all():
+        columns = [column[columns[4] > 0] for column in columns]
+    keys, bins, winner, loser, wins = columns
+    number, new = Numbers().of(scramble(keys))
+    place = np.argsort(keys[new])
+    ids, group = keys[new][place], np.argsort(place)[number]
+    options = int(max(winner.max(initial=0), loser.max(initial=0))) + 1
+    cell = group * (int(bins.max(initial=0)) + 1) + bins
+    cell = (cell * options + winner) * options + loser
+    order = np.argsort(cell)
+    begins = starts_of_runs(cell[order])
+    one = order[begins]  # a row of each cell
+    group, rank = group[one], ranks(ids)
     while True:
-        kept = rank < share
-        ids, group = np.unique(keys[kept], return_inverse=True)
-        options = int(max(winner.max(initial=0), loser.max(initial=0))) + 1
-        cell = group * (int(bins.max(initial=0)) + 1) + bins[kept]
-        cell = (cell * options + winner[kept]) * options + loser[kept]
-        cells, place = np.unique(cell, return_inverse=True)
-        if len(cells) <= _MOST_GROUP_CELLS or len(ids) <= 1000:
+        there, kept = rank < share, rank[group] < share
+        if kept.sum() <= _MOST_GROUP_CELLS or there.sum() <= _FEWEST_GROUPS:
             break
         share /= 2
-    cells, losers = np.divmod(cells, options)
-    cells, winners = np.divmod(cells, options)
-    owners, places = np.divmod(cells, int(bins.max(initial=0)) + 1)
+    one = one[kept]
     return Groups(
-        ids, owners, places, winners, losers, _totals(place, wins[kept], len(cells)), share
+        ids=ids[there],
+        group=(np.cumsum(there) - 1)[group[kept]],
+        bin=bins[one].astype(np.int64),
+        winner=winner[one].astype(np.int64),
+        loser=loser[one].astype(np.int64),
+        wins=np.add.reduceat(wins[order], begins)[kept],
+        share=share,
     )
 
 
@@ -516,7 +549,7 @@ def _merged(both: list[Counts]) -> Counts:
             "the same edges."
         )
     spans = [
-        (c.first[_first_of_each(c.coarse)], c.last[np.append(_first_of_each(c.coarse)[1:] - 1, -1)])
+        (c.first[starts_of_runs(c.coarse)], c.last[np.append(starts_of_runs(c.coarse)[1:] - 1, -1)])
         for c in both
     ]
     coarse_number = _joined(*(np.concatenate(side) for side in zip(*spans, strict=True)))
@@ -618,6 +651,7 @@ def load_counts(path: str | Path) -> Counts:
         or steps[0] != 1 or not np.isin(steps, (0, 1)).all() or coarse[-1] != C - 1
         or any((content[n] < 0).any() for n in ("wins", "parts", "events", "shown", *_NUMBERS))
         or content["wins"].sum() <= 0 or content["squares"] <= 0
+        or any((content[n] > _MOST_WINS).any() for n in ("wins", "parts", "shown"))
     ):  # fmt: skip
         raise DriftduelError(f"the counts in {str(path)!r} contradict themselves.")
     return Counts(
@@ -656,7 +690,8 @@ def _loaded_groups(
         dimensions = [table[name].ndim for name in ("wins", "ids", "share")]
         if (
             dimensions != [1, 1, 0] or table["ids"].dtype != np.uint64
-            or (table["wins"] < 0).any() or not 0 < table["share"] <= 1
+            or not ((table["wins"] >= 0) & (table["wins"] <= _MOST_WINS)).all()
+            or not 0 < table["share"] <= 1
         ):  # fmt: skip
             raise KeyError
     except KeyError:

@@ -8,11 +8,12 @@ from driftduel.logs.position import first_advantage
 from driftduel.logs.posterior import Change, Fit
 from driftduel.logs.reading import Log
 from driftduel.logs.times import time_text
-from driftduel.wording import counted, decimals, interval, listed, number, often, share
+from driftduel.wording import counted, decimals, interval, listed, number, often, share, whole
 
 __all__ = ["changes", "doubts", "facts", "measured", "says_changes", "says_estimate", "says_now"]
 
 _SURE = 0.95
+_FINE_ENOUGH = 256  # stretches of time; many options leave room for fewer
 
 
 def facts(log: Log, fit: Fit) -> dict[str, Any]:
@@ -110,6 +111,13 @@ def doubts(fit: Fit) -> list[str]:
         said.append(
             f"All votes are of {counted(len(groups.ids), 'group')}: too few to tell a change, "
             f"which takes {K} before and {K} behind it, or how much votes depend on each other."
+        )
+    stretches = len(fit.counts.wins)
+    if stretches < _FINE_ENOUGH and stretches < fit.counts.events.sum():
+        each = whole(fit.counts.votes / stretches)
+        said.append(
+            f"Time is cut into {stretches} stretches of about {each} votes, and no change is dated "
+            f"more closely than that."
         )
     if fit.left_out:
         said.append(

@@ -12,9 +12,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from driftduel.errors import DriftduelError
-from driftduel.logs.counting import collected
 from driftduel.logs.posterior import Fit
 from driftduel.logs.reading import Log
+from driftduel.logs.rows import collected
 from driftduel.logs.times import time_text
 from driftduel.specs import need_room
 from driftduel.wording import decimals

@@ -6,13 +6,22 @@ from dataclasses import replace
 from functools import partial, reduce
 from operator import add
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from driftduel.errors import DriftduelError, MissingExtraError
 from driftduel.logs.columns import find_columns
-from driftduel.logs.counting import Bins, bins_of_times, count_rows, prepared, some_times
+from driftduel.logs.counting import (
+    NO_VOTES,
+    Bins,
+    bins_of_times,
+    count_rows,
+    prepared,
+    read_kinds,
+    some_times,
+)
 from driftduel.logs.counts import load_counts
 from driftduel.logs.reading import (
     Log,
@@ -23,6 +32,7 @@ from driftduel.logs.reading import (
     read_log,
     schema_of,
 )
+from driftduel.logs.rows import Rows
 
 __all__ = ["count_files"]
 
@@ -36,18 +46,19 @@ def count_files(
     weight: str | None = None,
     time_format: str | None = None,
     bins: int = 256,
+    most: int = 200,
     cluster: str | None = None,
 ) -> Log:
     """Count the files of one log, each by itself, and add the counts up.
 
-    All files are looked through twice: for their times, of which bins are made that all of them
-    share, and for their votes.
+    All files are looked through twice: for their times and options, of which bins are made that
+    all of them share, and for their votes.
 
     Parameters
     ----------
     files
         CSV or Parquet files with the same columns, and times.
-    columns, time, group, weight, time_format, bins
+    columns, time, group, weight, time_format, bins, most
         As for `read_log`.
     cluster
         Address of a dask scheduler, ``tcp://host:port``, whose workers can read the files; None:
@@ -60,22 +71,25 @@ def count_files(
         counts = reduce(add, (load_counts(path) for path in paths))
         return Log(counts, counts.votes)
     if len(paths) == 1 and cluster is None:
-        return read_log(paths[0], columns=given, time_format=time_format, bins=bins)
+        return read_log(paths[0], columns=given, time_format=time_format, bins=bins, most=most)
     with _Workers(cluster) as workers:
-        look = partial(_times_in, given=given, style=time_format)
-        looks = workers.map(look, paths)
-        clocks = {kind for kind, *_ in looks}
+        looks = workers.map(partial(_look, given=given, style=time_format), paths)
+        clocks = {look.clock for look in looks}
         if len(clocks) > 1:
             raise DriftduelError(f"the files' times are of different kinds: {sorted(clocks)}.")
-        options = max(different for *_, different in looks)
-        sample = np.concatenate([when for _, when, _, _ in looks])
+        votes = _added(look.votes for look in looks)
+        names = sorted(votes, key=lambda name: (-votes[name], name))[:most]
         # A sample may have thinned the files differently, so each time counts what it stands for.
-        weights = np.concatenate([np.full(len(when), kept) for _, when, kept, _ in looks])
-        shared = bins_of_times(sample, weights, options, bins)
-        count = partial(_count_one, given=given, style=time_format, bins=shared)
+        weights = np.concatenate([np.full(len(look.when), look.each) for look in looks])
+        when = np.concatenate([look.when for look in looks])
+        shared = bins_of_times(when, weights, max(2, len(names)), bins)
+        count = partial(_count_one, given=given, style=time_format, bins=shared, names=names)
         parts = workers.map(count, paths)
+    some = [part.counts for part in parts if part.counts.votes]  # the others are about others
+    if not some:
+        raise DriftduelError(NO_VOTES)
     return Log(
-        counts=reduce(add, (part.counts for part in parts)),
+        counts=reduce(add, some),
         rows=sum(part.rows for part in parts),
         skipped=_added(part.skipped for part in parts),
         problems=tuple(problem for part in parts for problem in part.problems),
@@ -91,10 +105,18 @@ def _added(tables: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return dict(total)
 
 
-def _times_in(
-    path: str, given: Mapping[str, Any], style: str | None
-) -> tuple[str, Any, float, int]:
-    """Return the kind of a file's times, some of them, how many each stands for, and options."""
+class _Look(NamedTuple):
+    """What must be known of a file before all are counted."""
+
+    clock: str
+    when: NDArray[np.float64]
+    each: float
+    """How many times each of these stands for."""
+    votes: Mapping[str, int]
+    """Of each option."""
+
+
+def _look(path: str, given: Mapping[str, Any], style: str | None) -> _Look:
     frame, _ = open_rows(path)
     schema = schema_of(frame)
     named = find_columns(schema.names(), given)
@@ -104,10 +126,13 @@ def _times_in(
             f"{path!r} has no column of times, without which files have no order; name one, or "
             f"make one file of all."
         )
-    return clock.kind, *some_times(prepared(frame, named, clock))
+    rows = Rows(prepared(frame, named, clock))
+    return _Look(clock.kind, *some_times(rows), read_kinds(rows, placed=named.placed).votes)
 
 
-def _count_one(path: str, given: Mapping[str, Any], style: str | None, bins: Bins) -> Log:
+def _count_one(
+    path: str, given: Mapping[str, Any], style: str | None, bins: Bins, names: Sequence[str]
+) -> Log:
     """Count one file, in bins that all files share; what makes no sense is told with its file."""
     frame, first_line = open_rows(path)
     schema = schema_of(frame)
@@ -115,7 +140,7 @@ def _count_one(path: str, given: Mapping[str, Any], style: str | None, bins: Bin
     clock = clock_of(frame, schema, named, style)
     assert clock is not None
     votes = prepared(frame, named, clock)
-    counted = count_rows(votes, bins, most=1000, clock=clock.kind, placed=named.placed)
+    counted = count_rows(Rows(votes), bins, names=names, clock=clock.kind, placed=named.placed)
     found = problems_of(frame, votes, counted, first_line) if counted.skipped else ()
     file = Path(path).name
     return Log(
@@ -124,7 +149,7 @@ def _count_one(path: str, given: Mapping[str, Any], style: str | None, bins: Bin
         skipped=counted.skipped,
         problems=tuple(replace(each, row={"file": file, **each.row}) for each in found),
         left_out=counted.left_out,
-        notes=tuple(notes_of(frame, schema, named, clock, votes, counted)),
+        notes=tuple(notes_of(frame, schema, named, clock, counted)),
     )
 
 

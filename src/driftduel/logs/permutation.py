@@ -22,6 +22,7 @@ Ints = NDArray[np.int64]
 _ORDERS = 499
 _PLACES = 40  # at which a window may be split
 _MOST_NUMBERS = 8_000_000  # dealt at once
+_MOST_DEALT = 900_000_000  # votes; numpy deals no more than a billion
 _EDGE = 0.02  # of a window's votes at each end, in which a split says nothing
 
 
@@ -174,6 +175,7 @@ def _by_pairs(
     starts = np.flatnonzero(np.diff(places, prepend=-1))
     wins = np.add.reduceat(wins, starts, axis=0)
     low, high = basis.low, basis.high
+    wins /= max(1.0, wins.sum() / _MOST_DEALT)  # heavy weights are no more votes than can be dealt
     votes = np.rint(wins[:, low, high] + wins[:, high, low])
     ahead = np.minimum(np.rint(wins[:, low, high]), votes)
     share = np.cumsum(votes.sum(axis=1)) / votes.sum()

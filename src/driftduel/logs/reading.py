@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from driftduel.errors import DriftduelError
 from driftduel.logs.bradley_terry import dispersion
@@ -19,12 +20,12 @@ from driftduel.logs.counting import (
     NO_TIME,
     NO_WEIGHT,
     Counted,
-    collected,
     count_rows,
     make_bins,
     prepared,
 )
 from driftduel.logs.counts import Counts, counts_from_votes, load_counts
+from driftduel.logs.rows import Rows, collected
 from driftduel.logs.times import Clock, read_clock, time_text
 from driftduel.wording import decimals
 
@@ -185,9 +186,10 @@ def read_log(
     named = find_columns(schema.names(), given)
     clock = clock_of(frame, schema, named, time_format)
     votes = prepared(frame, named, clock)
+    rows = Rows(votes)
     counted = count_rows(
-        votes,
-        make_bins(votes, bins, counted_rows=clock is None),
+        rows,
+        make_bins(rows, bins, counted_rows=clock is None),
         most=most,
         clock="row" if clock is None else clock.kind,
         placed=named.placed,
@@ -199,7 +201,7 @@ def read_log(
         skipped=counted.skipped,
         problems=_in_files(source, problems, first_line),
         left_out=counted.left_out,
-        notes=tuple(notes_of(frame, schema, named, clock, votes, counted)),
+        notes=tuple(notes_of(frame, schema, named, clock, counted)),
         columns=named,
         votes=votes,
         meaning=counted.meaning,
@@ -291,10 +293,15 @@ def clock_of(
     if columns.time is None:
         return None
     kind = schema[columns.time]
-    sample = collected(frame.select(pl.col(columns.time).drop_nulls().head(_SAMPLE)))
+    times = pl.col(columns.time).drop_nulls()
+    sample = collected(frame.head(_SAMPLE).select(times))
+    if len(sample) < _SAMPLE:  # of a short log, or one with gaps
+        sample = collected(frame.select(times.head(_SAMPLE)))
     if not len(sample) and not len(collected(frame.head(1))):
         raise DriftduelError("the log has no rows.")
-    return read_clock(columns.time, kind, sample.to_series().to_list(), style)
+    # Typed times speak for themselves, and may lie outside of Python's years.
+    values = [] if kind.is_temporal() else sample.to_series().to_list()
+    return read_clock(columns.time, kind, values, style)
 
 
 def problems_of(
@@ -316,7 +323,9 @@ def problems_of(
         why = row["why"] or NO_WEIGHT
         if not np.isfinite(row["when"]):
             why = NO_TIME
-        whole = collected(frame.slice(row["row"], 1)).row(0, named=True)
+        # Typed times as text: they may lie outside of Python's years.
+        told = frame.slice(row["row"], 1).with_columns(cs.temporal().cast(pl.String))
+        whole = collected(told).row(0, named=True)
         problems.append(Problem(row["row"] + first_line, why, whole))
     return tuple(problems)
 
@@ -342,7 +351,6 @@ def notes_of(
     schema: pl.Schema,
     columns: Columns,
     clock: Clock | None,
-    votes: pl.LazyFrame,
     counted: Counted,
 ) -> list[str]:
     """Say what was assumed, who is left out, and which column looks like a group."""
@@ -358,7 +366,7 @@ def notes_of(
             f"{len(counted.left_out):,} options with the fewest votes are left out: {names}{more}."
         )
     if not columns.group:
-        suspect = _looks_like_a_group(frame, schema, columns, votes, counted)
+        suspect = _looks_like_a_group(frame, schema, columns, clock, counted)
         if suspect is not None:
             name, phi = suspect
             notes.append(
@@ -373,7 +381,7 @@ def _looks_like_a_group(
     frame: pl.LazyFrame,
     schema: pl.Schema,
     columns: Columns,
-    votes: pl.LazyFrame,
+    clock: Clock | None,
     counted: Counted,
 ) -> tuple[str, float] | None:
     """Find a column whose equal values go with votes that are not independent.
@@ -390,9 +398,10 @@ def _looks_like_a_group(
     if not others:
         return None
     begin = max(0, counted.rows // 2 - _CLOSE_LOOK // 2)
+    near = collected(frame.slice(begin, _CLOSE_LOOK)).lazy()
     kept = [pl.col(name).cast(pl.String).alias(f"is {name}") for name in others]
-    near = [part.slice(begin, _CLOSE_LOOK) for part in (votes, frame.select(kept))]
-    rows = collected(pl.concat(near, how="horizontal"))
+    told = prepared(near, columns, clock), near.select(kept)
+    rows = collected(pl.concat(told, how="horizontal"))
     place = {name: at for at, name in enumerate(counted.counts.names)}
     known = list(place)
     rows = counted.meaning(rows).filter(

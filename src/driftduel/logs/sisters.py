@@ -64,6 +64,13 @@ def sisters(fit: Fit, size: int, rounds: int | None = None) -> list[World]:
     return [sister(fit, number, rounds) for number in range(1, size + 1)]
 
 
+def _saved(lost: Floats, own: Floats) -> Floats:
+    """Return the share saved of what the log's own duels lost; where that is nothing, nothing."""
+    some = own > 0
+    saved: Floats = np.where(some, 1 - lost / np.where(some, own, 1), 0.0)
+    return saved
+
+
 @dataclass(frozen=True)
 class Saved:
     """What one policy lost, and which share of the log's own loss it saves."""
@@ -99,7 +106,7 @@ class Comparison:
     def standings(self) -> list[Saved]:
         """The policies, those that lose least first."""
         by_sister: Floats = self.regret.mean(axis=2)
-        saved = 1 - by_sister / self.own
+        saved = _saved(by_sister, self.own)
         best = by_sister.argmin(axis=0)
         standings = []
         for i, policy in enumerate(self.policies):
@@ -112,7 +119,7 @@ class Comparison:
                     regret=float(lost),
                     low=float(low),
                     high=float(high),
-                    saves=float(1 - lost / self.own.mean()),
+                    saves=float(_saved(lost, self.own.mean())),
                     saves_low=float(saves_low),
                     saves_high=float(saves_high),
                     best_in=int((best == i).sum()),

@@ -32,12 +32,22 @@ _ZERO = datetime(1970, 1, 1, tzinfo=UTC)
 class Clock(NamedTuple):
     """How to read a log's times."""
 
-    when: pl.Expr
-    """The time as a number; null where there is none, or it cannot be read."""
+    number: pl.Expr
+    """The time as a number, null where there is none or it cannot be read; of time since 1970 in
+    another unit, that number."""
     kind: str
     """``number``, ``date`` (days) or ``datetime`` (microseconds), both since 1970."""
     said: str = ""
     """What was assumed, to be told to the reader."""
+    epoch: tuple[float, float, float] | None = None
+    """Between which numbers times since 1970 are, and how many microseconds make one of them."""
+
+    def when(self, number: pl.Expr) -> pl.Expr:
+        """Return the time, given `number` or a column of it, which is cheaper to look at twice."""
+        if self.epoch is None:
+            return number
+        low, high, microseconds = self.epoch
+        return pl.when(number.is_between(low, high, closed="left")).then(number * microseconds)
 
 
 def read_clock(
@@ -152,13 +162,13 @@ def _numbers(column: str, value: pl.Expr, sample: Sequence[float]) -> Clock:
             day = time_text(_day(whole[0]), "date")
             said = f"{quoted(column)} is read as dates: {whole[0]} is {day}"
             return Clock(parsed.cast(pl.Int32).cast(pl.Float64), "date", said)
-    for low, high, microseconds in _EPOCHS:
+    for epoch in _EPOCHS:
+        low, high, microseconds = epoch
         inside = [x for x in finite if low <= x < high]
         if len(inside) >= most:
             moment = time_text(inside[0] * microseconds, "datetime")
             said = f"{quoted(column)} is read as time since 1970: {inside[0]:.0f} is {moment}"
-            sound = pl.when(value.is_between(low, high, closed="left")).then(value)
-            return Clock(sound * microseconds, "datetime", said)
+            return Clock(value, "datetime", said, epoch)
     return Clock(value, "number")
 
 

@@ -1,0 +1,223 @@
+"""Compiled: what is done to every row of a log."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftduel._compile import hot, kernel
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Places = NDArray[np.int32]
+
+
+@kernel
+def number_keys(
+    keys: Ints, begin: int, known: int, slots: Places, stored: Ints, numbers: Places, new: Places
+) -> tuple[int, int]:
+    """Number rows by their keys: equal keys get equal numbers, in the order they come.
+
+    Parameters
+    ----------
+    keys
+        Of the rows; any bits, as good as random.
+    begin
+        The first row that has no number yet.
+    known
+        How many different keys there have been.
+    slots, stored
+        A hash table with open addressing, a power of two long: the number of the key in a slot, or
+        -1, and the key of a number.
+    numbers
+        Where the rows' numbers go.
+    new
+        Where the rows go that were the first with their key, by number.
+
+    Returns
+    -------
+    tuple
+        The first row that was not numbered, as the table has become too full, and how many
+        different keys there are now.
+    """
+    mask = len(slots) - 1
+    for row in range(begin, len(keys)):
+        key = keys[row]
+        slot = key & mask
+        while slots[slot] >= 0 and stored[slots[slot]] != key:
+            slot = (slot + 1) & mask
+        if slots[slot] < 0:
+            if 2 * known >= len(slots):
+                return row, known
+            slots[slot] = known
+            stored[known] = key
+            new[known] = row
+            known += 1
+        numbers[row] = slots[slot]
+    return len(keys), known
+
+
+@kernel
+def count_kinds(kinds: Places, when: Floats, weight: Floats, rows: Ints) -> tuple[int, int]:
+    """Add to the `rows` of each kind those that have a time and a weight.
+
+    Without weights, `weight` is empty. Returns how many rows have no time, and how many that have
+    one have no weight.
+    """
+    late, light = 0, 0
+    for row in range(len(kinds)):
+        if not math.isfinite(when[row]):
+            late += 1
+        elif len(weight) and math.isnan(weight[row]):
+            light += 1
+        else:
+            rows[kinds[row]] += 1
+    return late, light
+
+
+@hot
+def _bin(edges: Floats, time: float, near: int) -> int:
+    """Return the last bin that begins at a time or before it, else the first; look near by first,
+    as most logs are in order."""  # noqa: D205, D209
+    if edges[near] <= time and (near + 1 == len(edges) or time < edges[near + 1]):
+        return near
+    low, high = 0, len(edges)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if edges[middle] <= time:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def find_bins(when: Floats, edges: Floats, bins: Places) -> None:
+    """Find the bin of each time, as places in `edges`; -1 if it is no time."""
+    near = 0
+    for row in range(len(when)):
+        if math.isfinite(when[row]):
+            near = _bin(edges, when[row], near)
+            bins[row] = near
+        else:
+            bins[row] = -1
+
+
+@kernel
+def add_votes(
+    kinds: Places,
+    bins: Places,
+    part: NDArray[np.uint8],
+    when: Floats,
+    weight: Floats,
+    cells: tuple[Ints, Ints, Floats],
+    coarse: Ints,
+    wins: Floats,
+    parts: Floats,
+    first: Floats,
+    last: Floats,
+    said: Floats,
+) -> float:
+    """Add rows up to wins, and return the sum of their squared weights.
+
+    Parameters
+    ----------
+    kinds, bins, part, when, weight
+        Of each row; its kind, its bin or -1, the part it is dealt to, its time, what it counts.
+        Without parts or weights these are empty.
+    cells
+        Of each kind: who won, or -1 if it is not to be counted, who lost, and the winner's share of
+        the win, 1 unless it is a tie.
+    coarse
+        Of each bin, the coarse bin it belongs to.
+    wins, parts
+        (F, K, K) and (parts, C, K, K), to be added to.
+    first, last
+        (F,) the first and last times in each bin.
+    said
+        What the rows of each kind count together.
+    """
+    winner, loser, share = cells
+    counted, squares = 1.0, 0.0
+    for row in range(len(kinds)):
+        f, kind = bins[row], kinds[row]
+        a, b = winner[kind], loser[kind]
+        if f < 0 or a < 0:
+            continue
+        if len(weight):
+            counted = weight[row]
+            if math.isnan(counted):
+                continue
+        ahead = counted * share[kind]
+        wins[f, a, b] += ahead
+        if len(part):
+            parts[part[row], coarse[f], a, b] += ahead
+        if share[kind] < 1.0:
+            wins[f, b, a] += counted - ahead
+            if len(part):
+                parts[part[row], coarse[f], b, a] += counted - ahead
+        first[f] = min(first[f], when[row])
+        last[f] = max(last[f], when[row])
+        said[kind] += counted
+        squares += counted * counted
+    return squares
+
+
+@kernel
+def write_cells(
+    kinds: Places,
+    bins: Places,
+    weight: Floats,
+    group: NDArray[np.uint64],
+    chosen: NDArray[np.bool_],
+    cells: tuple[Ints, Ints, Floats],
+    groups: NDArray[np.uint64],
+    places: Places,
+    winners: Places,
+    losers: Places,
+    wins: Floats,
+) -> int:
+    """Write each row's group, bin, winner, loser and wins; of a tie, twice. Return how many.
+
+    Parameters
+    ----------
+    kinds, bins, weight, cells
+        As of `add_votes`.
+    group, chosen
+        Of each row its group, and whether that is looked at; if all are, the latter is empty.
+    groups, places, winners, losers, wins
+        Twice as long, to be written to.
+    """
+    winner, loser, share = cells
+    found, counted = 0, 1.0
+    for row in range(len(kinds)):
+        kind = kinds[row]
+        if bins[row] < 0 or winner[kind] < 0 or (len(chosen) and not chosen[row]):
+            continue
+        if len(weight):
+            counted = weight[row]
+            if math.isnan(counted):
+                continue
+        groups[found], places[found] = group[row], bins[row]
+        winners[found], losers[found] = winner[kind], loser[kind]
+        wins[found] = counted * share[kind]
+        found += 1
+        if share[kind] < 1.0:
+            groups[found], places[found] = group[row], bins[row]
+            winners[found], losers[found] = loser[kind], winner[kind]
+            wins[found] = counted - wins[found - 1]
+            found += 1
+    return found
+
+
+@kernel
+def deal_evenly(sizes: Floats, bins: int, total: float, numbers: Ints) -> None:
+    """Number the bin of each thing: by its middle, `bins` of equal size, without empty ones."""
+    done, last, number = 0.0, -1, -1
+    for place in range(len(sizes)):
+        done += sizes[place]
+        wished = min(int((done - sizes[place] / 2) * (bins / total)), bins - 1)
+        if wished != last:
+            last = wished
+            number += 1
+        numbers[place] = number

@@ -1,0 +1,182 @@
+"""The rows of a log as numbers, a batch at a time.
+
+However long a log is, there are few different things for a row to say: two options and a word for
+the winner. Each is a *kind* and has a number, so that words are looked at once and rows are counted
+by compiled loops. Rows as numbers are small; all but very long logs are read once and kept.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from driftduel.errors import DriftduelError
+from driftduel.logs._row_kernels import count_kinds
+from driftduel.logs.columns import quoted
+from driftduel.logs.numbering import Numbers
+
+__all__ = ["KEYS", "Batch", "Rows", "collected"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+KEYS = ("first", "second", "winner", "tie")
+"""The columns that make a kind."""
+_MOST_KEPT = 12_000_000  # rows, of 12 bytes to 28; beyond, the file is read again
+_MOST_KINDS = 2_000_000  # more is no log of options
+_BATCH = 1 << 17
+# Odd numbers: what a word says depends on its column, and no two words cancel each other.
+_MULTIPLIERS = np.array(
+    [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x27D4EB2F165667C5], np.uint64
+)
+
+
+class Batch(NamedTuple):
+    """Some rows."""
+
+    kind: NDArray[np.int32]
+    when: Floats
+    """NaN where there is no time."""
+    weight: Floats
+    """NaN where there is none above 0; empty if all rows count the same."""
+    group: NDArray[np.uint64]
+    """Empty if rows do not depend on each other."""
+
+
+class Rows:
+    """All rows of a log.
+
+    Parameters
+    ----------
+    votes
+        As `prepared` makes them.
+    """
+
+    def __init__(self, votes: pl.LazyFrame) -> None:
+        there = votes.collect_schema().names()
+        self.votes = votes
+        self.keys = [name for name in KEYS if name in there]
+        self.weighted, self.grouped = "weight" in there, "group" in there
+        self.size = 0
+        """How many there are."""
+        self.sound = np.zeros(0, np.int64)
+        """How many rows of each kind have a time and a weight."""
+        self.late, self.light = 0, 0
+        """How many have no time; how many of the others have no weight."""
+        self._numbers = Numbers()
+        self._kept: list[Batch] | None = []
+        seen: list[pl.DataFrame] = []
+        for batch in self._read(seen):
+            self._look_at(batch)
+            if self.size > _MOST_KEPT:
+                self._kept = None
+            if self._kept is not None:
+                self._kept.append(batch)
+        if not self.size:
+            raise DriftduelError("the log has no rows.")
+        self.kinds = pl.concat(seen)
+        """What each kind says, in the columns `keys`."""
+
+    @property
+    def options(self) -> int:
+        """About how many different options there are."""
+        return max(2, *(self.kinds[name].drop_nulls().n_unique() for name in KEYS[:2]))
+
+    def batches(self) -> Iterator[Batch]:
+        """Return all rows, in order."""
+        return iter(self._kept) if self._kept is not None else self._read()
+
+    def times(self, one_of: int = 1) -> Floats:
+        """Return the times of all rows that have one, or, by chance, of one of so many."""
+        times = self._column("when")
+        if one_of > 1:
+            times = times.filter(pl.col("when").hash(7) % one_of == 0)
+        when = collected(times)["when"].to_numpy()
+        return when if np.isfinite(when).all() else when[np.isfinite(when)]
+
+    def different_groups(self) -> int:
+        """Return about how many groups there are."""
+        return int(
+            collected(self._column("group").select(pl.col("group").approx_n_unique())).item()
+        )
+
+    def _column(self, name: str) -> pl.LazyFrame:
+        if self._kept is None:
+            return self.votes.select(name)
+        return pl.LazyFrame({name: np.concatenate([getattr(batch, name) for batch in self._kept])})
+
+    def _look_at(self, batch: Batch) -> None:
+        """Count the rows, and by kind those that are sound."""
+        self.size += len(batch.kind)
+        if len(self.sound) < self._numbers.known:
+            self.sound = np.append(
+                self.sound, np.zeros(2 * self._numbers.known - len(self.sound), np.int64)
+            )
+        late, light = count_kinds(batch.kind, batch.when, batch.weight, self.sound)
+        self.late, self.light = self.late + late, self.light + light
+
+    def _read(self, seen: list[pl.DataFrame] | None = None) -> Iterator[Batch]:
+        """Read all rows; what the kinds say that come for the first time is put into `seen`."""
+        hashes = [pl.col(name).hash(1).alias(f"#{name}") for name in self.keys]
+        for table in _collected_batches(self.votes.with_columns(hashes)):
+            keys = np.zeros(len(table), np.uint64)
+            for name, multiplier in zip(self.keys, _MULTIPLIERS, strict=False):
+                keys += table[f"#{name}"].to_numpy() * multiplier
+            kind, new = self._numbers.of(keys)
+            if self._numbers.known > _MOST_KINDS:
+                raise DriftduelError(
+                    f"the log has more than {_MOST_KINDS:,} different comparisons; are the columns "
+                    f"for the options and the winner the right ones?"
+                )
+            if len(new):
+                if seen is None:
+                    raise DriftduelError("the log has changed while it was read.")
+                seen.append(table.select(self.keys)[new])
+            yield Batch(
+                kind,
+                # Writable, so that kernels are compiled for one kind of array.
+                table["when"].to_numpy(writable=True),
+                table["weight"].to_numpy(writable=True) if self.weighted else _NOTHING,
+                table["group"].to_numpy() if self.grouped else _NO_GROUPS,
+            )
+
+
+_NOTHING = np.zeros(0)
+_NO_GROUPS = np.zeros(0, np.uint64)
+
+
+# ---- by polars; what is wrong with a file is said ----
+
+
+def collected(frame: pl.LazyFrame) -> pl.DataFrame:
+    """Run a query without holding all rows in memory."""
+    try:
+        return frame.collect(engine="streaming")
+    except _WRONG as error:
+        raise _unreadable(error) from None
+
+
+def _collected_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """Run a query, and return what comes of it as it comes."""
+    try:
+        yield from frame.collect_batches(chunk_size=_BATCH, engine="streaming")
+    except _WRONG as error:
+        raise _unreadable(error) from None
+
+
+_WRONG = (
+    pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, UnicodeDecodeError,
+)  # fmt: skip
+
+
+def _unreadable(error: BaseException) -> DriftduelError:
+    """Say what polars says, in a sentence; of its advice for programmers nothing is left."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    reason = quoted(lines[0].rstrip("."), 200)[1:-1]
+    if "more fields than defined" in lines[0]:
+        reason = "a line has more fields than the first line names"
+    elif "invalid utf-8" in lines[0].lower():
+        reason = "it is not text in UTF-8"
+    return DriftduelError(f"the log cannot be read: {reason}.")
