@@ -9,6 +9,7 @@ pytest.importorskip("polars")
 
 from driftduel.arena import Arena, ArenaError, access, board, live, ranking
 from driftduel.arena.access import DuelName
+from driftduel.arena.folding import folded
 from driftduel.arena.hall import Hall
 from driftduel.arena.said import lasting
 from driftduel.arena.settings import settings_of
@@ -278,6 +279,20 @@ def test_votes_can_be_voided(arena, clock):
     assert "void already" in refused("bad-request", arena.void, [seqs[0]], "again")
     assert "no vote" in refused("bad-request", arena.void, [1], "the settings")
     assert arena.void([], "nothing") == 0
+
+
+def test_a_vote_that_is_voided_while_it_waits_for_another_is_never_counted(store_url, clock):
+    with Arena(store_url, options=OPTIONS, clock=clock, grace=0.0, seed=3) as arena:
+        late, shown = arena.ask(), arena.ask()
+        seq = arena.vote(shown.duel, "left").seq
+        assert arena._live.state.held
+        assert arena.void([seq], "a test") == 1
+        arena.vote(late.duel, "right")
+        state = arena._live.state
+        assert not state.held  # its turn came
+        assert (state.tally.counted, state.tally.lefts, state.tally.rights) == (1, 0, 1)
+        assert int(state.tally.wins.sum()) == int(state.tally.window.wins.sum()) == 1
+        assert folded(arena._live.store, arena._live.name).to_bytes() == state.to_bytes()
 
 
 def test_others_vote_while_the_log_is_read_for_a_void(store_url, clock):

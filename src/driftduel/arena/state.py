@@ -61,7 +61,7 @@ class Out(NamedTuple):
     pick: str | None = None
     """What was picked, once it was."""
     counts: bool = True
-    """Whether the vote counts, or is one too many of its voter's."""
+    """Whether the vote counts, or is void, or one too many of its voter's."""
     took: int = 0
     """How long the vote took, in milliseconds."""
 
@@ -293,7 +293,7 @@ class State:
         for answer in learned:
             ref = ref_of(number, answer.duel.round)
             out = self.held.pop(ref, None)
-            if out is not None:
+            if out is not None and out.counts:
                 self.tally.learned(number, answer, out, self.seq, self.at, self.present)
             if out is not None and ref != told:
                 others.append(ref)
@@ -377,8 +377,10 @@ class State:
         and the seq of the record by which it was learned; -1 for one that was not.
         """
         self._tick(at)
-        for seq, _, first, second, won, learned_at in votes:
+        for seq, ref, first, second, won, learned_at in votes:
             self.tally.void(seq, first, second, won, learned_at)
+            if ref in self.held:  # its turn comes later, and then it is not to be counted
+                self.held[ref] = self.held[ref]._replace(counts=False)
         return {"votes": votes, "why": why}
 
     def close(self, at: int) -> Body:
