@@ -8,14 +8,12 @@ loses there, averaged over who has which role: (2 gamma + 1) / 3 times sqrt(T) w
 `make fleeting` writes docs/fleeting.json and the table in docs/theory.md; some minutes.
 """
 
-import argparse
-import json
 import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from page_marks import on_page
+from page_marks import measure_and_write
 
 from driftduel.games import play
 from driftduel.measures import measure as measures
@@ -85,16 +83,7 @@ def table(record: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    """Measure, print, write."""
-    parser = argparse.ArgumentParser(description="What nobody can learn, and what that costs.")
-    parser.add_argument("--page", action="store_true", help="only write the page again")
-    if not parser.parse_args().page:
-        RECORD.write_text(json.dumps(measure(), indent=1) + "\n", "utf-8")
-    rows = table(json.loads(RECORD.read_text("utf-8")))
-    print(rows, end="")
-    PAGE.write_text(on_page(PAGE.read_text("utf-8"), {TABLE: rows}), "utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    measure_and_write(
+        "What nobody can learn, and what that costs.", measure, table, RECORD, PAGE, TABLE
+    )

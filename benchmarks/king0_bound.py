@@ -10,15 +10,13 @@ All worlds have SST and STI. A new world is drawn for every run.
 `make king0` writes docs/king0.json and the table in docs/champion-theory.md; some minutes.
 """
 
-import argparse
-import json
 import math
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from page_marks import on_page
+from page_marks import measure_and_write
 
 from driftduel.games import play
 from driftduel.policies.king_0 import BETS
@@ -167,16 +165,5 @@ def table(record: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    """Measure, print, write."""
-    parser = argparse.ArgumentParser(description="King-0 beside what is proved of it.")
-    parser.add_argument("--page", action="store_true", help="only write the page again")
-    if not parser.parse_args().page:
-        RECORD.write_text(json.dumps(measure(), indent=1) + "\n", "utf-8")
-    rows = table(json.loads(RECORD.read_text("utf-8")))
-    print(rows, end="")
-    PAGE.write_text(on_page(PAGE.read_text("utf-8"), {TABLE: rows}), "utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    measure_and_write("King-0 beside what is proved of it.", measure, table, RECORD, PAGE, TABLE)

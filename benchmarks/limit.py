@@ -15,15 +15,13 @@ even, and after each round, with a probability that is told, another arm becomes
 `make limit` writes docs/limit.json and the table in docs/champion.md; some minutes.
 """
 
-import argparse
-import json
 import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from page_marks import on_page
+from page_marks import measure_and_write
 
 from driftduel._compile import kernel
 from driftduel._random import GeneratorAddress, address_of, uniform
@@ -246,16 +244,7 @@ def table(record: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    """Measure, print, write."""
-    parser = argparse.ArgumentParser(description="What those reach who are told all but the times.")
-    parser.add_argument("--page", action="store_true", help="only write the page again")
-    if not parser.parse_args().page:
-        RECORD.write_text(json.dumps(measure(), indent=1) + "\n", "utf-8")
-    rows = table(json.loads(RECORD.read_text("utf-8")))
-    print(rows, end="")
-    PAGE.write_text(on_page(PAGE.read_text("utf-8"), {TABLE: rows}), "utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    measure_and_write(
+        "What those reach who are told all but the times.", measure, table, RECORD, PAGE, TABLE
+    )

@@ -10,8 +10,6 @@ docs/champion.md: however it chooses, a match costs 1/4 at most.
 `make match-cost` writes docs/match-cost.json and the table in docs/champion.md; under a minute.
 """
 
-import argparse
-import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from page_marks import on_page
+from page_marks import measure_and_write
 
 from driftduel._compile import kernel
 from driftduel._random import GeneratorAddress, address_of, uniform
@@ -139,16 +137,7 @@ def table(record: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    """Measure, print, write."""
-    parser = argparse.ArgumentParser(description="What a match costs, whatever the gaps do.")
-    parser.add_argument("--page", action="store_true", help="only write the page again")
-    if not parser.parse_args().page:
-        RECORD.write_text(json.dumps(measure(), indent=1) + "\n", "utf-8")
-    rows = table(json.loads(RECORD.read_text("utf-8")))
-    print(rows, end="")
-    PAGE.write_text(on_page(PAGE.read_text("utf-8"), {TABLE: rows}), "utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    measure_and_write(
+        "What a match costs, whatever the gaps do.", measure, table, RECORD, PAGE, TABLE
+    )

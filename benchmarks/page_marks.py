@@ -3,6 +3,12 @@
 A table begins after `<!-- table: NAME -->` and ends before `<!-- /table -->`.
 """
 
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 END = "<!-- /table -->"
 
 
@@ -20,3 +26,31 @@ def on_page(page: str, tables: dict[str, str]) -> str:
             raise SystemExit(f"the page has no {begin(name).strip()} ... {END}.")
         page = f"{before}{mark}{rows}{end}{after}"
     return page
+
+
+def measure_and_write(
+    words: str,
+    measure: Callable[[], dict[str, Any]],
+    table: Callable[[dict[str, Any]], str],
+    record: Path,
+    page: Path,
+    name: str,
+) -> None:
+    """Measure into a record, unless only the page is to be written again; print and write a table.
+
+    Parameters
+    ----------
+    words
+        What the script is about, for its `--help`.
+    measure, table
+        They return the numbers, and write them as a table in Markdown.
+    record, page, name
+        The file of the numbers, the page, and the table's name on it.
+    """
+    parser = argparse.ArgumentParser(description=words)
+    parser.add_argument("--page", action="store_true", help="only write the page again")
+    if not parser.parse_args().page:
+        record.write_text(json.dumps(measure(), indent=1) + "\n", "utf-8")
+    rows = table(json.loads(record.read_text("utf-8")))
+    print(rows, end="")
+    page.write_text(on_page(page.read_text("utf-8"), {name: rows}), "utf-8")

@@ -13,6 +13,7 @@ from tests.policies.test_king_0_theory import ordered
 from tests.scripts import load_script
 
 script = load_script("benchmarks/king0_bound.py")
+marks = load_script("benchmarks/page_marks.py")
 RECORD = json.loads(script.RECORD.read_text("utf-8"))
 PAGE = script.PAGE.read_text("utf-8")
 TEXT = " ".join(PAGE.split())
@@ -40,7 +41,7 @@ def moved(*names):
 
 
 def test_the_table_on_the_page_is_that_of_the_file():
-    assert script.on_page(PAGE, {script.TABLE: script.table(RECORD)}) == PAGE
+    assert marks.on_page(PAGE, {script.TABLE: script.table(RECORD)}) == PAGE
     assert tuple(setting_of(row) for row in ROWS) == script.SETTINGS
     assert RECORD["runs"] == script.RUNS
     assert f"means of {script.RUNS} runs" in TEXT

@@ -13,12 +13,13 @@ ROOT = Path(__file__).parents[1]
 
 
 script = load_script("benchmarks/fleeting.py")
+marks = load_script("benchmarks/page_marks.py")
 RECORD = json.loads(script.RECORD.read_text("utf-8"))
 PAGE = script.PAGE.read_text("utf-8")
 
 
 def test_the_table_on_the_page_is_that_of_the_file():
-    assert script.on_page(PAGE, {script.TABLE: script.table(RECORD)}) == PAGE
+    assert marks.on_page(PAGE, {script.TABLE: script.table(RECORD)}) == PAGE
     assert RECORD["rounds"] == script.ROUNDS == 10**6
     assert RECORD["runs"] == script.RUNS
     assert f"at $T = 10^6$, means of {script.RUNS} runs" in PAGE

@@ -57,7 +57,7 @@ def test_the_bound_is_the_least_cost_of_all_ways_to_play(rounds, gap, every):
     coarse, fine = script.at_least(case, 9), script.at_least(case, 2001)
     assert coarse <= fine + 1e-12
     assert fine <= exact + 1e-12
-    assert fine == pytest.approx(exact, rel=1e-3)
+    assert fine == pytest.approx(exact, rel=5e-3)
 
 
 @given(st.integers(2, 4), gaps, rates, st.data())

@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 
 script = load_script("benchmarks/match_cost.py")
+marks = load_script("benchmarks/page_marks.py")
 RECORD = json.loads(script.RECORD.read_text("utf-8"))
 gap_tables = st.integers(1, 8).flatmap(
     lambda n: arrays.arrays(np.float64, (n, n), elements=st.floats(0, 0.5))
@@ -72,7 +73,7 @@ def test_the_best_adversary_gets_a_quarter_and_no_more():
 
 def test_the_table_on_the_page_is_that_of_the_file():
     page = script.PAGE.read_text("utf-8")
-    assert script.on_page(page, {script.TABLE: script.table(RECORD)}) == page
+    assert marks.on_page(page, {script.TABLE: script.table(RECORD)}) == page
     assert RECORD["matches"] == script.RUNS == 1_000_000
     assert RECORD["duels"] == script.DUELS == 2_000
     rows = RECORD["adversaries"]
