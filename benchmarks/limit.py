@@ -236,7 +236,7 @@ def table(record: dict[str, Any]) -> str:
         bound, ratio = ("", "") if least is None else (f"{least:,.0f}", f"{least / window:.2f}")
         cells = [
             f"{row['arms']}", f"{row['gap']}", f"{row['every']:,}", f"{row['rounds']:,}", bound,
-            *(f"{row[name]:,.0f} ± {1.96 * row[f'{name}_error']:,.0f}"
+            *(f"{row[name]:,.0f}\u00a0±\u00a0{1.96 * row[f'{name}_error']:,.0f}"
               for name in ("told", "king", "window")),
             ratio, f"{row['told'] / window:.2f}", f"{row['king'] / window:.2f}",
         ]  # fmt: skip
