@@ -1,23 +1,31 @@
-"""Is what is said about a log true? Simulated logs, whose worlds are known.
+"""Are the statements about a log true? Simulated logs with a known truth.
 
-`make study-logs` asks all questions and writes docs/logs-study.json and the tables in docs/logs.md;
-hours. A log at a time is added to the row that lacks most, and all is written every minute: what
-was interrupted goes on, and rows grow alike, however soon it ends. Every log has a seed of its own.
+`make study-logs` measures all rows and writes docs/logs-study.json and the tables in docs/logs.md;
+hours. Logs are added to the row with the smallest share of its logs, and the record is written
+every minute: an interrupted run continues, and all rows grow at the same pace. Log number n of a
+row has the seed n. A row is measured again when the code of the fit changes (`fingerprint`).
 
-    python benchmarks/logs_study.py [--logs N] [--minutes M] [--only still ...] [--page]
+    python benchmarks/logs_study.py [--only situations] [--rows newcomer ...] [--lengths short]
+                                    [--logs N] [--minutes M] [--jobs N] [--page]
 """
 
 import argparse
+import ast
+import hashlib
 import json
+import multiprocessing
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from log_situations import LENGTHS, SITUATIONS, Situation, draw_situation
 from page_marks import on_page
 
 from driftduel.logs.calibration import wilson
+from driftduel.logs.counts import counts_from_votes
 from driftduel.logs.posterior import fit
 from driftduel.logs.segments import segment
 from driftduel.logs.simulate import simulate
@@ -28,7 +36,7 @@ ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "docs" / "logs-study.json"
 PAGE = ROOT / "docs" / "logs.md"
 Tally = dict[str, Any]
-"""What was seen in some logs: numbers and lists, which add up."""
+"""Results of some logs: numbers and lists, which add up."""
 
 STILL = {
     "BT K=3 5e3": ("geometric-btl:arms=3,rounds=5000,phases=1,ratio=1.2", None),
@@ -59,9 +67,16 @@ MEASURED = {
     "still": "geometric-btl:arms=8,rounds=20000,phases=1,ratio=1.2",
     "BT 2e4": "geometric-btl:arms=8,rounds=20000,phases=4,ratio=1.2",
 }
-
+ROWS = {
+    f"{name}, {votes:,}": (name, length, votes)
+    for name in SITUATIONS
+    for length, votes in LENGTHS[name].items()
+}
 
 NEAR = 0.02  # of a log: so far from a change it may be found
+FOUND = 0.05  # of a log: the same in `situations`, whose logs are shorter
+MATCHED = 0.10  # of a log: a reported change this near to a true one is a dating of that one
+BANDS = {">= .95": (0.95, 1.01), ".80 to .95": (0.80, 0.95), ".50 to .80": (0.50, 0.80)}
 
 
 def still(name: str, seed: int) -> Tally:
@@ -143,33 +158,129 @@ def measures(name: str, seed: int) -> Tally:
     }
 
 
+def situations(name: str, seed: int) -> Tally:
+    """Compare the stated winner and the reported changes with the truth."""
+    situation, _, votes = ROWS[name]
+    log = draw_situation(situation, votes, seed)
+    began = time.process_time()
+    tally = _compared(log, votes, seed)
+    tally["seconds"] = round(time.process_time() - began, 2)
+    if "group" in log.votes:
+        alone = _compared(log.without_groups(), votes, seed)
+        tally |= {f"no groups, {key}": value for key, value in alone.items()}
+    return tally
+
+
+def _compared(log: Situation, votes: int, seed: int) -> Tally:
+    found = fit(counts_from_votes(**log.votes))
+    now, truth = found.now, np.array(log.changes)
+    chance = now.nobody if now.winner is None else now.chances[now.winner]
+    right = now.winner == log.votes["names"][log.winner]
+    tally: Tally = {}
+    for band, (low, high) in BANDS.items():
+        tally[f"said {band}"] = int(low <= chance < high)
+        tally[f"right {band}"] = int(low <= chance < high and right)
+    tally["wrong"] = [seed] if chance >= 0.95 and not right else []
+    tally["sure"], tally["sure right"] = int(now.sure), int(now.sure and right)
+    reported = [c for c in found.changes if c.reported]
+    claims = [c for c in reported if c.new_winner]
+    # A winner that joins or leaves is no change of preferences.
+    changes = [c for c in reported if c.cause == "preferences"]
+    near = FOUND * votes
+    false = [c for c in claims if not any(c.low - near <= t <= c.high + near for t in log.switches)]
+    tally["false winner"] = int(bool(false))
+    tally["false winner in"] = [seed] if false else []
+    if log.gradual:
+        return tally
+    at = np.array([c.vote for c in changes])
+    dated = [c for c in changes if len(truth) and np.abs(truth - c.vote).min() <= MATCHED * votes]
+    return tally | {
+        "datable": 1,
+        "true": len(truth),
+        "hit": sum(bool(len(at)) and bool(np.abs(at - t).min() <= near) for t in truth),
+        "exact": int(len(changes) == len(truth)),
+        "reported": len(changes),
+        "dated": len(dated),
+        "covered": sum(
+            bool(c.low <= truth[np.abs(truth - c.vote).argmin()] <= c.high) for c in dated
+        ),
+    }
+
+
 QUESTIONS: dict[str, tuple[Callable[[str, int], Tally], dict[str, Any], int]] = {
     "still": (still, STILL, 200),
     "recovery": (recovery, RECOVERY, 100),
     "winners": (winners, WINNERS, 100),
     "measures": (measures, MEASURED, 100),
+    "situations": (situations, ROWS, 100),
 }
-"""What is asked, of which worlds, and of how many logs of each."""
+"""The function that measures a log, the rows, and the number of logs of a row."""
+
+
+@cache
+def fingerprint() -> str:
+    """Return a hash of the sources that decide the results: the fit, its imports and the logs."""
+    package = ROOT / "src" / "driftduel"
+    found, left = set(), [package / "logs" / "posterior.py"]
+    while left:
+        path = left.pop()
+        if path in found or not path.exists():
+            continue
+        found.add(path)
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("driftduel."):
+                parts = str(node.module).split(".")[1:]
+                if parts[0] in ("logs", "evidence"):
+                    left.append(package.joinpath(*parts).with_suffix(".py"))
+    sources = [*sorted(found), Path(__file__).with_name("log_situations.py")]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
+
+
+def measure_log(task: tuple[str, str, int]) -> Tally:
+    """Return the results of one log: (question, row, seed)."""
+    question, name, seed = task
+    return {"logs": 1, **QUESTIONS[question][0](name, seed)}
 
 
 def added(one: Tally, other: Tally) -> Tally:
-    """Return what was seen in the logs of both."""
+    """Return the results of the logs of both."""
     return {
         key: one[key] + other[key] if key in one and key in other else {**one, **other}[key]
         for key in {**one, **other}
     }
 
 
-def next_row(record: dict[str, Any], logs: int | None, only: list[str]) -> tuple[str, str] | None:
-    """Return the row with the smallest part of the logs that it shall have, if one lacks any."""
-    rows = []
-    for question in only:
-        _, worlds, usual = QUESTIONS[question]
-        for name in worlds:
-            done = record.get(question, {}).get(name, {"logs": 0})["logs"]
-            rows.append((done / (usual if logs is None else logs), question, name))
-    part, question, name = min(rows, key=lambda row: row[0], default=(1.0, "", ""))
-    return (question, name) if part < 1 else None
+def logs_of(record: dict[str, Any], question: str, name: str) -> int:
+    """Return how many logs of a row this version of the code has measured."""
+    row = record.get(question, {}).get(name, {})
+    return int(row["logs"]) if row.get("code") == fingerprint() else 0
+
+
+def next_tasks(
+    record: dict[str, Any], logs: int | None, rows: list[tuple[str, str]], size: int
+) -> list[tuple[str, str, int]]:
+    """Return the next logs to measure, of the rows with the smallest share of their logs."""
+    done = {row: logs_of(record, *row) for row in rows}
+    wanted = {row: QUESTIONS[row[0]][2] if logs is None else logs for row in rows}
+    tasks = []
+    while len(tasks) < size:
+        row = min(rows, key=lambda row: done[row] / wanted[row], default=None)
+        if row is None or done[row] >= wanted[row]:
+            break
+        tasks.append((*row, done[row]))
+        done[row] += 1
+    return tasks
+
+
+def chosen_rows(only: list[str], words: list[str], lengths: list[str]) -> list[tuple[str, str]]:
+    """Return (question, row) of the rows whose name holds one of these words; none: all."""
+    return [
+        (question, name)
+        for question in only
+        for name, row in QUESTIONS[question][1].items()
+        if (not words or any(word in name for word in words))
+        and (question != "situations" or row[1] in lengths)
+    ]
 
 
 # ---- the tables of the page ----
@@ -235,7 +346,42 @@ def _measures(row: Tally) -> Tally:
     }
 
 
-_CELLS = {"still": _still, "recovery": _recovery, "winners": _winners, "measures": _measures}
+def _situations(row: Tally) -> Tally:
+    cells: Tally = {f"right at {b}": _right(row, f"right {b}", f"said {b}") for b in BANDS}
+    cells["right if sure"] = _right(row, "sure right", "sure")
+    # In stationary logs every claim is false.
+    cells["logs with a false change of the winner"] = row["false winner"]
+    changing = row.get("true", 0) > 0
+    cells["recall"] = _right(row, "hit", "true") if changing else "-"
+    cells["95% set holds the truth"] = _right(row, "covered", "dated") if changing else "-"
+    cells["exact number"] = f"{row['exact'] / row['datable']:.2f}" if "exact" in row else "-"
+    return cells
+
+
+def _right(row: Tally, part: str, whole: str) -> str:
+    """Write a share and the number of cases."""
+    return f"{row[part] / row[whole]:.2f} of {row[whole]}" if row.get(whole) else "-"
+
+
+def _without_groups(rows: dict[str, Tally]) -> dict[str, Tally]:
+    """Add the same logs without groups as rows below theirs."""
+    wide: dict[str, Tally] = {}
+    for name, row in rows.items():
+        wide[name] = row
+        mark = "no groups, "
+        other = {key.removeprefix(mark): row[key] for key in row if key.startswith(mark)}
+        if other:
+            wide[f"{name}, groups ignored"] = {"logs": row["logs"], "code": row["code"], **other}
+    return wide
+
+
+_CELLS = {
+    "still": _still,
+    "recovery": _recovery,
+    "winners": _winners,
+    "measures": _measures,
+    "situations": _situations,
+}
 
 
 def tables(record: dict[str, Any]) -> dict[str, str]:
@@ -247,16 +393,53 @@ def _table(question: str, rows: dict[str, Tally]) -> str:
     if not rows:
         return "Not measured yet; `make study-logs` does.\n"
     rows = {name: rows[name] for name in QUESTIONS[question][1] if name in rows}
-    if question == "winners":
-        whole: Tally = {}
-        for row in rows.values():
-            whole = added(whole, row)
+    stale = {name for name, row in rows.items() if row.get("code") != fingerprint()}
+    whole: Tally = {}
+    for row in rows.values():
+        whole = added(whole, {key: value for key, value in row.items() if key != "code"})
+    if question == "situations":
+        rows = _without_groups(rows)
+    if question in ("winners", "situations"):
         rows["all"] = whole
     cells = {name: {"logs": row["logs"], **_CELLS[question](row)} for name, row in rows.items()}
-    titles = ["world", *next(iter(cells.values()))]
+    titles = ["log" if question == "situations" else "world", *next(iter(cells.values()))]
     lines = [f"| {' | '.join(titles)} |", f"|---{'|--:' * (len(titles) - 1)}|"]
-    lines += [f"| {' | '.join((name, *map(str, row.values())))} |" for name, row in cells.items()]
+    lines += [
+        f"| {' | '.join((name + '*' * (name in stale), *map(str, row.values())))} |"
+        for name, row in cells.items()
+    ]
+    if stale:
+        lines += ["", "\\* Measured with an earlier version of the code."]
     return "\n".join(lines) + "\n"
+
+
+def misses(record: dict[str, Any]) -> list[str]:
+    """Return the targets of `situations` that the measured rows miss, one line each."""
+    lines = []
+    rows = record.get("situations", {})
+    said, right = (sum(row[f"{key} >= .95"] for row in rows.values()) for key in ("said", "right"))
+    if said and right / said < 0.93:
+        lines.append(f"all rows: stated at >= .95 right in {right} of {said}, target .93")
+    said, right = (
+        sum(row[f"{key} .50 to .80"] for row in rows.values()) for key in ("said", "right")
+    )
+    if said and not 0.5 <= right / said <= 0.8:
+        lines.append(
+            f"all rows: stated at .50 to .80 right in {right} of {said}, target .50 to .80"
+        )
+    for name, row in rows.items():
+        said, right, logs = row["said >= .95"], row["right >= .95"], row["logs"]
+        if said >= 20 and right / said < 0.9:
+            lines.append(f"{name}: stated at >= .95 right in {right} of {said}, target .90")
+        if row.get("true") == 0 and row["false winner"] > 0.02 * logs:
+            lines.append(f"{name}: false change of the winner in {row['false winner']} of {logs}")
+        if row.get("true", 0) and row["dated"] and row["covered"] / row["dated"] < 0.9:
+            lines.append(f"{name}: 95% sets cover {row['covered']} of {row['dated']}, target .90")
+        if row.get("true", 0) and "no groups, hit" in row:
+            lost = (row["no groups, hit"] - row["hit"]) / row["true"]
+            if lost > 0.05:
+                lines.append(f"{name}: recall is {lost:.2f} below that without groups, target .05")
+    return lines
 
 
 def _write(record: dict[str, Any]) -> None:
@@ -264,29 +447,62 @@ def _write(record: dict[str, Any]) -> None:
     PAGE.write_text(on_page(PAGE.read_text("utf-8"), tables(record)), "utf-8")
 
 
-def main() -> None:
-    """Answer the questions, and put the answers on the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--logs", type=int, help="logs a row (100, and 200 that stand still)")
-    parser.add_argument("--minutes", type=float, default=np.inf, help="end after so many of them")
-    parser.add_argument("--only", nargs="+", choices=QUESTIONS, default=list(QUESTIONS))
-    parser.add_argument("--page", action="store_true", help="only write the tables again")
-    arguments = parser.parse_args()
-    record: dict[str, Any] = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {}
-    only = [] if arguments.page else arguments.only
+def _run(
+    record: dict[str, Any],
+    rows: list[tuple[str, str]],
+    logs: int | None,
+    minutes: float,
+    jobs: int,
+    write: Callable[[dict[str, Any]], None],
+) -> None:
+    """Measure logs until all rows have theirs or the time is over; call `write` every minute."""
     began = written = time.monotonic()
-    while (row := next_row(record, arguments.logs, only)) is not None:
-        question, name = row
-        rows = record.setdefault(question, {})
-        before = rows.get(name, {"logs": 0})
-        rows[name] = added(before, {"logs": 1, **QUESTIONS[question][0](name, before["logs"])})
-        if time.monotonic() - written > 60:
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+        while tasks := next_tasks(record, logs, rows, 4 * jobs):
+            for (question, name, _), more in zip(tasks, pool.imap(measure_log, tasks), strict=True):
+                measured = record.setdefault(question, {})
+                before = measured[name] if logs_of(record, question, name) else {"logs": 0}
+                measured[name] = {**added(before, more), "code": fingerprint()}
+            if time.monotonic() - written > 60:
+                write(record)
+                written = time.monotonic()
+                print(f"{sum(logs_of(record, *row) for row in rows):,} logs", flush=True)
+            if time.monotonic() - began > 60 * minutes:
+                break
+
+
+def main() -> None:
+    """Measure, and write the record and the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--logs", type=int, help="logs of a row (100, and 200 in `still`)")
+    parser.add_argument("--minutes", type=float, default=np.inf, help="end after this time")
+    parser.add_argument("--only", nargs="+", choices=QUESTIONS, default=list(QUESTIONS))
+    parser.add_argument("--rows", nargs="+", default=[], help="parts of names of rows")
+    parser.add_argument(
+        "--lengths", nargs="+", choices=("short", "long"), default=["short", "long"]
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="processes (1)")
+    parser.add_argument("--page", action="store_true", help="only write the tables again")
+    parser.add_argument(
+        "--scratch", type=Path, metavar="FILE", help="record here; do not touch docs/"
+    )
+    arguments = parser.parse_args()
+    place = arguments.scratch or RECORD
+    record: dict[str, Any] = json.loads(place.read_text("utf-8")) if place.exists() else {}
+
+    def write(record: dict[str, Any]) -> None:
+        if arguments.scratch is None:
             _write(record)
-            written = time.monotonic()
-            print({q: min(r["logs"] for r in record[q].values()) for q in record}, flush=True)
-        if time.monotonic() - began > 60 * arguments.minutes:
-            break
-    _write(record)
+        else:
+            place.write_text(json.dumps(record), "utf-8")
+
+    if not arguments.page:
+        rows = chosen_rows(arguments.only, arguments.rows, arguments.lengths)
+        _run(record, rows, arguments.logs, arguments.minutes, max(1, arguments.jobs), write)
+    write(record)
+    if arguments.scratch is not None or arguments.only == ["situations"]:
+        print(tables(record)["study-situations"])
+    print("\n".join(misses(record)) or "no target is missed")
 
 
 if __name__ == "__main__":

@@ -43,14 +43,14 @@ def observe(folder: Path) -> dict[str, Any]:
     """Fit both logs."""
     import polars as pl
 
-    from driftduel.logs import fit, read_log
+    from driftduel.logs import evaluate, fit, read_log
     from driftduel.logs.facts import changes, facts, measured
     from driftduel.logs.figure import plot_winners
 
     record = {}
     for name, (file, columns) in FILES.items():
         rows = pl.read_csv(folder / file, infer_schema=False)
-        rows = rows.with_columns(pl.col("winner", "loser").replace(TEAMS))
+        rows = rows.with_columns(pl.col("^(winner|loser|home_team)$").replace(TEAMS))
         log = read_log(rows, **columns)
         fitted = fit(log.counts)
         summary, told = facts(log, fitted), changes(log, fitted)
@@ -64,16 +64,18 @@ def observe(folder: Path) -> dict[str, Any]:
             "phi": round(fitted.phi, 2),
             "now": {who: round(p, 3) for who, p in summary["now"].items() if p >= 0.005},
             "nobody": round(summary["nobody"], 3),
-            "since": summary["since"],
+            "since": summary["since_text"],
             "at_least": told["winner_switches_at_least"],
             "significant": [
                 measures["significant_switches"][key] for key in ("low", "median", "high")
             ],
             "changes": [
-                {key: row[key] for key in ("time", "low", "high", "before", "after")}
+                {key: row[f"{key}_text"] for key in ("time", "low", "high")}
+                | {"before": row["before"], "after": row["after"]}
                 | {"winner_changed": round(row["winner_changed"], 3)}
                 for row in told["changes"]
             ],
+            "evaluated": evaluate(log).as_dict(),
         }
         if name == "f1":
             plot_winners(fitted, FIGURE)
@@ -108,7 +110,17 @@ def tables(record: dict[str, Any]) -> dict[str, str]:
                 f"| {row['time']} | {row['low']} to {row['high']} | {before} | {after} | "
                 f"{row['winner_changed']:.2f} |"
             )
-    return {"real-logs": "\n".join(lines) + "\n", "f1": "\n".join(eras) + "\n"}
+    rated = ["| log | model | log-loss | driftduel minus this | standard error |",
+             "|---|---|--:|--:|--:|"]  # fmt: skip
+    for name, title in titles.items():
+        for row in record[name]["evaluated"]["models"]:
+            apart = ("", "")
+            if row["difference"] is not None:
+                apart = f"{row['difference']:+.4f}", f"{row['standard_error']:.4f}"
+            cells = (title, row["model"], f"{row['log_loss']:.4f}", *apart)
+            rated.append(f"| {' | '.join(cells)} |")
+    found = {"real-logs": lines, "f1": eras, "real-evaluate": rated}
+    return {name: "\n".join(rows) + "\n" for name, rows in found.items()}
 
 
 def main() -> None:

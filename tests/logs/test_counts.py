@@ -1,6 +1,6 @@
 """Counting: what is kept of a log, and that parts of it add up."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -56,6 +56,14 @@ def test_every_vote_is_counted_once_in_each_tensor():
     assert counts.votes == counts.weight == counts.shown.sum() == 3000
     assert counts.ties == (log["outcome"] == 0.5).sum()
     assert counts.shown_wins.sum() == log["outcome"].sum()
+    np.testing.assert_allclose(counts.parts_ahead.sum(axis=(0, 1)), counts.shown_wins)
+    shown, ties = np.zeros((4, 4)), np.zeros((4, 4))
+    np.add.at(shown, (log["first"], log["second"]), 1.0)
+    tie = log["outcome"] == 0.5
+    for a, b in (("first", "second"), ("second", "first")):
+        np.add.at(ties, (log[a][tie], log[b][tie]), 1.0)
+    np.testing.assert_allclose(counts.shown, shown)
+    np.testing.assert_allclose(counts.tied.sum(axis=0), ties)
     # The parts are read on a grid as the whole is.
     grid = counts.grid(50)
     np.testing.assert_allclose(counts.parts_over(grid).sum(axis=0), counts.over(grid))
@@ -103,7 +111,20 @@ def test_parts_with_the_same_edges_add_up_to_the_whole(groups):
     dealt = np.random.default_rng(2).integers(3, size=3000)
     a, b, c = (counts_from_votes(**taken(log, dealt == i), edges=edges, bins=10) for i in range(3))
     added = (c + a) + b
-    for name in ("wins", "first", "last", "coarse", "parts", "shown", "votes", "ties", "squares"):
+    for name in (
+        "wins",
+        "first",
+        "last",
+        "coarse",
+        "parts",
+        "votes",
+        "ties",
+        "squares",
+        "ahead",
+        "tied",
+        "parts_ahead",
+        "shown",
+    ):
         np.testing.assert_allclose(getattr(added, name), getattr(whole, name), err_msg=name)
     if groups:
         same(replace_events(added, whole), whole)
@@ -138,6 +159,35 @@ def test_options_that_only_one_log_has():
     assert total.tolist() == [[0, 1, 0], [0, 0, 0], [0, 1, 0]]
 
 
+def test_a_sum_has_the_presence_of_the_later_log_and_no_half_known_places():
+    early = counts_from_votes([0, 1], [1, 0], [1, 0.5], [1, 2])
+    late = counts_from_votes([0, 1], [1, 0], [1, 0.5], [3, 4], placed=False)
+    late = replace(late, present=("1",), adaptive=True)
+    for added in (early + late, late + early):
+        assert (added.present, added.adaptive, added.placed) == (("1",), True, False)
+        assert added.ahead.sum() == added.parts_ahead.sum() == added.shown.sum() == 0
+        assert added.tied.sum() == 4
+    assert (early + early).placed
+    assert (early + early).shown.sum() == 4
+
+
+def test_many_options_are_counted_in_fewer_bins():
+    from driftduel.logs.counts import coarse_bins_for, fine_bins_for
+
+    assert coarse_bins_for(20, 256) == 256
+    for options in (2, 20, 100, 300, 1000):
+        fine, coarse = fine_bins_for(options, 256), coarse_bins_for(options, 256)
+        assert 10 * coarse * options**2 <= 2.5e7
+        assert fine * options**2 <= 8e6
+    rng = np.random.default_rng(0)
+    a = rng.integers(300, size=20_000)
+    counts = counts_from_votes(
+        a, (a + rng.integers(1, 300, 20_000)) % 300, rng.integers(2, size=20_000)
+    )
+    assert counts.parts.shape == counts.parts_ahead.shape == (10, 27, 300, 300)
+    assert counts.wins.shape == (64, 300, 300)
+
+
 def test_logs_that_cannot_be_added_say_so():
     a = counts_from_votes([0, 1], [1, 0], [1, 0])
     b = counts_from_votes([0, 1], [1, 0], [1, 0], [1, 2])
@@ -158,7 +208,12 @@ def test_only_some_options():
     some = counts.only(["d", "b"])
     rows = np.isin(log["first"], (1, 3)) & np.isin(log["second"], (1, 3))
     assert some.wins.sum() == rows.sum() == some.groups.wins.sum() == some.parts.sum()
-    assert some.wins.sum(axis=0)[0, 1] == counts.wins.sum(axis=0)[3, 1]
+    for name in ("wins", "ahead", "tied"):
+        tensor = getattr(counts, name).sum(axis=0)
+        assert getattr(some, name).sum(axis=0)[0, 1] == tensor[3, 1] > 0, name
+    parts = some.parts_ahead.sum(axis=(0, 1))
+    np.testing.assert_allclose(parts, some.shown_wins)
+    assert replace(counts, present=("a", "b")).only(["d", "b"]).present == ("b",)
     for wrong, words in ((["a"], "two different"), (["a", "x"], "no option 'x'")):
         with pytest.raises(DriftduelError, match=words):
             counts.only(wrong)
@@ -186,6 +241,7 @@ def test_of_very_many_groups_a_sample_is_kept_whole(monkeypatch):
 def test_saving_and_loading(tmp_path):
     for log in (votes(), votes(groups=9)):
         counts = counts_from_votes(**log, clock="date", names=["é", "b", "c d", "x" * 40])
+        counts = replace(counts, adaptive="group" in log, present=("b", "é"))
         counts.save(tmp_path / "counts.npz")
         same(load_counts(tmp_path / "counts.npz"), counts)
     with pytest.raises(DriftduelError, match=r"\.npz"):
@@ -205,6 +261,14 @@ def test_saving_and_loading(tmp_path):
         ({"group_share": np.array([1.0])}, "groups"),
         ({"group_ids": np.array(7, np.uint64)}, "groups"),
         ({"votes": np.array("many")}, "not what it should be"),
+        ({"tied": np.nan}, "not what it should be"),
+        ({"ahead": 7.0}, "contradict"),
+        ({"parts_ahead": 7.0}, "contradict"),
+        ({"tied": -1.0}, "contradict"),
+        ({"tied": 7.0}, "contradict"),
+        ({"placed": 2}, "contradict"),
+        ({"present": np.array(["0", "nobody"])}, "contradict"),
+        ({"ahead": None, "shown_wins": np.zeros((4, 4))}, "older version"),
     ],
 )
 def test_damaged_counts_are_refused_in_one_sentence(tmp_path, change, words):

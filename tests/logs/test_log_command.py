@@ -77,7 +77,7 @@ def test_the_change_is_found_and_said(path, capsys):
 def test_the_last_change_has_one_date(path, capsys):
     (change,) = told(capsys, "changes", path)["changes"]
     remarks = " ".join(told(capsys, "summary", path)["remarks"])
-    assert f"around {change['time']}," in remarks
+    assert f"around {change['time_text']}," in remarks
 
 
 def test_the_first_place_is_told_apart_from_who_is_shown_there(votes, capsys, tmp_path):
@@ -97,7 +97,7 @@ def test_too_few_groups_tell_nothing_and_that_is_said(votes, capsys, tmp_path):
     votes.with_columns(voter=pl.lit("me")).write_csv(tmp_path / "mine.csv")
     record = told(capsys, "changes", str(tmp_path / "mine.csv"), "--group", "voter")
     assert record["changes"] == []
-    assert any("1 group: too few to tell a change" in line for line in record["remarks"])
+    assert any("1 group: too few to detect a change" in line for line in record["remarks"])
 
 
 def test_the_measures_have_the_names_of_measure(path, capsys):

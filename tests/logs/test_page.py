@@ -22,7 +22,10 @@ from driftduel.logs.strength import Strengths, strengths
 from driftduel.logs.ticks import time_ticks
 from driftduel.worlds import Piecewise
 
-SECTIONS = ("winner", "changes", "strength", "eras", "calibration", "doubts", "measures", "about")
+SECTIONS = (
+    "winner", "changes", "strength", "eras", "calibration", "evaluation", "doubts", "measures",
+    "about",
+)  # fmt: skip
 TEA = [[0.5, 0.4, 0.2], [0.6, 0.5, 0.25], [0.8, 0.75, 0.5]]
 GIN = [[0.5, 0.25, 0.45], [0.75, 0.5, 0.8], [0.55, 0.2, 0.5]]
 HOSTILE = ("<script>alert(1)</script>", "{{7*7}}", '"><img src=x onerror=y>')
@@ -63,6 +66,20 @@ def test_the_page_has_every_section(page):
     assert page.count('class="panel ') == 3
     assert page.count('<table class="heat">') == 2
     assert page.count('class="bar switch"') == 1 + 3  # over the winners, and over each strength
+
+
+def test_the_page_compares_forecasts_with_ratings_and_defines_probability(page):
+    section = page[page.index('id="evaluation"') : page.index('id="doubts"')]
+    assert "driftduel predicts the next block of votes" in section
+    for model in ("driftduel", "static Bradley-Terry", "decayed Bradley-Terry", "Elo"):
+        assert f'<td class="who">{model}</td>' in section
+    assert "tempered empirical-Bayes posterior" in page
+
+
+def test_too_few_votes_to_predict_are_reported_on_the_page(tmp_path):
+    log = log_of(Piecewise([TEA], [1], 150))
+    path = write_page(log, fit(log.counts, "utilities"), tmp_path, policies=False)
+    assert "Forecasts are not compared: 150 votes are too few" in path.read_text("utf-8")
 
 
 def test_the_page_fetches_nothing_and_no_name_becomes_a_tag(page):
@@ -122,7 +139,7 @@ def test_a_lead_while_all_is_open_is_no_reign():
         return _reigns_that_count(fake, rows.argmax(axis=1), np.arange(len(rows) + 1))
 
     assert begins() == [0, 3, 4]
-    change = SimpleNamespace(low=0, high=1, reported=True, before="a", after="b")
+    change = SimpleNamespace(low=0, high=1, reported=True, new_winner=True)
     assert begins([change]) == [0, 1, 2, 3, 4]
     change.reported = False
     assert begins([change]) == [0, 3, 4]
@@ -171,7 +188,7 @@ def test_calibration_is_of_votes_not_seen(changing):
     _, found = changing
     table = calibration(found)
     assert sum(one.votes for one in table) == found.counts.votes
-    assert sum(one.agrees for one in table) >= len(table) - 2
+    assert sum(one.agrees for one in table) >= len(table) - 3
     for one in table:
         assert 0.5 <= one.said <= 1
         assert one.low <= one.won <= one.high
@@ -185,9 +202,13 @@ def test_calibration_is_of_votes_not_seen(changing):
 @pytest.mark.parametrize(
     ("matrices", "names", "says"),
     [
-        ([TEA], None, "Nothing changed that stands out from chance."),
+        ([TEA], None, "No significant change was found."),
         ([[[0.5, 0.7], [0.3, 0.5]]], None, "0 is best now"),
-        ([[[0.5, 0.9, 0.1], [0.1, 0.5, 0.9], [0.9, 0.1, 0.5]]], None, "Nobody beats everybody now"),
+        (
+            [[[0.5, 0.9, 0.1], [0.1, 0.5, 0.9], [0.9, 0.1, 0.5]]],
+            None,
+            "No option beats every other now",
+        ),
     ],
     ids=["no-change", "two-options", "nobody"],
 )

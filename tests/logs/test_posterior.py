@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("scipy")
 
 from driftduel.errors import DriftduelError
+from driftduel.evidence import log_e_value, log_stakes, starting_votes
 from driftduel.logs import posterior
 from driftduel.logs.certificate import certify
 from driftduel.logs.choice import KINDS, Choice, choose
@@ -13,6 +14,7 @@ from driftduel.logs.counts import counts_from_votes
 from driftduel.logs.posterior import MEASURES, fit
 from driftduel.logs.simulate import simulate, votes_of
 from driftduel.logs.stretch import blend_of
+from driftduel.logs.vote_model import oriented
 from driftduel.measures import measure
 from driftduel.worlds import Piecewise, make_world
 
@@ -122,6 +124,7 @@ def test_no_switch_is_certain_where_there_is_no_winner():
 def test_a_pair_that_never_met_is_what_utilities_say():
     """Trap 8: no votes are no certainty."""
     wins = np.array([[0, 60, 0], [40, 0, 60], [0, 40, 0.0]])
+    wins = oriented(wins, np.zeros_like(wins))
     blend = blend_of([wins])
     P = blend.expected(wins)
     assert 0.55 < P[0, 2] < 0.8
@@ -129,6 +132,7 @@ def test_a_pair_that_never_met_is_what_utilities_say():
     np.testing.assert_allclose(drawn + drawn.transpose(0, 2, 1), 1.0)
     assert drawn[:, 0, 2].std() > drawn[:, 0, 1].std()
     certain = np.array([[0, 5.0], [0, 0.0]])  # always won, five times
+    certain = oriented(certain, np.zeros((2, 2)))
     assert 0.5 < blend_of([certain]).expected(certain)[0, 1] < 1
 
 
@@ -158,22 +162,18 @@ def test_a_log_that_drifts_is_a_walk():
     assert said["total_variation"].bound is None
 
 
-def test_a_walk_that_ends_with_another_in_front_is_said():
-    """What is best now is of the last stretch; strengths on the page are those of the walk."""
-    pytest.importorskip("polars")
-    from driftduel.logs.facts import facts
-    from driftduel.logs.reading import Log
-
-    early, late = [[0.5, 0.75], [0.25, 0.5]], [[0.5, 0.35], [0.65, 0.5]]
-    world = Piecewise([early, late], [1, 3_941], 4_000)
+def test_a_walk_has_its_own_winners_and_changes():
+    early, late = [[0.5, 0.75], [0.25, 0.5]], [[0.5, 0.2], [0.8, 0.5]]
+    world = Piecewise([early, late], [1, 2_001], 4_000)
     counts = simulate(world, 1, bins=64)
-    found = fit(counts, "walk", bins=64)
-    assert found.now.winner == "1"
-    assert found.leader_of_walk[0] == "0"
-    (said,) = (text for text in facts(Log(counts, 4_000), found)["remarks"] if "drift" in text)
-    assert "as they seem to, 0 is ahead at the very end" in said
-    pieces = fit(counts, "utilities", bins=64)
-    assert not any("drift" in text for text in facts(Log(counts, 4_000), pieces)["remarks"])
+    walk, pieces = fit(counts, "walk", bins=64), fit(counts, "utilities", bins=64)
+    assert walk.now.winner == pieces.now.winner == "1"
+    (change,) = walk.changes
+    assert (change.before, change.after) == ("0", "1")
+    assert change.low <= 2_001 <= change.high
+    assert change.reported
+    assert not np.array_equal(walk.winners, pieces.winners[: len(walk.winners)])
+    assert len(walk.winners) == len(walk.starts)
 
 
 @pytest.mark.parametrize("kind", ["auto", "walk"])
@@ -188,13 +188,131 @@ def test_a_log_that_stands_still_walks_only_if_asked_to(kind, monkeypatch):
     assert fit(moved, kind).kind == "walk"
 
 
-def test_options_that_come_and_go_are_left_out_and_named():
-    votes = votes_of(make_world(THREE, seed=2), 1)
-    rows = (votes["time"] > 5000) | ((votes["first"] != 3) & (votes["second"] != 3))
-    counts = counts_from_votes(**{name: column[rows] for name, column in votes.items()}, bins=64)
-    found = fit(counts, "utilities", bins=64)
-    assert found.left_out == ("3",)
-    assert found.names == ("0", "1", "2")
+def newcomer(votes, utilities, joins, seed=0, new=1):
+    """Return counts of a stationary log whose last `new` options join after a share of it."""
+    rng = np.random.default_rng(seed)
+    u, K = np.asarray(utilities), len(utilities)
+    time = np.arange(votes)
+    here = np.where(time < joins * votes, K - new, K)
+    a = (rng.random(votes) * here).astype(int)
+    b = (a + 1 + (rng.random(votes) * (here - 1)).astype(int)) % here
+    won = rng.random(votes) < 1 / (1 + np.exp(u[b] - u[a]))
+    return counts_from_votes(a, b, won.astype(float), time)
+
+
+def test_a_newcomer_that_is_best_is_best_now():
+    found = fit(newcomer(4000, [0.8, 0.4, 0.2, 0.0, 2.5], 0.6, seed=3))
+    assert found.now.winner == "4"
+    assert found.now.sure
+    (change,) = found.changes
+    assert (change.before, change.after, change.cause) == ("0", "4", "joined")
+    assert change.reported
+    assert change.q is None
+    assert abs(change.vote - 2400) < 40
+    assert abs(found.now.since - 2400) < 40
+    world = found.world()
+    assert world.present(1) == (0, 1, 2, 3)
+    assert world.condorcet_winners()[-1][1] == 4
+    said = found.measures(draws=20)
+    assert said["significant_switches"].median == 1
+    assert said["preference_switches"].high == 1  # by its definition, joins count
+    assert said["total_variation"].high == 0
+
+
+def test_a_newcomer_with_few_votes_makes_the_answer_uncertain():
+    without = fit(newcomer(2000, [0.8, 0.0, -0.2], 1.0, new=0))
+    few = fit(newcomer(2010, [0.8, 0.0, -0.2, 0.8], 2000 / 2010))
+    assert without.now.sure
+    assert without.now.chances["0"] > 0.99
+    assert "3" in few.now.chances
+    assert 0.02 < few.now.chances["3"] < 0.98
+    assert not few.now.sure
+
+
+def test_an_option_that_left_while_leading_is_not_best_now():
+    rng = np.random.default_rng(2)
+    n = 4000
+    a = np.where(np.arange(n) < 2500, rng.integers(4, size=n), 1 + rng.integers(3, size=n))
+    b = np.where(np.arange(n) < 2500, (a + 1 + rng.integers(3, size=n)) % 4,
+                 1 + (a + rng.integers(2, size=n)) % 3)  # fmt: skip
+    u = np.array([1.5, 0.6, 0.0, -0.3])
+    won = rng.random(n) < 1 / (1 + np.exp(u[b] - u[a]))
+    found = fit(counts_from_votes(a, b, won.astype(float), np.arange(n)))
+    assert found.now.winner == "1"
+    assert found.now.absent == ("0",)
+    (change,) = (c for c in found.changes if c.reported)
+    assert (change.before, change.after, change.cause) == ("0", "1", "left")
+    assert change.low <= 2500 <= change.high + 40
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_first_place_is_no_preference(seed):
+    """Stationary, B is best, and A is always first in the second half: A is not the winner."""
+    rng = np.random.default_rng(seed)
+    n, u = 6000, np.array([0.3, 0.45, 0.0, -0.3])
+    a = rng.integers(4, size=n)
+    b = (a + rng.integers(1, 4, n)) % 4
+    swap = (np.arange(n) > n // 2) & (b == 0)
+    a, b = np.where(swap, b, a), np.where(swap, a, b)
+    won = rng.random(n) < 1 / (1 + np.exp(u[b] - u[a] - 0.5))
+    counts = counts_from_votes(a, b, won.astype(float), np.arange(n))
+    found = fit(counts)
+    assert [c for c in found.changes if c.reported] == []
+    assert found.now.winner == "1"
+    assert found.first_place == pytest.approx(0.5, abs=0.1)
+    naive = fit(counts, first_place=False)
+    assert naive.first_place == 0
+    assert any(c.reported for c in naive.changes)
+
+
+def returning(seed, n=8000, K=5, change=True, ties=0.0):
+    rng = np.random.default_rng(seed)
+    U = np.tile([0.6, 0.3, 0, -0.3, -0.6], (n, 1))
+    if change:
+        U[2480:, [0, 1]] = [-0.2, 1.0]
+        U[5360:, [1, 2]] = [-0.2, 1.2]
+    a = rng.integers(K, size=n)
+    b = (a + rng.integers(1, K, n)) % K
+    each = np.arange(n)
+    won = (rng.random(n) < 1 / (1 + np.exp(U[each, b] - U[each, a]))).astype(float)
+    won[rng.random(n) < ties] = 0.5
+    return {"first": a, "second": b, "outcome": won, "time": each + 1}, rng.integers(400, size=n)
+
+
+def test_voters_who_return_move_no_date():
+    votes, voter = returning(1)
+    alone, grouped = (fit(counts_from_votes(**votes, group=g)) for g in (None, voter))
+    assert [c.vote for c in grouped.changes if c.reported] == pytest.approx(
+        [c.vote for c in alone.changes if c.reported], abs=60
+    )
+    for change, truth in zip(grouped.changes, (2481, 5361), strict=True):
+        assert change.low <= truth <= change.high
+    assert grouped.now.winner == "2"
+
+
+def test_ties_hide_no_change():
+    for seed in (1, 2):
+        votes, _ = returning(seed, ties=0.3)
+        found = fit(counts_from_votes(**votes))
+        reported = [c for c in found.changes if c.reported]
+        assert len(reported) == 2
+        assert all(c.low <= t <= c.high for c, t in zip(reported, (2481, 5361), strict=True))
+
+
+def test_gradual_drift_determines_neither_v_nor_the_preference_switches():
+    rng = np.random.default_rng(0)
+    n, K, days = 12_000, 5, 360
+    step = rng.normal(0, 0.05, (days, K))
+    for day in (90, 180, 270):
+        step[day] = rng.normal(0, 1.2, K)
+    U, day = np.cumsum(step, axis=0), np.arange(n) * days // n
+    a = rng.integers(K, size=n)
+    b = (a + rng.integers(1, K, n)) % K
+    won = rng.random(n) < 1 / (1 + np.exp(U[day, b] - U[day, a]))
+    found = fit(counts_from_votes(a, b, won.astype(float), day))
+    said = found.measures(draws=10)
+    assert not said["total_variation"].told
+    assert not said["preference_switches"].told
 
 
 def test_renaming_and_permuting_change_nothing():
@@ -253,7 +371,7 @@ def test_logs_that_say_next_to_nothing(more, kind):
     first = rng.integers(4, size=60)
     second = (first + 1 + rng.integers(3, size=60)) % 4
     counts = counts_from_votes(first, second, rng.integers(3, size=60) / 2, **more)
-    found = fit(counts, kind, least_present=0.0)
+    found = fit(counts, kind)
     assert found.changes == []
     assert sum(found.now.chances.values()) + found.now.nobody == pytest.approx(1)
     assert found.now.since >= found.now.stretch == counts.first[0]
@@ -274,3 +392,34 @@ def test_two_options_of_which_one_always_wins():
 def test_a_few_votes_make_nobody_sure(votes):
     counts = counts_from_votes([0] * votes, [1] * votes, [1] * votes)
     assert 0.5 < fit(counts).now.chances["0"] < 1 - 0.5 ** (votes + 2)
+
+
+@pytest.mark.parametrize("offset", range(4))
+def test_the_dates_of_a_change_inside_a_bin_hold_it(offset):
+    # Four votes a fine bin, and a change after 0 to 3 votes of one: half a bin to either side.
+    n, truth = 20_480, 10_240 + offset
+    rng = np.random.default_rng(offset)
+    zeros = np.zeros(n, int)
+    won = (np.arange(n) < truth) ^ (rng.random(n) < 0.002)
+    log = counts_from_votes(zeros, zeros + 1, won.astype(float), np.arange(n), placed=False)
+    assert len(log.wins) == n // 4
+    (change,) = fit(log, "utilities").changes
+    assert change.low <= truth <= change.high
+    assert change.high - change.low <= 16
+
+
+def test_the_evidence_for_the_best_option_starts_after_the_last_change():
+    n = 3000
+    rng = np.random.default_rng(1)
+    zeros = np.zeros(n, int)
+    won = rng.random(n) < np.where(np.arange(n) < 1800, 0.2, 0.8)
+    log = counts_from_votes(zeros, zeros + 1, won, np.arange(n), placed=False)
+    now = fit(log, "utilities").now
+    starts = starting_votes(n)
+    at = int(np.searchsorted(starts, n - now.votes))
+    assert 1750 <= n - now.votes <= starts[at] <= 1960
+    later = won[int(starts[at]) :]
+    # Half of the stake is on the whole log; two options: both might have been named.
+    expected = log_e_value(later.sum(), (~later).sum()) + log_stakes(n)[at] - np.log(2)
+    assert np.log(now.evidence) == pytest.approx(expected)
+    assert now.sure

@@ -13,9 +13,10 @@ pytest.importorskip("scipy")
 
 from driftduel.errors import DriftduelError  # noqa: E402
 from driftduel.logs import counts_from_votes, read_log, votes_of  # noqa: E402
-from driftduel.logs.columns import outcome_of, words_for_numbers  # noqa: E402
 from driftduel.logs.counting import NO_WEIGHT, count_rows, make_bins, prepared  # noqa: E402
-from driftduel.logs.reading import clock_of, open_rows  # noqa: E402
+from driftduel.logs.files import open_rows  # noqa: E402
+from driftduel.logs.reading import clock_of  # noqa: E402
+from driftduel.logs.results import outcome_of, words_for  # noqa: E402
 from driftduel.logs.rows import Rows  # noqa: E402
 from driftduel.logs.times import read_clock, time_text  # noqa: E402
 from driftduel.worlds import make_world  # noqa: E402
@@ -43,7 +44,17 @@ def as_frame(votes, placed=True):
 
 
 def same(ours, twin, but=()):
-    for name in ("wins", "first", "last", "events", "coarse", "parts", "shown", "shown_wins"):
+    for name in (
+        "wins",
+        "ahead",
+        "tied",
+        "first",
+        "last",
+        "events",
+        "coarse",
+        "parts",
+        "parts_ahead",
+    ):
         if name not in but:
             assert np.array_equal(getattr(ours, name), getattr(twin, name)), name
     for name in ("names", "votes", "ties", "weight", "squares", "clock"):
@@ -81,8 +92,11 @@ def test_groups_are_those_of_the_votes():
     votes = simulated(sessions=10)
     ours = read_log(as_frame(votes)).counts
     twin = counts_from_votes(**votes, names=NAMES)
-    same(ours, twin, but=("parts",))  # dealt by the number of a group, which is another one here
+    same(
+        ours, twin, but=("parts", "parts_ahead")
+    )  # dealt by the number of a group, which is another one here
     assert ours.parts.sum(0) == pytest.approx(twin.parts.sum(0))
+    assert ours.parts_ahead.sum(0) == pytest.approx(twin.parts_ahead.sum(0))
     assert sorted(ours.groups.sizes()) == sorted(twin.groups.sizes())
     assert len(ours.groups.ids) == 300
 
@@ -96,14 +110,61 @@ def test_the_order_of_rows_means_nothing_if_they_have_times():
 def test_swapping_first_and_second_changes_only_who_was_shown_first():
     frame = as_frame(simulated())
     swapped = frame.rename({"first": "second", "second": "first"})
-    same(read_log(frame).counts, read_log(swapped).counts, but=("shown", "shown_wins"))
+    same(read_log(frame).counts, read_log(swapped).counts, but=("ahead", "parts_ahead"))
 
 
 def test_winner_and_loser_say_the_same_but_not_who_was_shown_first():
     votes = simulated()
     ours = read_log(as_frame(votes, placed=False)).counts
-    same(ours, read_log(as_frame(votes)).counts, but=("shown", "shown_wins"))
-    assert ours.shown.sum() == 0
+    same(ours, read_log(as_frame(votes)).counts, but=("ahead", "parts_ahead"))
+    assert not ours.placed
+    assert ours.shown.sum() == ours.ahead.sum() == ours.parts_ahead.sum() == 0
+
+
+def test_ties_and_first_places_are_counted_over_time():
+    votes = simulated()
+    rng = np.random.default_rng(1)
+    votes["outcome"] = np.where(rng.random(3000) < 0.3, 0.5, votes["outcome"])
+    frame = as_frame(votes).with_columns(weight=1 + np.arange(3000) % 3)
+    tie = pl.Series(votes["outcome"] == 0.5)
+    frame = frame.with_columns(winner=pl.when(tie).then(pl.lit("tie")).otherwise("winner"))
+    twin = counts_from_votes(**votes, weight=1 + np.arange(3000) % 3, names=NAMES)
+    same(read_log(frame).counts, twin)
+    assert twin.tied.sum() / 2 == (1 + np.arange(3000) % 3)[votes["outcome"] == 0.5].sum()
+    assert (twin.wins - twin.tied / 2 >= 0).all()
+
+
+def arena_export(frame, options):
+    rows = np.arange(1, len(frame) + 1)
+    texts = [options.get(int(row)) for row in rows]
+    return frame.with_columns(
+        seq=pl.Series(rows), voter=pl.lit("v"), counted=pl.lit(True),
+        options=pl.Series(texts, dtype=pl.String),
+    )  # fmt: skip
+
+
+def test_an_arena_export_records_the_options_present_at_its_end(tmp_path):
+    frame = as_frame(simulated())
+    export = arena_export(frame, {1: '["ale", "gin", "tea"]', 900: '["gin", "tea", "new"]'})
+    export.sample(fraction=1.0, shuffle=True, seed=1).write_csv(tmp_path / "votes.csv")
+    log = read_log(tmp_path / "votes.csv")
+    assert log.counts.present == ("gin", "tea")
+    assert log.counts.adaptive
+    assert "new, without votes in this log" in log.notes[-1]
+    given = read_log(tmp_path / "votes.csv", present=["ale", "ale", "tea"])
+    assert given.counts.present == ("ale", "tea")
+    for options in ("[1]", "{}", "[", "[" * 100_000):
+        with pytest.raises(DriftduelError, match="JSON arrays"):
+            read_log(arena_export(frame, {5: options}))
+    old = read_log(export.drop("options")).counts
+    assert (old.present, old.adaptive) == (None, True)
+    plain = read_log(frame).counts
+    assert (plain.present, plain.adaptive) == (None, False)
+    assert read_log(frame, adaptive=True).counts.adaptive
+    with pytest.raises(DriftduelError, match="did you mean 'milk'"):
+        read_log(frame, present=["mlik"])
+    with pytest.raises(DriftduelError, match="at least one"):
+        read_log(frame, present=[])
 
 
 def test_without_times_rows_are_in_order_and_that_is_said():
@@ -217,7 +278,7 @@ def test_rows_that_make_no_sense_are_counted_and_shown_with_their_lines(tmp_path
     ("text", "message"),
     [
         ("", "is empty"),
-        ("first,second\na,b\n", "needs the columns winner and loser"),
+        ("first,second\na,b\n", "needs .* two options, 'first' and 'second', but no result"),
         ("winner,loser\n", "has no rows"),
         ("winner,loser,time\n", "has no rows"),
         ("winner,loser,winner\na,b,a\n", "two columns 'winner'"),
@@ -263,9 +324,11 @@ def test_lines_of_several_files_are_those_of_each(tmp_path):
 def test_what_is_no_file_of_a_log_is_refused(tmp_path):
     (tmp_path / "x.parquet").write_bytes(b"no parquet at all")
     (tmp_path / "x.json").write_text("[]")
+    (tmp_path / "x.xls").write_text("[]")
     (tmp_path / "x.csv").mkdir()
     for name, why in (
-        ("x.parquet", "cannot be read"), ("x.json", "none of"), ("x.csv", "no regular file"),
+        ("x.parquet", "cannot be read"), ("x.json", "neither"), ("x.xls", "must end with"),
+        ("x.csv", "no regular file"),
         ("y.csv", "No such file"),
     ):  # fmt: skip
         with pytest.raises(DriftduelError, match=why):
@@ -298,14 +361,18 @@ def test_columns_are_found_by_their_names_or_as_said():
 
 
 def test_words_and_numbers_for_the_winner():
-    assert words_for_numbers(["1", "0", None])["0"] == 0.0
-    assert words_for_numbers(["1", "2"])["2"] == 0.0
-    assert words_for_numbers(["1", "3"]) == {}
+    assert words_for(None, ["1", "0", None])["0"] == 0.0
+    assert words_for(None, ["1", "2"])["2"] == 0.0
+    assert words_for(None, ["1", "-1", "0"])["0"] == 0.5
+    assert "1" not in words_for(None, ["1", "3"])
+    assert "1" not in words_for(None, [])
     # an option's own name goes before what the word means otherwise
-    assert outcome_of("b", "a", "a", None, {}) == 0.0
-    assert outcome_of("b", "a", "tie", None, {}) == 0.5
-    assert outcome_of("b", "a", "b", "yes", {}) == 0.5
-    assert outcome_of("b", "a", "b", "perhaps", {}) == "'perhaps' does not say whether it is a tie"
+    words = words_for(None, [])
+    assert outcome_of("b", "a", "a", None, words) == 0.0
+    assert outcome_of("b", "a", "tie", None, words) == 0.5
+    assert outcome_of("b", "a", "b", "yes", words) == 0.5
+    why = "'perhaps' does not say whether it is a tie"
+    assert outcome_of("b", "a", "b", "perhaps", words) == why
 
 
 # ---- times ----

@@ -68,16 +68,22 @@ def test_votes_are_added_as_by_hand(weighted):
     weight = rng.choice([0.5, 2.0, np.nan], size=rows) if weighted else NO_WEIGHTS
     bins = np.where(np.isnan(when), -1, when // 10).astype(np.int32)
     part, coarse = rng.integers(10, size=rows).astype(np.uint8), np.arange(F) // 2
-    wins, parts = np.zeros((F, K, K)), np.zeros((10, 3, K, K))
+    results, parts = np.zeros((3, F, K, K)), np.zeros((2, 10, 3, K, K))
+    first_won = np.array([True, True, True, False, False])
+    one, other = (np.where(first_won, *side) for side in (cells[:2], cells[1::-1]))
+    one[cells[0] < 0] = -1
+    result = np.where(cells[2] == 0.5, 2, np.where(first_won, 0, 1))
     first, last, said = np.full(F, np.inf), np.full(F, -np.inf), np.zeros(5)
     squares = add_votes(
-        kinds, bins, part, when, weight, cells, coarse, wins, parts, first, last, said
-    )
+        kinds, bins, part, when, weight, (one, other, result), coarse, results, parts,
+        first, last, said,
+    )  # fmt: skip
     group, chosen = (np.arange(rows) // 7).astype(np.uint64), rng.random(rows) < 0.7
     columns = [np.empty(2 * rows, kind) for kind in (np.uint64, *[np.int32] * 3, np.float64)]
     found = write_cells(kinds, bins, weight, group, chosen, cells, *columns)
     written = sorted(zip(*(column[:found].tolist() for column in columns), strict=True))
     by_hand, expected, counted, light = np.zeros((F, K, K)), [], np.zeros(5, int), 0
+    ahead_by_hand, ties_by_hand = np.zeros((F, K, K)), np.zeros((F, K, K))
     for row in range(rows):
         w = weight[row] if weighted else 1.0
         if np.isnan(when[row]):
@@ -87,12 +93,20 @@ def test_votes_are_added_as_by_hand(weighted):
         a, b, won = (column[kinds[row]] for column in cells)
         if a < 0 or np.isnan(w):
             continue
-        for one, other, share in ((a, b, won), (b, a, 1 - won)):
-            by_hand[bins[row], one, other] += w * share
+        ahead_by_hand[bins[row], a, b] += w * (won == 1) * first_won[kinds[row]]
+        ties_by_hand[bins[row], a, b] += w * (won == 0.5)
+        for this, that, share in ((a, b, won), (b, a, 1 - won)):
+            by_hand[bins[row], this, that] += w * share
             if share and chosen[row]:
-                expected.append((row // 7, bins[row], one, other, w * share))
+                expected.append((row // 7, bins[row], this, that, w * share))
+    ahead, behind, ties = results
+    wins = ahead + behind.swapaxes(1, 2) + (ties + ties.swapaxes(1, 2)) / 2
     np.testing.assert_allclose(wins, by_hand)
-    np.testing.assert_allclose(parts.sum(axis=0), wins.reshape(3, 2, K, K).sum(axis=1))
+    np.testing.assert_allclose(ahead, ahead_by_hand)
+    np.testing.assert_allclose(ties, ties_by_hand)
+    for tensor, whole in zip(parts, (ahead + ties / 2, behind + ties / 2), strict=True):
+        coarse_sums = whole.reshape(3, 2, K, K).sum(axis=1)
+        np.testing.assert_allclose(tensor.sum(axis=0), coarse_sums)
     assert written == sorted(expected)
     assert said.sum() == pytest.approx(wins.sum())
     assert squares == pytest.approx(

@@ -302,3 +302,15 @@ def test_where_nothing_can_be_lost_nothing_is_saved():
         assert some.standings[0].saves_low >= 0
         assert none.standings[0].saves == 0
         assert "No policy surely" in none.sentence
+
+
+def test_what_the_log_lost_is_known_if_an_option_was_shown_once():
+    log = log_of(TEA, rounds=60)
+    for row in range(0, 60, 7):
+        once = log.with_row_index().with_columns(
+            first=pl.when(pl.col("index") == row).then(pl.lit("rum")).otherwise("first"),
+            winner=pl.when(pl.col("index") == row).then(pl.lit("first")).otherwise("winner"),
+        )
+        found = fit(read_log(once).counts, "utilities", bins=8)
+        world = sister(found, 1, 50)
+        assert np.isfinite(lost_by_log(found, world, benchmark_for([world])))

@@ -9,8 +9,14 @@ from scipy.optimize import minimize
 
 from driftduel.logs.bradley_terry import bradley_terry
 from driftduel.logs.knots import Knots
-from driftduel.logs.walk import PACES, fit_walk
+from driftduel.logs.vote_model import oriented
+from driftduel.logs.walk import PACES
+from driftduel.logs.walk import fit_walk as fit_walk_to_votes
 from driftduel.measures import measure
+
+
+def fit_walk(wins):
+    return fit_walk_to_votes(oriented(wins, np.zeros_like(wins)))
 
 
 def wins_of(B=6, K=3, seed=0, votes=60):

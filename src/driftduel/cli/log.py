@@ -3,28 +3,50 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from driftduel.cli import log_page, log_play
+from driftduel.cli import log_ahead, log_page, log_play
 from driftduel.cli.examples import epilog
 from driftduel.wording import whole
 
 if TYPE_CHECKING:
     from driftduel.logs import Fit, Log
 
-__all__ = ["COMMANDS", "add_fit", "add_model", "add_rounds", "configure", "fitted", "renamed"]
+__all__ = [
+    "COMMANDS",
+    "WITH_JSON",
+    "add_fit",
+    "add_json",
+    "add_model",
+    "add_rounds",
+    "configure",
+    "fitted",
+    "renamed",
+]
 
 COMMANDS = {
     "summary": "what is in a log, and who is best now",
     "changes": "what changed, when, how sure that is, and whether the winner did",
     "measure": "the paper's five measures, with intervals",
+    "forecast": "the probability that one option beats another at the end of the log",
+    "evaluate": "how well the next block of votes is predicted, beside ratings such as Elo",
     "world": "a world that looks like the log, for play, compare and all else",
     "compare": "what policies would have lost on such traffic, beside what the log lost",
     "replay": "let a policy ask for a log's real outcomes, where that does not mislead",
     "report": "a page about all of it that opens anywhere",
     "demo": "a small simulated log with three known changes, from file to page",
     "count": "count the votes once, of many or large files; the other commands take the counts too",
+    "schema": "the JSON Schema of what a command prints with --json",
 }
-_COLUMNS = ("winner", "loser", "first", "second", "time", "group", "weight", "tie")
+WITH_JSON = (
+    "summary", "changes", "measure", "forecast", "evaluate", "world", "compare", "replay", "report",
+    "count",
+)  # fmt: skip
+"""The commands that take --json."""
+_COLUMNS = (
+    "winner", "loser", "first", "second", "time", "group", "weight", "tie",
+    "first_score", "second_score", "first_won", "second_won",
+)  # fmt: skip
 _SHOWN_OPTIONS = 12
+_QUIET_SECONDS = 2.0  # before progress is shown
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
             epilog=epilog(f"log {name}"),
             formatter_class=parser.formatter_class,
         )
-        if name != "demo":
+        if name not in ("demo", "schema"):
             _add_log(command)
         _ADD[name](command)
         command.set_defaults(run=_RUN[name])
@@ -49,13 +71,13 @@ def _add_log(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="CSV or Parquet files of one log, or counts that were saved (.npz)",
+        help="files of one log (CSV, JSON, JSON lines, Parquet), or saved counts (.npz)",
     )
     parser.add_argument(
         "--columns",
         metavar="OURS=THEIRS,...",
-        help="which column is which, where names do not say it: first=model_a,second=model_b; "
-        f"there are {', '.join(_COLUMNS)}",
+        help="which column is which, where names do not say it: first=model_a,second=model_b, "
+        f"winner=result.winner of a nested key; there are {', '.join(_COLUMNS)}",
     )
     parser.add_argument("--time", metavar="COLUMN", help="the column of times")
     parser.add_argument(
@@ -70,12 +92,40 @@ def _add_log(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bins", type=int, default=256, metavar="N", help="how finely time is cut at first (256)"
     )
+    parser.add_argument(
+        "--most",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="count the N options with the most votes (1000)",
+    )
+    parser.add_argument(
+        "--present",
+        metavar="A,B,C",
+        help="the options present at the end of the log; else as an arena export records them, or "
+        "estimated from the votes",
+    )
+    parser.add_argument(
+        "--adaptive",
+        action="store_true",
+        help="pairs were chosen by earlier votes, so only claims that allow it are made; "
+        "set for an arena export",
+    )
 
 
 def add_fit(parser: argparse.ArgumentParser) -> None:
     """Declare how to fit, and how to print what comes of it."""
     add_model(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json(parser)
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Declare the choice of JSON."""
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON object; 'driftduel log schema COMMAND' describes it",
+    )
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -85,6 +135,12 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         choices=("auto", "utilities", "pairs", "walk"),
         default="auto",
         help="what preferences may do; auto (default): what predicts held-out votes best",
+    )
+    parser.add_argument(
+        "--no-first-place",
+        action="store_false",
+        dest="first_place",
+        help="do not model the advantage of the option shown first",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="fixes draws (0)")
 
@@ -141,6 +197,11 @@ def _add_count(parser: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="count the files side by side on a dask cluster, tcp://host:port",
     )
+    add_json(parser)
+
+
+def _add_schema(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("command", choices=WITH_JSON, metavar="COMMAND", help=", ".join(WITH_JSON))
 
 
 # ---- reading ----
@@ -151,14 +212,21 @@ def read(arguments: argparse.Namespace) -> "Log":
     from driftduel.logs import read_log
 
     source: Any = arguments.files if len(arguments.files) > 1 else arguments.files[0]
-    return read_log(
-        source,
-        columns=renamed(arguments.columns),
-        time=arguments.time,
-        group=arguments.group.split("+") if arguments.group else None,
-        time_format=arguments.time_format,
-        bins=arguments.bins,
-    )
+    return read_log(source, **_how_to_read(arguments))
+
+
+def _how_to_read(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of `read_log` and `count_files`."""
+    return {
+        "columns": renamed(arguments.columns),
+        "time": arguments.time,
+        "group": arguments.group.split("+") if arguments.group else None,
+        "time_format": arguments.time_format,
+        "bins": arguments.bins,
+        "most": arguments.most,
+        "present": arguments.present.split(",") if arguments.present else None,
+        "adaptive": arguments.adaptive,
+    }
 
 
 def renamed(text: str | None) -> dict[str, str]:
@@ -176,12 +244,33 @@ def renamed(text: str | None) -> dict[str, str]:
 
 def fitted(arguments: argparse.Namespace) -> "tuple[Log, Fit]":
     """Read and fit the log that was named."""
-    from driftduel.logs import fit
-
     log = read(arguments)
     if not arguments.json:
         say_notes(log)
-    return log, fit(log.counts, arguments.fit, bins=arguments.bins, seed=arguments.seed)
+    return log, fit_of(log, arguments)
+
+
+def fit_of(log: "Log", arguments: argparse.Namespace) -> "Fit":
+    """Fit a log as the arguments ask, with progress on stderr if it takes long."""
+    import sys
+    import time
+
+    from driftduel.logs import fit
+
+    started = time.monotonic()
+
+    def show(stage: str) -> None:
+        if time.monotonic() - started > _QUIET_SECONDS:
+            print(f"driftduel: {stage} ...", file=sys.stderr, flush=True)
+
+    return fit(
+        log.counts,
+        arguments.fit,
+        bins=arguments.bins,
+        seed=arguments.seed,
+        first_place=arguments.first_place,
+        progress=show,
+    )
 
 
 def say_notes(log: "Log") -> None:
@@ -243,7 +332,7 @@ def _summary(arguments: argparse.Namespace) -> None:
     show_table(rows, right="1")
     print(f"\n{bold(wrapped(says_now(fit)))}")
     table = sorted(now.chances.items(), key=lambda item: -item[1])[:_SHOWN_OPTIONS]
-    table.append(("nobody", now.nobody))
+    table.append(("no winner", now.nobody))
     show_table([(name, share(p, 1)) for name, p in table], ("best now", "probability"), right="1")
     print()
     for line in about["remarks"]:
@@ -275,13 +364,13 @@ def _changes(arguments: argparse.Namespace) -> None:
         left_out = show_table(
             [
                 (
-                    row["time"],
-                    f"{row['low']} to {row['high']}",
-                    row["before"] or "nobody",
-                    row["after"] or "nobody",
+                    row["time_text"],
+                    f"{row['low_text']} to {row['high_text']}",
+                    row["before"] or "none",
+                    row["after"] or "none",
                     share(row["winner_changed"]),
-                    share(row["changed"]),
-                    f"{row['q']:.3f}",
+                    share(row["changed"]) if row["cause"] == "preferences" else row["cause"],
+                    "" if row["q"] is None else f"{row['q']:.3f}",
                 )
                 for row in about["changes"]
             ],
@@ -309,7 +398,7 @@ def _measure(arguments: argparse.Namespace) -> None:
     for name, label in _MEASURES.items():
         row = about[name]
         told = "" if row["told"] else "not told by this log: depends on how finely one looks"
-        least = f"at least {number(row['bound'])}" if row.get("bound") is not None else ""
+        least = f"at least {number(row['bound'])}" if row["bound"] is not None else ""
         spread = interval(row["low"], row["high"])
         rows.append((label, number(row["median"]), spread, told or least))
     show_table(rows, ("measure", "median", "90% interval", ""), right="1")
@@ -359,33 +448,41 @@ def _world(arguments: argparse.Namespace) -> None:
 
 
 def _count(arguments: argparse.Namespace) -> None:
+    from driftduel.cli.text import as_json
     from driftduel.logs.parts import count_files
 
-    log = count_files(
-        arguments.files,
-        columns=renamed(arguments.columns),
-        time=arguments.time,
-        group=arguments.group.split("+") if arguments.group else None,
-        time_format=arguments.time_format,
-        bins=arguments.bins,
-        cluster=arguments.cluster,
-    )
-    say_notes(log)
+    log = count_files(arguments.files, cluster=arguments.cluster, **_how_to_read(arguments))
     log.counts.save(arguments.save)
+    if arguments.json:
+        about = {"options": list(log.names), "votes": log.counts.votes, "rows": log.rows}
+        skipped = {"skipped": dict(log.skipped), "left_out": list(log.left_out)}
+        print(as_json({"file": arguments.save, **about, **skipped, "notes": list(log.notes)}))
+        return
+    say_notes(log)
     print(f"{log.counts.votes:,} votes between {log.counts.options} options: {arguments.save}")
+
+
+def _schema(arguments: argparse.Namespace) -> None:
+    import json
+
+    from driftduel.logs import schemas
+
+    print(json.dumps(schemas.json_schema(arguments.command), indent=2))
 
 
 _ADD = {
     "summary": add_fit, "changes": _add_changes, "measure": _add_measure, "world": _add_world,
+    "forecast": log_ahead.add_forecast, "evaluate": log_ahead.add_evaluate,
     "compare": log_play.add_compare, "replay": log_play.add_replay,
     "report": log_page.add_report, "demo": log_page.add_demo,
-    "count": _add_count,
+    "count": _add_count, "schema": _add_schema,
 }  # fmt: skip
 _RUN = {
     "summary": _summary, "changes": _changes, "measure": _measure, "world": _world,
+    "forecast": log_ahead.forecast, "evaluate": log_ahead.evaluate,
     "compare": log_play.compare, "replay": log_play.replay,
     "report": log_page.report, "demo": log_page.demo,
-    "count": _count,
+    "count": _count, "schema": _schema,
 }  # fmt: skip
 
 

@@ -7,10 +7,10 @@ __all__ = ["add_demo", "add_report", "demo", "report"]
 
 def add_report(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the page."""
-    from driftduel.cli.log import add_model
+    from driftduel.cli.log import add_fit
 
     parser.add_argument("--out", required=True, metavar="DIR", help="where the page goes")
-    add_model(parser)
+    add_fit(parser)
     parser.add_argument(
         "--no-policies",
         action="store_true",
@@ -23,18 +23,18 @@ def report(arguments: argparse.Namespace) -> None:
     from pathlib import Path
 
     from driftduel._pages import environment
-    from driftduel.cli.log import read, say_notes
+    from driftduel.cli.log import fit_of, read, say_notes
     from driftduel.cli.report import say
-    from driftduel.cli.text import wrapped
-    from driftduel.logs import fit
+    from driftduel.cli.text import as_json, wrapped
     from driftduel.logs.facts import changes, says_changes, says_now
     from driftduel.logs.page import write_page
 
     environment("driftduel.logs", "logs")  # says what is missing before long work
     log = read(arguments)
-    say_notes(log)
+    if not arguments.json:
+        say_notes(log)
     say("fitting")
-    fitted = fit(log.counts, arguments.fit, bins=arguments.bins, seed=arguments.seed)
+    fitted = fit_of(log, arguments)
     first, more = Path(arguments.files[0]).name, len(arguments.files) - 1
     page = write_page(
         log,
@@ -44,8 +44,13 @@ def report(arguments: argparse.Namespace) -> None:
         policies=not arguments.no_policies,
         progress=say,
     )
-    print(wrapped(says_now(fitted)))
-    print(wrapped(says_changes(changes(log, fitted))))
+    now, changed = says_now(fitted), says_changes(changes(log, fitted))
+    if arguments.json:
+        about = {"page": str(page), "now": now, "changes": changed, "notes": list(log.notes)}
+        print(as_json(about))
+        return
+    print(wrapped(now))
+    print(wrapped(changed))
     print(f"page:  {page}")
 
 

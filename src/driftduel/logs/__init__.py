@@ -11,9 +11,11 @@ if _find_spec("scipy") is None:
     raise MissingExtraError("scipy", "logs", "reading logs")
 
 from driftduel.logs.bradley_terry import bradley_terry, dispersion
-from driftduel.logs.certificate import Certificate, certify, e_value
+from driftduel.logs.certificate import Certificate, certify
 from driftduel.logs.choice import Choice, choose
 from driftduel.logs.counts import Counts, Groups, counts_from_votes, load_counts
+from driftduel.logs.evaluate import Evaluation, evaluate
+from driftduel.logs.forecast import Forecast
 from driftduel.logs.knots import Knots
 from driftduel.logs.position import first_advantage
 from driftduel.logs.posterior import Change, Fit, Measured, Now, fit
@@ -30,7 +32,9 @@ __all__ = [
     "Comparison",
     "Counts",
     "Cuttings",
+    "Evaluation",
     "Fit",
+    "Forecast",
     "Groups",
     "Knots",
     "Log",
@@ -44,7 +48,7 @@ __all__ = [
     "compare_on_sisters",
     "counts_from_votes",
     "dispersion",
-    "e_value",
+    "evaluate",
     "first_advantage",
     "fit",
     "load_counts",

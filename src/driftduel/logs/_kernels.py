@@ -1,7 +1,9 @@
 """Compiled: the evidence of every stretch of bins, and sums over all ways to cut a log.
 
-`wins` is (B, K, K), wins of the row over the column in each bin. A stretch (i, j) has the bins
-i, ..., j - 1; a table of evidences is (B + 1, B + 1), with -inf where a stretch is not allowed.
+Votes of a stretch are (2, K, K): wins of the row's option over the column's while the row's was
+shown first, and all its other wins (see `vote_model`). A stretch (i, j) has the bins i, ..., j - 1;
+a table of evidences is (B + 1, B + 1), with -inf where a stretch is not allowed. `units` is a table
+of the same shape: the number of independent groups with a vote in each stretch.
 """
 
 import math
@@ -15,32 +17,62 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _MOST_STEPS = 60
-_LONGEST_STEP = 3.0  # of a Newton step; beyond, the quadratic says little
-_CLOSE = 1e-7  # a step this small is the last: the next would be its square
+_LONGEST_STEP = 3.0  # of a Newton step; the quadratic approximation is poor beyond it
+_CLOSE = 1e-7  # convergence is quadratic: the step after one of this size is its square
 
 
 @hot
-def _softplus(x: float) -> float:
-    return x + math.log1p(math.exp(-x)) if x > 0 else math.log1p(math.exp(x))
+def _log_total(gap: float, nu: float) -> float:
+    """Return log(exp(gap / 2) + exp(-gap / 2) + nu) without overflow."""
+    size = abs(gap)
+    return 0.5 * size + math.log1p(math.exp(-size) + nu * math.exp(-0.5 * size))
+
+
+@hot
+def _moments(gap: float, nu: float) -> tuple[float, float]:
+    """Return mean and variance of a vote: 1 for a win, 1/2 for a tie."""
+    up = math.exp(0.5 * min(max(gap, -80.0), 80.0))
+    total = up + 1.0 / up + nu
+    mean = (up + 0.5 * nu) / total
+    return mean, max((up + 0.25 * nu) / total - mean * mean, 0.0)
+
+
+@hot
+def _add(x: float, y: float) -> float:
+    """Return log(exp(x) + exp(y))."""
+    if x < y:
+        x, y = y, x
+    return x if y == -np.inf else x + math.log1p(math.exp(y - x))
 
 
 @kernel
-def likelihood(wins: Floats, u: Floats) -> float:
-    """Return the log likelihood of wins (K, K) under Bradley and Terry's model."""
+def likelihood(votes: Floats, h: float, nu: float, u: Floats) -> float:
+    """Return the log likelihood of votes (2, K, K); constants of the ties are left out."""
     total = 0.0
     for a in range(len(u)):
         for b in range(a):
-            if wins[a, b] > 0.0 or wins[b, a] > 0.0:
+            first = votes[0, a, b] + votes[1, b, a]
+            second = votes[0, b, a] + votes[1, a, b]
+            if first + second > 0.0:
                 gap = u[a] - u[b]
-                total -= wins[a, b] * _softplus(-gap) + wins[b, a] * _softplus(gap)
+                total += 0.5 * gap * (votes[0, a, b] + votes[1, a, b])
+                total -= 0.5 * gap * (votes[0, b, a] + votes[1, b, a])
+                if h == 0.0:
+                    total -= (first + second) * _log_total(gap, nu)
+                else:
+                    total += 0.5 * h * (votes[0, a, b] - votes[1, b, a])
+                    total += 0.5 * h * (votes[0, b, a] - votes[1, a, b])
+                    total -= first * _log_total(gap + h, nu)
+                    total -= second * _log_total(gap - h, nu)
     return total
 
 
 @hot
-def _gather(sums: Floats, wins: Floats) -> None:
-    for a in range(len(sums)):
-        for b in range(len(sums)):
-            sums[a, b] += wins[a, b]
+def _gather(sums: Floats, votes: Floats) -> None:
+    for side in range(2):
+        for a in range(sums.shape[1]):
+            for b in range(sums.shape[1]):
+                sums[side, a, b] += votes[side, a, b]
 
 
 @kernel
@@ -59,30 +91,70 @@ def _factor(H: Floats) -> None:
 
 
 @kernel
+def solve_lower(L: Floats, X: Floats) -> None:
+    """Replace X (K, N) by the solution of L Y = X for a lower triangular L.
+
+    LAPACK's routine starts threads for any size, which costs milliseconds on a busy machine.
+    """
+    for a in range(len(L)):
+        for b in range(a):
+            for n in range(X.shape[1]):
+                X[a, n] -= L[a, b] * X[b, n]
+        for n in range(X.shape[1]):
+            X[a, n] /= L[a, a]
+
+
+@kernel
+def solve_lower_transposed(L: Floats, X: Floats) -> None:
+    """Replace X (K, N) by the solution of L^T Y = X for a lower triangular L."""
+    for a in range(len(L) - 1, -1, -1):
+        for n in range(X.shape[1]):
+            X[a, n] /= L[a, a]
+        for b in range(a):
+            for n in range(X.shape[1]):
+                X[b, n] -= L[a, b] * X[a, n]
+
+
+@kernel
 def climb(
-    wins: Floats, mean: Floats, precision: float, u: Floats, step: Floats, H: Floats
+    votes: Floats,
+    h: float,
+    nu: float,
+    mean: Floats,
+    precision: Floats,
+    u: Floats,
+    step: Floats,
+    H: Floats,
 ) -> float:
     """Move the utilities `u` to the mode of their posterior by Newton's method.
 
-    The prior is normal around `mean` with one precision for all. `H` is left as the Cholesky
+    The prior is normal around `mean` with a precision for each option. `H` is left as the Cholesky
     factor of the posterior's precision at the mode. Returns the sum of the logs of its diagonal.
     """
     K = len(u)
     for _ in range(_MOST_STEPS):
         for a in range(K):
-            step[a] = -precision * (u[a] - mean[a])
-            H[a, a] = precision
+            step[a] = -precision[a] * (u[a] - mean[a])
+            H[a, a] = precision[a]
         for a in range(K):
             for b in range(a):
-                ahead, behind = wins[a, b], wins[b, a]
                 H[a, b] = 0.0
-                votes = ahead + behind
-                if votes > 0.0:
-                    p = 1.0 / (1.0 + math.exp(u[b] - u[a]))
-                    slope = ahead - votes * p
+                first = votes[0, a, b] + votes[1, b, a]
+                second = votes[0, b, a] + votes[1, a, b]
+                if first + second > 0.0:
+                    gap = u[a] - u[b]
+                    slope = votes[0, a, b] + votes[1, a, b]
+                    if h == 0.0:  # the place does not matter: one exponential instead of two
+                        first, second = first + second, 0.0
+                    expected, variance = _moments(gap + h, nu)
+                    slope -= first * expected
+                    bend = first * variance
+                    if second > 0.0:
+                        expected, variance = _moments(gap - h, nu)
+                        slope -= second * expected
+                        bend += second * variance
                     step[a] += slope
                     step[b] -= slope
-                    bend = votes * p * (1.0 - p)
                     H[a, b] = -bend
                     H[a, a] += bend
                     H[b, b] += bend
@@ -111,9 +183,11 @@ def climb(
 
 @kernel
 def utilities_evidence(
-    wins: Floats,
+    votes: Floats,
     units: Floats,
     fewest: float,
+    h: float,
+    nu: float,
     mean: Floats,
     tau: float,
     out: Floats,
@@ -121,30 +195,72 @@ def utilities_evidence(
     u: Floats,
     step: Floats,
     H: Floats,
+    precision: Floats,
 ) -> None:
     """Fill `out` with Laplace's approximation of the log evidence of every stretch.
 
-    Utilities are normal around `mean` with standard deviation `tau`, anew in every stretch.
+    In every stretch, utilities are drawn from a normal around `mean` with standard deviation `tau`.
+    An option without votes in a stretch keeps its prior and adds nothing.
     """
-    B, K = wins.shape[0], wins.shape[1]
-    precision = 1.0 / (tau * tau)
+    B, K = votes.shape[0], votes.shape[2]
+    precision[:] = 1.0 / (tau * tau)
     out[:] = -np.inf
     for i in range(B):
         sums[:] = 0.0
         for a in range(K):
             u[a] = mean[a]
-        inside = 0.0
         for j in range(i, B):
-            _gather(sums, wins[j])
-            inside += units[j]
-            if inside < fewest:
+            _gather(sums, votes[j])
+            if units[i, j + 1] < fewest:
                 continue
-            root = climb(sums, mean, precision, u, step, H)
+            root = climb(sums, h, nu, mean, precision, u, step, H)
             away = 0.0
             for a in range(K):
                 away += (u[a] - mean[a]) ** 2
-            value = likelihood(sums, u) - 0.5 * precision * away
+            value = likelihood(sums, h, nu, u) - 0.5 * away / (tau * tau)
             out[i, j + 1] = value - K * math.log(tau) - root
+
+
+@kernel
+def sparse_evidence(
+    scores: Floats,
+    information: Floats,
+    base: Floats,
+    units: Floats,
+    fewest: float,
+    tau: float,
+    share: float,
+    out: Floats,
+    sums: Floats,
+    known: Floats,
+) -> None:
+    """Fill `out` with the log evidence of every stretch if few of many options change.
+
+    `scores` and `information` are (B, K): wins above expectation and their variance, for each
+    option, at the utilities of the whole log, under which the votes of each bin have the log
+    likelihood `base`. In every stretch an option keeps its utility or, with probability `share`,
+    moves by a normal step of standard deviation `tau`; options are treated as independent, which is
+    accurate if each has many opponents.
+    """
+    B, K = scores.shape
+    stay, move = math.log(1.0 - share), math.log(share)
+    out[:] = -np.inf
+    for i in range(B):
+        sums[:] = 0.0
+        known[:] = 0.0
+        total = 0.0
+        for j in range(i, B):
+            total += base[j]
+            value = total
+            for a in range(K):
+                sums[a] += scores[j, a]
+                known[a] += information[j, a]
+                if known[a] > 0.0:
+                    grown = 1.0 + tau * tau * known[a]
+                    log = 0.5 * (sums[a] * sums[a] * tau * tau / grown - math.log(grown))
+                    value += _add(stay, move + log)
+            if units[i, j + 1] >= fewest:
+                out[i, j + 1] = value
 
 
 @kernel
@@ -157,21 +273,21 @@ def pairs_evidence(
     out: Floats,
     sums: Floats,
 ) -> None:
-    """Fill `out` with the log evidence of every stretch if each pair is by itself.
+    """Fill `out` with the log evidence of every stretch if each pair is independent.
 
-    A pair's preference is Beta around its `rate` in the whole log, worth `strength` votes, anew in
-    every stretch.
+    `wins` is (B, K, K). In every stretch a pair's preference is drawn from a Beta around its `rate`
+    in the whole log, worth `strength` votes.
     """
     B, K = wins.shape[0], wins.shape[1]
     out[:] = -np.inf
     none = math.lgamma(strength)
     for i in range(B):
         sums[:] = 0.0
-        inside = 0.0
         for j in range(i, B):
-            _gather(sums, wins[j])
-            inside += units[j]
-            if inside < fewest:
+            for a in range(K):
+                for b in range(K):
+                    sums[a, b] += wins[j, a, b]
+            if units[i, j + 1] < fewest:
                 continue
             total = 0.0
             for a in range(K):
@@ -184,14 +300,6 @@ def pairs_evidence(
                         total += math.lgamma(behind + sums[b, a]) - math.lgamma(behind)
                         total += none - math.lgamma(strength + votes)
             out[i, j + 1] = total
-
-
-@hot
-def _add(x: float, y: float) -> float:
-    """Add two numbers of which only the logs are known."""
-    if x < y:
-        x, y = y, x
-    return x if y == -np.inf else x + math.log1p(math.exp(y - x))
 
 
 @kernel
@@ -252,3 +360,24 @@ def best_cuts(evidence: Floats, cut: Floats, stay: Floats, best: Floats, before:
                 best[j] = value
                 before[j] = i
     return float(best[B])
+
+
+@kernel
+def select_wins(size: Ints, total: Ints, uniform: Floats, out: Floats) -> None:
+    """Choose which of the votes of each stratum are won, by selection sampling.
+
+    ``size`` is (S, B), the votes of a stratum in each bin, ``total`` (S,) its wins and `uniform`
+    has one number for each vote. ``out`` (S, B), zero before, becomes the wins.
+    """
+    at = 0
+    for s in range(len(size)):
+        wins, votes = total[s], 0
+        for b in range(size.shape[1]):
+            votes += size[s, b]
+        for b in range(size.shape[1]):
+            for _ in range(size[s, b]):
+                if uniform[at] * votes < wins:
+                    out[s, b] += 1.0
+                    wins -= 1
+                votes -= 1
+                at += 1

@@ -110,15 +110,15 @@ def add_votes(
     part: NDArray[np.uint8],
     when: Floats,
     weight: Floats,
-    cells: tuple[Ints, Ints, Floats],
+    cells: tuple[Ints, Ints, Ints],
     coarse: Ints,
-    wins: Floats,
+    results: Floats,
     parts: Floats,
     first: Floats,
     last: Floats,
     said: Floats,
 ) -> float:
-    """Add rows up to wins, and return the sum of their squared weights.
+    """Add rows up by result, and return the sum of their squared weights.
 
     Parameters
     ----------
@@ -126,36 +126,40 @@ def add_votes(
         Of each row; its kind, its bin or -1, the part it is dealt to, its time, what it counts.
         Without parts or weights these are empty.
     cells
-        Of each kind: who won, or -1 if it is not to be counted, who lost, and the winner's share of
-        the win, 1 unless it is a tie.
+        Of each kind: the first option, or -1 if it is not to be counted, the second, and the
+        result: 0 if the first won, 1 if the second did, 2 for a tie.
     coarse
         Of each bin, the coarse bin it belongs to.
-    wins, parts
-        (F, K, K) and (parts, C, K, K), to be added to.
+    results
+        (3, F, K, K) the weight of each result, by the first option and the second, to be added to.
+    parts
+        (2, parts, C, K, K) the same; a tie is half of either result, which takes less memory.
     first, last
         (F,) the first and last times in each bin.
     said
         What the rows of each kind count together.
     """
-    winner, loser, share = cells
+    one, other, result = cells
     counted, squares = 1.0, 0.0
     for row in range(len(kinds)):
         f, kind = bins[row], kinds[row]
-        a, b = winner[kind], loser[kind]
+        a, b = one[kind], other[kind]
         if f < 0 or a < 0:
             continue
         if len(weight):
             counted = weight[row]
             if math.isnan(counted):
                 continue
-        ahead = counted * share[kind]
-        wins[f, a, b] += ahead
+        # The result is an index rather than a branch, which would be mispredicted half of the time.
+        r = result[kind]
+        results[r, f, a, b] += counted
         if len(part):
-            parts[part[row], coarse[f], a, b] += ahead
-        if share[kind] < 1.0:
-            wins[f, b, a] += counted - ahead
-            if len(part):
-                parts[part[row], coarse[f], b, a] += counted - ahead
+            p, c = part[row], coarse[f]
+            if r < 2:
+                parts[r, p, c, a, b] += counted
+            else:
+                parts[0, p, c, a, b] += counted / 2
+                parts[1, p, c, a, b] += counted / 2
         first[f] = min(first[f], when[row])
         last[f] = max(last[f], when[row])
         said[kind] += counted
@@ -181,8 +185,11 @@ def write_cells(
 
     Parameters
     ----------
-    kinds, bins, weight, cells
+    kinds, bins, weight
         As of `add_votes`.
+    cells
+        Of each kind: the winner, or -1 if it is not to be counted, the loser, and the winner's
+        share of the win, 1 unless it is a tie.
     group, chosen
         Of each row its group, and whether that is looked at; if all are, the latter is empty.
     groups, places, winners, losers, wins

@@ -4,40 +4,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftduel.logs.counts import Counts
+from driftduel.logs.vote_model import PLAIN, VoteModel, expected_share, oriented, residuals
 
 __all__ = ["bradley_terry", "dispersion", "preferences_of"]
 
 Floats = NDArray[np.float64]
 
-# Weak enough to move nothing, strong enough that an option which lost every vote stays finite.
-_HARDLY = 1e-2
+# Too weak to move an estimate, and strong enough that an option which lost every vote stays finite.
+_WEAK = 1e-2
 
 
 def bradley_terry(
-    wins: Floats, precision: float = _HARDLY, mean: Floats | None = None
+    votes: Floats,
+    precision: Floats | float = _WEAK,
+    mean: Floats | None = None,
+    model: VoteModel = PLAIN,
 ) -> tuple[Floats, Floats]:
-    """Fit utilities to wins (K, K): their most probable values and the Cholesky factor of the
-    precision there.
+    """Fit utilities to votes: the posterior mode and the Cholesky factor of the precision there.
 
     Parameters
     ----------
-    wins
-        Wins of the row's option over the column's; halves and other parts of votes are fine.
+    votes
+        (K, K) wins of the row's option over the column's, or (2, K, K) votes by place (see
+        `vote_model`); fractions are allowed.
     precision, mean
-        Of the normal prior of every utility; without a mean, around 0.
+        Of the normal prior of every utility, one number or one for each; without a mean, around 0.
+    model
+        First-place advantage and ties.
 
     Examples
     --------
     >>> utilities, _ = bradley_terry(np.array([[0.0, 30.0], [10.0, 0.0]]), precision=1e-9)
     >>> round(float(np.exp(utilities[0] - utilities[1])), 6)
     3.0
-    """  # noqa: D205
+    """
     from driftduel.logs._kernels import climb
 
-    K = len(wins)
+    if votes.ndim == 2:
+        votes = np.stack((np.zeros_like(votes, np.float64), votes))
+    K = votes.shape[-1]
     mean = np.zeros(K) if mean is None else np.ascontiguousarray(mean, np.float64)
     utilities, factor = mean.copy(), np.zeros((K, K))
-    climb(np.ascontiguousarray(wins, np.float64), mean, precision, utilities, np.empty(K), factor)
+    precisions = np.broadcast_to(np.asarray(precision, np.float64), K).copy()
+    climb(
+        np.ascontiguousarray(votes, np.float64), model.first_place, model.ties, mean, precisions,
+        utilities, np.empty(K), factor,
+    )  # fmt: skip
     return utilities, np.tril(factor)
 
 
@@ -48,12 +60,19 @@ def preferences_of(utilities: Floats) -> Floats:
     return result
 
 
-def dispersion(counts: Counts) -> float:
+def dispersion(counts: Counts, model: VoteModel = PLAIN) -> float:
     """Return phi: how much more groups of votes vary than as many independent votes would.
 
-    It is read off the fit to the whole log, as if nothing ever changed. A change makes it larger
-    than it is, so what is found all the same is there. Estimated between changes that were chosen
-    because the votes before and behind them differ, it would be too small, and find more of them.
+    It is estimated from the fit to the whole log, as if nothing ever changed. A change increases
+    it, so a change that is found in spite of it is there. An estimate between changes that were
+    selected because the votes before and after them differ would be too small.
+
+    Parameters
+    ----------
+    counts
+        The log.
+    model
+        First-place advantage and ties.
 
     Examples
     --------
@@ -66,14 +85,20 @@ def dispersion(counts: Counts) -> float:
     if groups is None or len(groups.ids) < 2:
         return max(1.0, alone)
     K = counts.options
-    P = preferences_of(bradley_terry(counts.wins.sum(axis=0))[0])
-    surprise = groups.wins * (1 - P[groups.winner, groups.loser])
+    whole = oriented(counts.wins.sum(axis=0), counts.ahead.sum(axis=0))
+    mean = bradley_terry(whole, model=model)[0]
+    gaps = mean[:, None] - mean[None, :]
+    expected = expected_share(whole, gaps, model)
+    surprise = groups.wins * (1 - expected[groups.winner, groups.loser])
     scores = np.zeros((len(groups.ids), K))
     np.add.at(scores, (groups.group, groups.winner), surprise)
     np.add.at(scores, (groups.group, groups.loser), -surprise)
     bend = np.zeros((K, K))
     np.add.at(bend, (groups.winner, groups.loser), groups.wins)
-    bend = (bend + bend.T) * P * P.T
+    variance = residuals(whole, gaps, model)[1] / np.maximum(
+        (whole.sum(axis=0) + whole.sum(axis=0).T), 1e-300
+    )
+    bend = (bend + bend.T) * variance
     information = np.diag(bend.sum(axis=1)) - bend
     ratio = np.trace(np.linalg.pinv(information, hermitian=True) @ (scores.T @ scores)) / (K - 1)
     return float(max(1.0, alone, ratio))

@@ -1,4 +1,4 @@
-"""Do predictions come true? Chances said beforehand, and how often the favourite then won."""
+"""Calibration: predicted probabilities, and how often the favourite then won."""
 
 from dataclasses import dataclass
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from driftduel.logs.choice import predict
 from driftduel.logs.posterior import Fit
+from driftduel.logs.vote_model import expected_share
 
 __all__ = ["Predicted", "calibration", "wilson"]
 
@@ -40,10 +41,14 @@ def calibration(fit: Fit) -> list[Predicted]:
     """
     a, b = np.triu_indices(fit.counts.options, 1)
     votes, said, won = np.zeros(_BINS), np.zeros(_BINS), np.zeros(_BINS)
-    for _, wins, (expected,) in predict(fit.counts, fit.phi, [fit.kind]):
-        held = wins.sum(axis=0)
+    for _, parts, (expected,) in predict(fit.counts, fit.phi, [fit.kind], fit.vote_model):
+        placed = parts.sum(axis=0)
+        # What was predicted is the share of votes as they were placed, ties as half a win.
+        P = np.clip(expected, 1e-12, 1 - 1e-12)
+        chances = expected_share(placed, np.log(P / (1 - P)), fit.vote_model)
+        held = placed.sum(axis=1)
         ahead, behind = held[:, a, b].ravel(), held[:, b, a].ravel()
-        chance = expected[:, a, b].ravel()
+        chance = chances[:, a, b].ravel()
         first = chance >= 0.5
         chance = np.where(first, chance, 1 - chance)
         place = np.minimum(((chance - 0.5) * 2 * _BINS).astype(np.int64), _BINS - 1)

@@ -97,7 +97,7 @@ def winner_areas(fit: Fit, axis: Axis) -> list[dict[str, Any]]:
     if rest and chances[:, rest].max() > 0:
         rows.append(("others", "others", chances[:, rest].sum(axis=1)))
     if chances[:, K].max() > 0:
-        rows.append(("nobody", "nobody", chances[:, K]))
+        rows.append(("no winner", "nobody", chances[:, K]))
     floor = np.zeros(len(chances))
     areas = []
     for name, kind, chance in rows:
@@ -163,8 +163,8 @@ def bars(changes: Sequence[Change], axis: Axis) -> list[dict[str, Any]]:
         when, early, late = (
             time_text(time, axis.clock) for time in (change.time, change.low, change.high)
         )
-        winner = change.before != change.after
-        who = f", from {change.before or 'nobody'} to {change.after or 'nobody'}" if winner else ""
+        winner = change.new_winner
+        who = f", from {change.before or 'none'} to {change.after or 'none'}" if winner else ""
         what = "The winner changed" if winner else "Preferences changed, the winner did not"
         shapes.append(
             {

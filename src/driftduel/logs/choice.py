@@ -1,7 +1,7 @@
 """Which model fits a log: the simplest of those that predict held-out votes about as well.
 
-Events are dealt into ten parts, held out two at a time. Evidence would not do: models are centred
-on the log's own rates, which favours the one with more of them.
+Events are dealt into ten parts, held out two at a time. Evidence is not comparable: models are
+centred on the log's own rates, which favours the one with more of them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from driftduel.logs.bradley_terry import dispersion
 from driftduel.logs.counts import PARTS, Counts
-from driftduel.logs.segments import MODELS, Cuttings, affordable_bins, cuttings
+from driftduel.logs.segments import MODELS, Cuttings, Prior, affordable_bins, cuttings
 from driftduel.logs.stretch import blend_of
+from driftduel.logs.vote_model import PLAIN, VoteModel, oriented, vote_loss
 from driftduel.logs.walk import fit_walk
 
 __all__ = ["KINDS", "Choice", "choose", "predict"]
@@ -27,7 +28,6 @@ KINDS = ("still", "utilities", "pairs", "walk")
 walk. What a stretch expects of a pair is the same in all but the last, see `stretch`."""
 _HELD = 2  # parts at a time
 _BINS = 64
-_SURE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -42,15 +42,15 @@ class Choice:
     """The standard error of the difference to the best."""
 
 
-def choose(counts: Counts, phi: float | None = None) -> Choice:
+def choose(counts: Counts, phi: float | None = None, vote_model: VoteModel = PLAIN) -> Choice:
     """Compare the models on held-out votes."""
-    phi = dispersion(counts) if phi is None else phi
+    phi = dispersion(counts, vote_model) if phi is None else phi
     losses, votes = np.zeros((PARTS, len(KINDS))), np.zeros(PARTS)
-    for held, wins, predicted in predict(counts, phi):
-        for part, won in zip(held, wins, strict=True):
+    for held, parts, predicted in predict(counts, phi, KINDS, vote_model):
+        for part, won in zip(held, parts, strict=True):
             votes[part] = won.sum()
             for k, P in enumerate(predicted):
-                losses[part, k] = -(won * np.log(np.clip(P, _SURE, 1))).sum()
+                losses[part, k] = vote_loss(won, P, vote_model)
     total = losses.sum(axis=0) / max(votes.sum(), 1e-300)
     best = int(total.argmin())
     # A part's share of the votes may be large or small: its difference counts by its votes.
@@ -66,29 +66,35 @@ def choose(counts: Counts, phi: float | None = None) -> Choice:
 
 
 def predict(
-    counts: Counts, phi: float, kinds: Sequence[str] = KINDS
+    counts: Counts, phi: float, kinds: Sequence[str] = KINDS, vote_model: VoteModel = PLAIN
 ) -> Iterator[tuple[range, Floats, list[Floats]]]:
     """Hold out a few parts of the votes at a time, and predict them from all others.
 
     Yields
     ------
-    range, (H, B, K, K) array, list of (B, K, K) arrays
-        The parts held out, their wins, and the preferences that each of the kinds expects.
+    range, (H, B, 2, K, K) array, list of (B, K, K) arrays
+        The parts held out, their votes, and the preferences that each of the kinds expects.
     """
     grid = counts.grid(min(_BINS, affordable_bins(counts.options) // 2))
-    parts = counts.parts_over(grid)
-    # How wide priors are is told from all votes, once: it hardly depends on a fifth of them.
+    starts = counts.coarse[grid[:-1]]
+    wins = np.add.reduceat(counts.parts, starts, axis=1)
+    ahead = np.add.reduceat(counts.parts_ahead, starts, axis=1) if counts.placed else wins * 0
+    total = oriented(wins.sum(axis=0), ahead.sum(axis=0))
+    # The width of the priors is estimated from all votes, once: it hardly depends on a fifth.
     priors = {
-        kind: cuttings(counts, grid, kind, phi).likely_priors() for kind in kinds if kind in MODELS
+        kind: cuttings(counts, grid, kind, phi, vote_model=vote_model).likely_priors()
+        for kind in kinds
+        if kind in MODELS
     }
     for first in range(0, PARTS, _HELD):
         held = range(first, first + _HELD)
-        seen = np.delete(parts, held, axis=0).sum(axis=0)
+        parts = oriented(wins[first : first + _HELD], ahead[first : first + _HELD])
+        seen = np.maximum(total - parts.sum(axis=0), 0.0)
         if seen.any():
             yield (
                 held,
-                parts[first : first + _HELD],
-                [_expected(counts, grid, seen, phi, kind, priors) for kind in kinds],
+                parts,
+                [_expected(counts, grid, seen, phi, kind, priors, vote_model) for kind in kinds],
             )
 
 
@@ -98,30 +104,36 @@ def _expected(
     seen: Floats,
     phi: float,
     kind: str,
-    priors: dict[str, list[float]],
+    priors: dict[str, list[Prior]],
+    vote_model: VoteModel,
 ) -> Floats:
-    """Return the (B, K, K) preferences that a model expects after what was seen."""
+    """Return the (B, K, K) preferences that a model expects after the votes in `seen`."""
     scaled = seen / phi
     if kind in MODELS:
-        cut = cuttings(counts, grid, kind, phi, wins=seen, priors=priors[kind])
-        return _of_pieces(cut, scaled)
+        cut = cuttings(
+            counts, grid, kind, phi, votes=seen, priors=priors[kind], vote_model=vote_model
+        )
+        return _of_pieces(cut, scaled, vote_model)
     if kind == "still":
         whole = scaled.sum(axis=0)
-        return np.broadcast_to(blend_of([whole]).expected(whole), seen.shape)
-    # Empty bins have a place too: what was held out may be all of them.
+        expected = blend_of([whole], vote_model).expected(whole)
+        return np.broadcast_to(expected, (len(seen), *expected.shape))
+    # Empty bins have a place too: all of their votes may be held out.
     sizes = np.add.reduceat(counts.per_bin(), grid[:-1])
     places = (np.cumsum(sizes) - sizes / 2) / sizes.sum()
-    return fit_walk(scaled, places).preferences()
+    return fit_walk(scaled, places, vote_model).preferences()
 
 
-def _of_pieces(cut: Cuttings, scaled: Floats) -> Floats:
+def _of_pieces(cut: Cuttings, scaled: Floats, vote_model: VoteModel) -> Floats:
     """Average over all stretches that a bin may lie in."""
     edges = [0, *cut.mode().tolist(), cut.bins] if cut.still < 0.5 else [0, cut.bins]
-    blend = blend_of([scaled[i:j].sum(axis=0) for i, j in pairwise(edges)]).sharpened()
+    stretches = [scaled[i:j].sum(axis=0) for i, j in pairwise(edges)]
+    blend = blend_of(stretches, vote_model).sharpened()
     chances = cut.stretches.copy()
     chances[0, cut.bins] += cut.still
     likely = np.argwhere(chances > 1e-3)
-    expected, weight = np.zeros_like(scaled), np.zeros((cut.bins, 1, 1))
+    K = scaled.shape[-1]
+    expected, weight = np.zeros((len(scaled), K, K)), np.zeros((cut.bins, 1, 1))
     for i, j in likely:
         chance = chances[i, j]
         expected[i:j] += chance * blend.expected(scaled[i:j].sum(axis=0))

@@ -1,33 +1,51 @@
-"""Which column of a log says what, and what a vote says."""
+"""Which column of a log holds what: the two options, the result, the time.
+
+A column is named by the user, or recognised by its name. A file in which several columns may hold
+the same is refused with the reading that would have been taken, for the user to confirm.
+"""
 
 import difflib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from driftduel.errors import DriftduelError
 from driftduel.wording import listed
 
-__all__ = ["Columns", "find_columns", "outcome_of", "quoted", "words_for_numbers"]
+__all__ = ["ROLES", "Columns", "compact", "find_columns", "quoted", "side_names"]
 
-# What people call them, in lower case; the first is our own name.
-_ALIASES = {
-    "first": ("first", "a", "left", "model_a", "option_a", "item_a", "player_a", "team_a"),
-    "second": ("second", "b", "right", "model_b", "option_b", "item_b", "player_b", "team_b"),
-    "winner": ("winner", "won", "preferred", "choice", "chosen", "result", "outcome"),
-    "loser": ("loser", "lost", "rejected"),
+ROLES = (
+    "winner", "loser", "first", "second", "time", "group", "weight", "tie",
+    "first_score", "second_score", "first_won", "second_won",
+)  # fmt: skip
+"""What a column can be named as; see `read_log`."""
+
+# Names are compared without case, spaces and punctuation; see `compact`.
+_SIDES = (
+    ("first", "second"), ("a", "b"), ("left", "right"), ("1", "2"), ("white", "black"),
+    ("home", "away"), ("home", "visitor"), ("home", "visiting"), ("home", "guest"),
+)  # fmt: skip
+_NOUNS = ("", "model", "option", "item", "player", "team", "competitor", "candidate", "system",
+          "arm", "name", "playername", "teamname", "modelname", "p")  # fmt: skip
+_SCORES = ("score", "scores", "goals", "goal", "points", "runs", "teamscore", "teamgoal",
+           "teamgoals", "teampoints")  # fmt: skip
+_KNOWN_SCORES = (("fthg", "ftag"),)  # full time home and away goals
+_WINNERS = ("winner", "won", "preferred", "preference", "choice", "chosen", "chosenmodel", "picked",
+            "pick", "winnername", "winningteam", "winnermodel")  # fmt: skip
+_LESS_SURE = ("result", "outcome", "ftr")  # scores, if there are any, are taken before these
+_LOSERS = {
+    "loser": "winner", "lost": "won", "rejected": "chosen", "rejectedmodel": "chosenmodel",
+    "losername": "winnername", "losingteam": "winningteam", "losermodel": "winnermodel",
+}  # fmt: skip
+_TIE_FLAGS = ("tie", "ties", "tied", "draw", "drawn", "bothbad", "tiebothbad", "bothgood",
+              "neither")  # fmt: skip
+_OTHERS = {
     "time": ("time", "timestamp", "tstamp", "datetime", "date", "created_at", "round"),
     "group": ("group",),
     "weight": ("weight",),
     "tie": ("tie", "tied", "draw"),
 }
-_FIRST = {"first", "a", "left", "model_a", "option_a", "item_a", "player_a", "team_a", "true"}
-_SECOND = {"second", "b", "right", "model_b", "option_b", "item_b", "player_b", "team_b", "false"}
-_TIE = {"tie", "tied", "draw", "equal", "even", "same", "both", "0.5", "1/2"}
-_TIE |= {"tie (bothbad)", "bothbad", "both_bad", "both bad", "neither"}
-_YES = {"1", "1.0", "true", "yes", "y", "t"}
-_NO = {"0", "0.0", "false", "no", "n", "f", ""}
 _TWICE = "_duplicated_0"  # what polars adds to a name that is there already
-_LONGEST_NAME = 1000  # letters; whatever is longer is no name
 
 
 def quoted(value: object, most: int = 60) -> str:
@@ -42,23 +60,51 @@ def quoted(value: object, most: int = 60) -> str:
     return repr(text if len(text) <= most else f"{text[:most]}...")
 
 
+def compact(name: str) -> str:
+    """Return a name without case, spaces and punctuation.
+
+    Examples
+    --------
+    >>> compact("Home Team"), compact("model_a"), compact("winner_tie (bothbad)")
+    ('hometeam', 'modela', 'winnertiebothbad')
+    """
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def side_names() -> Iterator[tuple[str, str, str, str]]:
+    """Yield names of the first and the second option's column, and the sides they are made of."""
+    for x, y in _SIDES:
+        for noun in _NOUNS:
+            if noun or not x.isdigit():
+                yield f"{noun}{x}", f"{noun}{y}", x, y
+            if noun and not x.isdigit():
+                yield f"{x}{noun}", f"{y}{noun}", x, y
+
+
 @dataclass(frozen=True)
 class Columns:
     """The names of a log's columns; those that it does not have are None."""
 
-    winner: str
+    winner: str | None = None
     loser: str | None = None
     first: str | None = None
     second: str | None = None
+    """None if the log has winner, loser and the one of the two that was shown first."""
     time: str | None = None
     group: tuple[str, ...] = ()
     """What votes depend on, together: two votes are of one group if they agree in all of these."""
     weight: str | None = None
     tie: str | None = None
+    scores: tuple[str, ...] = ()
+    """The scores of the first and the second option, of which the higher wins."""
+    flags: tuple[str, ...] = ()
+    """Whether the first option won and whether the second did; further ones are ties."""
+    beside: tuple[str, ...] = ()
+    """Columns whose names begin like the winner's, as in a one-hot set of all options."""
 
     @property
     def placed(self) -> bool:
-        """Whether the log says which option was shown first."""
+        """Whether the log records which option was shown first."""
         return self.first is not None
 
     @property
@@ -66,30 +112,87 @@ class Columns:
         """The columns that name the two options."""
         if self.first is not None and self.second is not None:
             return self.first, self.second
-        return self.winner, str(self.loser)
+        return str(self.winner), str(self.loser)
 
     def used(self) -> set[str]:
         """Return the names of all columns that mean something."""
-        single = {getattr(self, field.name) for field in fields(self) if field.name != "group"}
-        return {name for name in single | set(self.group) if name is not None}
+        several = {*self.group, *self.scores, *self.flags}
+        single = (getattr(self, field.name) for field in fields(self))
+        return several | {name for name in single if isinstance(name, str)}
+
+    def argument(self) -> str:
+        """Return the ``--columns`` argument that names the options and the result.
+
+        Examples
+        --------
+        >>> Columns(first="home", second="away", scores=("hg", "ag")).argument()
+        '--columns first=home,second=away,first_score=hg,second_score=ag'
+        """
+        named = {role: getattr(self, role) for role in ("first", "second", "winner", "loser")}
+        named |= zip(("first_score", "second_score"), self.scores, strict=False)
+        named |= zip(("first_won", "second_won", "tie"), self.flags, strict=False)
+        said = ",".join(f"{role}={name}" for role, name in named.items() if name is not None)
+        return f"--columns {said}"
 
 
 def find_columns(there: Sequence[str], given: Mapping[str, str | Sequence[str] | None]) -> Columns:
-    """Find out which column is which: as it was said, or by its name.
+    """Find out which column is which: as the user named it, or by its name.
 
     Parameters
     ----------
     there
         The columns of the log.
     given
-        What was said of them, by our names: ``{"winner": "model_a", "group": ["race", "day"]}``.
+        Columns by their role: ``{"winner": "model_a", "group": ["race", "day"]}``.
     """
-    roles: dict[str, str | None] = dict.fromkeys(_ALIASES)
+    named, group = _given(there, given)
+    by_name: dict[str, str] = {}
+    for name in there:
+        if compact(name) and name not in named.values():
+            by_name.setdefault(compact(name), name)
+    first, second = _pair(by_name, named)
+    scores = _of_pair(by_name, named, "score", _score_names(first, second))
+    flags = _flags(by_name, named)
+    winner, loser = _winner(by_name, named, has_scores=bool(scores), has_flags=bool(flags))
+    if winner is not None and winner in _one_hot_set(there):
+        others = [name for name in _one_hot_set(there) if name != winner]
+        raise DriftduelError(
+            f"{quoted(winner)} is one of several columns of which one is set in each row, with "
+            f"{_listed(others)}; name them all: {_flags_argument(there)}."
+        )
+    if winner is not None and "first_score" not in named:
+        scores = ()
+    if (winner is not None or scores) and "first_won" not in named:
+        flags = ()
+    if loser is not None and (first is None or second is None or "first" not in given):
+        second = None  # the winner and the loser name the pair
+    columns = Columns(
+        winner=winner,
+        loser=None if second is not None else loser,
+        first=first,
+        second=second,
+        time=_other("time", by_name, named, given),
+        group=group or _tuple(_other("group", by_name, named, given)),
+        weight=_other("weight", by_name, named, given),
+        tie=None if len(flags) > 2 else _other("tie", by_name, named, given),
+        scores=scores,
+        flags=flags,
+        beside=_beside(winner, there),
+    )
+    _check(columns, there, first is not None and second is not None)
+    return columns
+
+
+def _given(
+    there: Sequence[str], given: Mapping[str, str | Sequence[str] | None]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Check the columns that the user named; return them by role, and those of groups."""
+    named: dict[str, str] = {}
     group: tuple[str, ...] = ()
     for role, names in given.items():
-        if role not in _ALIASES:
+        if role not in ROLES:
             raise DriftduelError(
-                f"there is no column {quoted(role)} to name; there are {', '.join(_ALIASES)}."
+                f"there is no column {quoted(role)} to name; there are {', '.join(ROLES)}."
             )
         if names is None:
             continue
@@ -104,38 +207,182 @@ def find_columns(there: Sequence[str], given: Mapping[str, str | Sequence[str] |
         elif len(several) != 1:
             raise DriftduelError(f"{role} must be one column, not {_listed(several)}.")
         else:
-            roles[role] = several[0]
-    by_name = {name.strip().lower().replace(" ", "_"): name for name in reversed(there)}
-    taken = {name for name in roles.values() if name is not None}
-    for role, aliases in _ALIASES.items():
-        if roles[role] is None and role not in given:
-            known = (by_name[alias] for alias in aliases if alias in by_name)
-            roles[role] = next((name for name in known if name not in taken), None)
-            taken.add(roles[role] or "")
-    if not group and roles["group"] is not None:
-        group = (roles["group"],)
-    winner, loser, first, second = (roles[r] for r in ("winner", "loser", "first", "second"))
-    if loser is not None and "first" not in given:  # who won and who lost says it all
-        first = second = None
-    if winner is None or (loser is None and (first is None or second is None)):
+            named[role] = several[0]
+    for one, other in (("first_score", "second_score"), ("first_won", "second_won")):
+        if (one in named) != (other in named):
+            missing = other if one in named else one
+            raise DriftduelError(f"{one} and {other} belong together; name {missing} too.")
+    return named, group
+
+
+def _pair(by_name: Mapping[str, str], named: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """Return the columns of the two options, or of the first alone."""
+    if "first" in named or "second" in named:
+        first, second = named.get("first"), named.get("second")
+        for x, y, *_ in side_names():
+            if first is None and compact(str(second)) == y:
+                first = by_name.get(x)
+            if second is None and compact(str(first)) == x:
+                second = by_name.get(y)
+        return first, second
+    pairs = dict.fromkeys(
+        (by_name[x], by_name[y]) for x, y, *_ in side_names() if x in by_name and y in by_name
+    )
+    if not pairs:
+        return next((by_name[x] for x, *_ in side_names() if x in by_name), None), None
+    found = list(pairs)
+    if len(found) > 1 and [compact(name) for name in found[0]] != ["first", "second"]:
+        if "loser" in named or any(name in by_name for name in _LOSERS):
+            return None, None  # the winner and the loser name the pair
+        taken, other = found[:2]
         raise DriftduelError(
-            f"a log needs the columns winner and loser, or first, second and winner; this one has "
-            f"{_listed(there)}. Say which is which, as in --columns winner=NAME,loser=NAME."
+            f"{quoted(taken[0])} and {quoted(taken[1])} were understood as the two options, but "
+            f"{quoted(other[0])} and {quoted(other[1])} may be meant; confirm with --columns "
+            f"first={taken[0]},second={taken[1]}."
         )
+    return found[0]
+
+
+def _score_names(first: str | None, second: str | None) -> list[tuple[str, str]]:
+    """Return names of two scores: home_goals and away_goals, score_1 and score_2, ..."""
+    sides = [(x, y) for x, y in _SIDES]
     if first is not None and second is not None:
-        loser = None
-    named = [name for name in (winner, loser, first, second) if name is not None]
+        sides.append((compact(first), compact(second)))
+    names = [
+        names
+        for x, y in sides
+        for word in _SCORES
+        for names in ((f"{x}{word}", f"{y}{word}"), (f"{word}{x}", f"{word}{y}"))
+        if not names[0][0].isdigit()
+    ]
+    return [*names, *_KNOWN_SCORES]
+
+
+def _of_pair(
+    by_name: Mapping[str, str],
+    named: Mapping[str, str],
+    role: str,
+    names: Sequence[tuple[str, str]],
+) -> tuple[str, ...]:
+    if f"first_{role}" in named:
+        return named[f"first_{role}"], named[f"second_{role}"]
+    return next(((by_name[x], by_name[y]) for x, y in names if x in by_name and y in by_name), ())
+
+
+def _flag_names() -> Iterator[tuple[str, str]]:
+    for x, y, *_ in side_names():
+        yield f"winner{x}", f"winner{y}"
+        for word in ("won", "win", "wins", "iswinner"):
+            yield f"{x}{word}", f"{y}{word}"
+
+
+def _tie_flags(by_name: Mapping[str, str]) -> tuple[str, ...]:
+    names = (name for word in _TIE_FLAGS for name in (f"winner{word}", word))
+    return tuple(dict.fromkeys(by_name[name] for name in names if name in by_name))
+
+
+def _flags(by_name: Mapping[str, str], named: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the columns of a one-hot result: the first won, the second did, ties."""
+    flags = _of_pair(by_name, named, "won", list(_flag_names()))
+    if not flags or "tie" in named:
+        return flags
+    return (*flags, *(name for name in _tie_flags(by_name) if name not in flags))
+
+
+def _one_hot_set(there: Sequence[str]) -> tuple[str, ...]:
+    return _flags({compact(name): name for name in reversed(there)}, {})
+
+
+def _beside(winner: str | None, there: Sequence[str]) -> tuple[str, ...]:
+    begin = re.match(r"winner[_ .]", winner or "", re.IGNORECASE)
+    if begin is None:
+        return ()
+    return tuple(name for name in there if name.startswith(begin[0]) and name != winner)
+
+
+def _flags_argument(there: Sequence[str]) -> str:
+    return Columns(flags=_one_hot_set(there)).argument()
+
+
+def _winner(
+    by_name: Mapping[str, str], named: Mapping[str, str], *, has_scores: bool, has_flags: bool
+) -> tuple[str | None, str | None]:
+    """Return the columns of the winner and the loser."""
+    if "first_score" in named or "first_won" in named:
+        return named.get("winner"), None
+    winner, loser = named.get("winner"), named.get("loser")
+    if winner is None:
+        found = [by_name[name] for name in _WINNERS if name in by_name]
+        paired = [by_name[w] for x, w in _LOSERS.items() if x in by_name and w in by_name]
+        if len(found) > 1 and not paired and compact(found[0]) != "winner":
+            raise DriftduelError(
+                f"{quoted(found[0])} was understood as the winner, but {quoted(found[1])} may be "
+                f"meant; confirm with --columns winner={found[0]}."
+            )
+        plain = [name for name in found if compact(name) == "winner"]
+        winner = next(iter([*plain, *paired, *found]), None)
+        if winner is None and not has_scores and not has_flags:
+            winner = next((by_name[name] for name in _LESS_SURE if name in by_name), None)
+    if loser is None and winner is not None:
+        of_it = [x for x, w in _LOSERS.items() if w == compact(winner)]
+        known = (by_name[name] for name in (*of_it, *_LOSERS) if name in by_name)
+        loser = next((name for name in known if name != winner), None)
+    return winner, loser
+
+
+def _other(
+    role: str, by_name: Mapping[str, str], named: Mapping[str, str], given: Mapping[str, object]
+) -> str | None:
+    if role in given:
+        return named.get(role)
+    return next((by_name[compact(n)] for n in _OTHERS[role] if compact(n) in by_name), None)
+
+
+def _tuple(name: str | None) -> tuple[str, ...]:
+    return () if name is None else (name,)
+
+
+def _check(columns: Columns, there: Sequence[str], has_pair: bool) -> None:
+    """Refuse columns of which no vote can be read, and name the missing role."""
+    has_result = columns.winner is not None or columns.scores or columns.flags
+    if not has_result or not (has_pair or columns.loser is not None):
+        if has_result:
+            found = columns.winner or (*columns.scores, *columns.flags)[0]
+            what = f"has a result, {quoted(found)}, but not the two options"
+            roles = ["loser"] if columns.winner is not None else []
+            remedy = " or ".join([f"--columns {role}=NAME" for role in roles]
+                                 + ["--columns first=NAME,second=NAME"])  # fmt: skip
+        elif has_pair:
+            pair = f"{quoted(columns.first)} and {quoted(columns.second)}"
+            what = f"has two options, {pair}, but no result"
+            remedy = "--columns winner=NAME or --columns first_score=NAME,second_score=NAME"
+            remedy = _nested(there, "winner", remedy)
+        else:
+            what = "has neither"
+            remedy = (
+                "--columns winner=NAME,loser=NAME or --columns first=NAME,second=NAME,winner=NAME"
+            )
+        raise DriftduelError(
+            f"a log needs the columns winner and loser, or two options and a result; this one "
+            f"{what}: its columns are {_listed(there)}. Name them, as in {remedy}."
+        )
+    result = [name for name in (columns.winner, columns.loser) if name is not None]
+    named = [*(name for name in (columns.first, columns.second) if name is not None), *result]
+    named += [*columns.scores, *columns.flags]
     if len(set(named)) < len(named):
         raise DriftduelError(f"one column cannot be two things: {_listed(named)}.")
-    columns = Columns(
-        winner, loser, first, second, roles["time"], group, roles["weight"], roles["tie"]
-    )
     for name in sorted(columns.used()):
         if f"{name}{_TWICE}" in there:
             raise DriftduelError(
                 f"the log has two columns {quoted(name)}; leave one of them out, or rename it."
             )
-    return columns
+
+
+def _nested(there: Sequence[str], role: str, otherwise: str) -> str:
+    """Return the argument for a nested key whose last part is a role, if there is one."""
+    found = (name for name in there if "." in name and compact(name.rpartition(".")[2]) == role)
+    nested = next(found, None)
+    return otherwise if nested is None else f"--columns {role}={nested}"
 
 
 def _nearest(name: str, there: Sequence[str]) -> str:
@@ -145,59 +392,3 @@ def _nearest(name: str, there: Sequence[str]) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return listed([quoted(name) for name in names], most=12) or "no column at all"
-
-
-def words_for_numbers(winners: Sequence[str | None]) -> dict[str, float]:
-    """Tell what numbers in the column of winners mean, if all of them are numbers.
-
-    1 and 0 are the first and the second, and so are 1 and 2; 0.5 is a tie.
-    """
-    words = {word.strip() for word in winners if word is not None and word.strip()}
-    if words <= {"0", "1", "0.5", "0.0", "1.0"}:
-        return {"1": 1.0, "1.0": 1.0, "0": 0.0, "0.0": 0.0, "0.5": 0.5}
-    if words <= {"1", "2", "0.5", "1.0", "2.0"}:
-        return {"1": 1.0, "1.0": 1.0, "2": 0.0, "2.0": 0.0, "0.5": 0.5}
-    return {}
-
-
-def outcome_of(
-    first: str | None,
-    second: str | None,
-    winner: str | None,
-    tie: str | None,
-    numbers: Mapping[str, float],
-) -> float | str:
-    """Return 1 if the first won, 0 if the second did, 1/2 for a tie; or what is wrong.
-
-    An option's name goes before every other meaning of a word.
-
-    Examples
-    --------
-    >>> outcome_of("tea", "milk", "milk", None, {}), outcome_of("tea", "milk", "model_a", None, {})
-    (0.0, 1.0)
-    >>> outcome_of("tea", "milk", "ale", None, {})
-    "the winner 'ale' is neither of the two"
-    """
-    if first is None or second is None:
-        return "an option is missing"
-    if max(len(first), len(second)) > _LONGEST_NAME:
-        return f"the name of an option has more than {_LONGEST_NAME:,} letters"
-    if first == second:
-        return "an option is compared with itself"
-    if tie is not None:
-        if tie.strip().lower() in _YES:
-            return 0.5
-        if tie.strip().lower() not in _NO:
-            return f"{quoted(tie)} does not say whether it is a tie"
-    if winner is None:
-        return "the winner is missing"
-    for names, value in (({first}, 1.0), ({second}, 0.0)):
-        if winner in names:
-            return value
-    word = winner.strip()
-    if word in numbers:
-        return numbers[word]
-    for words, value in ((_FIRST, 1.0), (_SECOND, 0.0), (_TIE, 0.5)):
-        if word.lower() in words:
-            return value
-    return f"the winner {quoted(winner)} is neither of the two"

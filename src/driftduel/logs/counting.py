@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from driftduel.errors import DriftduelError
 from driftduel.logs._row_kernels import add_votes, find_bins, write_cells
-from driftduel.logs.columns import Columns, outcome_of, words_for_numbers
+from driftduel.logs.columns import Columns, quoted
 from driftduel.logs.counts import (
     LARGEST_WEIGHT,
     PARTS,
     Counts,
     Groups,
+    coarse_bins_for,
     even_bins,
     fine_bins_for,
     group_table,
@@ -29,10 +30,13 @@ from driftduel.logs.counts import (
     starts_of_runs,
     time_words,
 )
+from driftduel.logs.results import NEITHER, are_flags, outcome_of, result_of, words_for
 from driftduel.logs.rows import KEYS, Batch, Rows
 from driftduel.logs.times import Clock
+from driftduel.wording import listed
 
 __all__ = [
+    "MOST_OPTIONS",
     "NO_TIME",
     "NO_VOTES",
     "NO_WEIGHT",
@@ -53,6 +57,8 @@ _MOST_TIMES = 4_000_000  # beyond, the bins are made of a sample of the times
 _SAMPLE_OF_TIMES = 500_000
 _MOST_GROUP_ROWS = 4_000_000
 _FEWEST_GROUPS = 1000
+MOST_OPTIONS = 1000
+"""The largest number of options that are counted, unless fewer are asked for."""
 NO_TIME = "the time is missing or cannot be read"
 NO_WEIGHT = f"the weight is not above 0 and at most {LARGEST_WEIGHT:,.0f}"
 NO_VOTES = "there are no votes between the options that have the most."
@@ -72,16 +78,16 @@ class Counted:
     meaning: Callable[[pl.DataFrame], pl.DataFrame] | None
     """Adds to rows what they say: `won`, the first option's share of the win, or `why` not. None
     where the counting was done elsewhere."""
+    winners: Sequence[str | None] = ()
+    """The different values of the column of winners."""
 
 
 def prepared(frame: pl.LazyFrame, columns: Columns, clock: Clock | None) -> pl.LazyFrame:
     """Return the columns that matter under our names: first, second, winner, tie, when, ..."""
-    kept = dict(zip(("first", "second"), columns.pair, strict=True))
-    if columns.placed:  # else the first of each pair is the winner
-        kept["winner"] = columns.winner
+    kept = result_of(columns)
     if columns.tie is not None:
-        kept["tie"] = columns.tie
-    wanted = [pl.col(name).cast(pl.String).alias(ours) for ours, name in kept.items()]
+        kept["tie"] = pl.col(columns.tie).cast(pl.String)
+    wanted = [value.alias(ours) for ours, value in kept.items()]
     if clock is None:
         frame = frame.with_row_index("__row")
         wanted.append(pl.col("__row").cast(pl.Float64).alias("when"))
@@ -114,7 +120,9 @@ class Bins:
     """Whether all times were looked at; in very long logs, a sample is."""
 
 
-def make_bins(rows: Rows, bins: int, *, counted_rows: bool = False) -> Bins:
+def make_bins(
+    rows: Rows, bins: int, *, most: int = MOST_OPTIONS, counted_rows: bool = False
+) -> Bins:
     """Make fine bins of about equal votes; none cuts an event, which is all votes of one time.
 
     Parameters
@@ -123,15 +131,19 @@ def make_bins(rows: Rows, bins: int, *, counted_rows: bool = False) -> Bins:
         Of the log.
     bins
         Coarse bins.
+    most
+        The largest number of options that will be counted.
     counted_rows
         Whether the times are the numbers of the rows.
     """
+    options = min(rows.options, most)
     if not counted_rows:
-        return bins_of_times(*some_times(rows), rows.options, bins)
-    wished = min(fine_bins_for(rows.options, bins, long=rows.size > _MOST_TIMES), rows.size)
+        return bins_of_times(*some_times(rows), options, bins)
+    wished = min(fine_bins_for(options, bins, long=rows.size > _MOST_TIMES), rows.size)
     edges = np.unique(np.floor(np.linspace(0, rows.size, wished, endpoint=False)))
     lengths = np.diff(edges, append=rows.size)
-    return Bins(edges, even_bins(lengths, bins), lengths, rows.size <= _MOST_TIMES)
+    coarse = even_bins(lengths, coarse_bins_for(options, bins))
+    return Bins(edges, coarse, lengths, rows.size <= _MOST_TIMES)
 
 
 def some_times(rows: Rows) -> tuple[Floats, float]:
@@ -163,7 +175,7 @@ def bins_of_times(when: Floats, weights: float | Floats, options: int, bins: int
     exact = bool(np.all(weights == 1))
     bin_of = even_bins(sizes, fine_bins_for(options, bins, long=not exact))
     first = starts_of_runs(bin_of)
-    coarse = even_bins(np.add.reduceat(sizes, first), bins)
+    coarse = even_bins(np.add.reduceat(sizes, first), coarse_bins_for(options, bins))
     return Bins(events[first], coarse, np.add.reduceat(often, first), exact)
 
 
@@ -178,21 +190,29 @@ class Read(NamedTuple):
     """Why rows make no sense, and how many."""
     meaning: Callable[[pl.DataFrame], pl.DataFrame]
     """As of `Counted`."""
+    winners: Sequence[str | None]
+    """The different values of the column of winners."""
 
 
-def read_kinds(rows: Rows, *, placed: bool = True) -> Read:
+def read_kinds(rows: Rows, columns: Columns | None = None) -> Read:
     """Find out what the rows of a log mean.
 
     Parameters
     ----------
     rows
         Of the log.
-    placed
-        As of `counts_from_votes`.
+    columns
+        Of the log, for the words in its results and for messages; None: our own.
     """
-    winners = rows.kinds["winner"].unique().to_list() if placed else []
-    numbers = words_for_numbers(winners)
-    said = _outcomes(rows.kinds, rows.keys, numbers)
+    winners = rows.kinds["winner"].unique().to_list() if "winner" in rows.keys else []
+    if columns is not None and columns.beside and are_flags(winners):
+        raise DriftduelError(
+            f"{quoted(columns.winner)} holds 0 and 1 only and seems to be one of a set of columns, "
+            f"with {listed([quoted(name) for name in columns.beside], most=5)}; a log needs one "
+            f"column with the name of the winner: --columns winner=NAME."
+        )
+    words = words_for(columns, winners)
+    said = _outcomes(rows.kinds, rows.keys, words)
     votes: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
     for outcome, often, *pair in zip(
@@ -202,13 +222,28 @@ def read_kinds(rows: Rows, *, placed: bool = True) -> Read:
             wrong[outcome] += often
         else:
             votes.update(dict.fromkeys(pair, often))
+    _need_results(votes, wrong, columns)
     skipped = {NO_TIME: rows.late, NO_WEIGHT: rows.light, **_most_first(wrong)}
 
     def meaning(table: pl.DataFrame) -> pl.DataFrame:
-        return _with_outcomes(table, rows.keys, numbers)
+        return _with_outcomes(table, rows.keys, words)
 
-    return Read(
-        said, _most_first(votes), {why: often for why, often in skipped.items() if often}, meaning
+    skipped = {why: often for why, often in skipped.items() if often}
+    return Read(said, _most_first(votes), skipped, meaning, winners)
+
+
+def _need_results(votes: Counter[str], wrong: Counter[str], columns: Columns | None) -> None:
+    """Refuse a column of winners that was misread: most of its values name neither option."""
+    neither = {why: often for why, often in wrong.items() if why.endswith(NEITHER)}
+    lost = sum(neither.values())
+    if lost <= sum(votes.values()) / 2:  # each vote is counted for both of its options
+        return
+    columns = columns or Columns("winner", first="first", second="second")
+    why = max(neither, key=lambda why: neither[why])
+    raise DriftduelError(
+        f"in {lost:,} rows, more than the others, {quoted(columns.winner)} names neither option "
+        f"({why}); the columns were understood as {columns.argument()}: name others, or write "
+        f"the winner as one of the two options."
     )
 
 
@@ -222,9 +257,9 @@ def count_rows(
     fine_bins: Bins,
     *,
     names: Sequence[str] | None = None,
-    most: int = 200,
+    most: int = MOST_OPTIONS,
     clock: str = "number",
-    placed: bool = True,
+    columns: Columns | None = None,
 ) -> Counted:
     """Count the rows of a log.
 
@@ -238,10 +273,12 @@ def count_rows(
         The options to be counted, of which the log may have none; None: those with the most votes.
     most
         How many these are at most.
-    clock, placed
+    clock
         As of `counts_from_votes`.
+    columns
+        Of the log; None: our own.
     """
-    said, votes, skipped, meaning = read_kinds(rows, placed=placed)
+    said, votes, skipped, meaning, winners = read_kinds(rows, columns)
     if not votes:
         reason = max(skipped, key=lambda why: skipped[why])
         raise DriftduelError(
@@ -251,13 +288,14 @@ def count_rows(
     # In an order of their own, so that nothing depends on the order of rows.
     counted = tuple(sorted(list(votes)[:most] if names is None else names))
     left_out = {name: count for name, count in votes.items() if name not in set(counted)}
-    tally = _Tally(_kinds(rows, said, counted), fine_bins, len(counted), rows)
+    placed = columns is None or columns.placed
+    tally = _Tally(_kinds(rows, said, counted), fine_bins, len(counted), rows, placed=placed)
     for batch in rows.batches():
         tally.add(batch)
-    counts = tally.counts(counted, clock, placed)
+    counts = tally.counts(counted, clock)
     if names is None and not counts.votes:
         raise DriftduelError(NO_VOTES)
-    return Counted(counts, rows.size, skipped, left_out, meaning)
+    return Counted(counts, rows.size, skipped, left_out, meaning, winners)
 
 
 class _Kinds(NamedTuple):
@@ -275,19 +313,15 @@ class _Kinds(NamedTuple):
 class _Tally:
     """Adds the rows of a log up."""
 
-    def __init__(self, kinds: _Kinds, bins: Bins, options: int, rows: Rows) -> None:
+    def __init__(
+        self, kinds: _Kinds, bins: Bins, options: int, rows: Rows, *, placed: bool
+    ) -> None:
         F, C, K = len(bins.edges), int(bins.coarse[-1]) + 1, options
-        self._kinds, self._bins, self._rows = kinds, bins, rows
-        self._wins = np.zeros((F, K, K))
-        self._parts = np.zeros((PARTS, C, K, K))
+        self._kinds, self._bins, self._rows, self._placed = kinds, bins, rows, placed
+        self._results, self._parts = np.zeros((3, F, K, K)), np.zeros((2, PARTS, C, K, K))
         self._first, self._last = np.full(F, np.inf), np.full(F, -np.inf)
         self._said, self._squares = np.zeros(len(kinds.a)), 0.0
-        won = kinds.won >= 0.5
-        self._cells = (
-            np.where(won, kinds.a, np.where(kinds.a < 0, -1, kinds.b)),
-            np.where(won, kinds.b, kinds.a),
-            np.where(won, kinds.won, 1 - kinds.won),
-        )
+        self._cells = kinds.a, kinds.b, np.select([kinds.won == 1, kinds.won == 0], [0, 1], 2)
         # Dealt into parts by group or event. A very long log's, by fine bin, which costs nothing.
         self._dealt = rows.grouped or bins.exact
         self._share = _share_of_groups(rows) if rows.grouped else 1.0
@@ -303,58 +337,89 @@ class _Tally:
             part = (scramble(words) % PARTS).astype(np.uint8)
         self._squares += add_votes(
             batch.kind, bins, part, batch.when, batch.weight, self._cells, self._bins.coarse,
-            self._wins, self._parts, self._first, self._last, self._said,
+            self._results, self._parts, self._first, self._last, self._said,
         )  # fmt: skip
         if self._rows.grouped:
             chosen = ranks(batch.group) < self._share if self._share < 1 else np.zeros(0, np.bool_)
             groups, *places = (np.empty(2 * len(bins), k) for k in (np.uint64, *[np.int32] * 3))
             wins = np.empty(2 * len(bins))
             columns = groups, *places, wins
+            won = self._kinds.won >= 0.5
+            cells = (
+                np.where(won, self._kinds.a, np.where(self._kinds.a < 0, -1, self._kinds.b)),
+                np.where(won, self._kinds.b, self._kinds.a),
+                np.where(won, self._kinds.won, 1 - self._kinds.won),
+            )
             found = write_cells(
-                batch.kind, bins, batch.weight, batch.group, chosen, self._cells, *columns
+                batch.kind, bins, batch.weight, batch.group, chosen, cells, *columns
             )
             self._by_group.append([column[:found].copy() for column in columns])
 
-    def counts(self, names: tuple[str, ...], clock: str, placed: bool) -> Counts:
+    def counts(self, names: tuple[str, ...], clock: str) -> Counts:
         """Return what was counted."""
         kinds, said = self._kinds, self._said  # which is 0 of what is not counted
         votes = np.where(kinds.a >= 0, kinds.votes, 0)
-        shown, shown_wins = np.zeros((len(names), len(names))), np.zeros((len(names), len(names)))
-        if placed:
-            np.add.at(shown, (kinds.a, kinds.b), said)
-            np.add.at(shown_wins, (kinds.a, kinds.b), said * kinds.won)
         seen = np.flatnonzero(np.isfinite(self._first))
         bin_of = _merged_bins(self._bins, seen, len(names))
         begins = starts_of_runs(bin_of[seen])
         used, coarse = np.unique(self._bins.coarse[seen][begins], return_inverse=True)
-        if not self._dealt:
-            part = (scramble(time_words(self._bins.edges)) % PARTS).astype(np.int64)
-            np.add.at(self._parts, (part, self._bins.coarse), self._wins)
+        wins, ahead, tied = self._wins()
+        parts, parts_ahead = self._wins_of_parts(wins, ahead)
         first = np.minimum.reduceat(self._first[seen], begins)
         last = np.maximum.reduceat(self._last[seen], begins)
         events = np.add.reduceat(self._bins.events[seen], begins)
-        wins = self._wins[seen]
+        if len(used) < parts.shape[1]:
+            parts, parts_ahead = parts[:, used], parts_ahead[:, used]
         return Counts(
             names=names,
-            wins=wins if len(begins) == len(seen) else np.add.reduceat(wins, begins, axis=0),
+            wins=_added_up(wins, seen, begins),
+            ahead=_added_up(ahead, seen, begins),
+            tied=_added_up(tied, seen, begins),
             first=first,
             last=last,
             events=np.where(first == last, 1, np.maximum(events, 1)).astype(np.int64),
             coarse=coarse,
-            parts=self._parts[:, used],
-            shown=shown,
-            shown_wins=shown_wins,
+            parts=parts,
+            parts_ahead=parts_ahead,
             votes=int(votes.sum()),
             ties=float(votes[kinds.won == 0.5].sum()),
             weight=float(said.sum()),
             squares=self._squares,
             clock=clock,
             groups=self._groups(bin_of) if self._rows.grouped else None,
+            placed=self._placed,
         )
+
+    def _wins(self) -> tuple[Floats, Floats, Floats]:
+        """Return the tensors `wins`, `ahead` and `tied` of `Counts`, in all bins."""
+        first, second, tie = self._results
+        tied = tie + tie.swapaxes(1, 2)
+        wins = first + second.swapaxes(1, 2)
+        wins += tied / 2
+        return wins, first + tie / 2 if self._placed else np.zeros(wins.shape), tied
+
+    def _wins_of_parts(self, wins: Floats, ahead: Floats) -> tuple[Floats, Floats]:
+        """Return the tensors `parts` and `parts_ahead` of `Counts`, in all coarse bins."""
+        parts_ahead, parts = self._parts
+        if not self._dealt:
+            part = (scramble(time_words(self._bins.edges)) % PARTS).astype(np.int64)
+            np.add.at(parts, (part, self._bins.coarse), wins)
+            np.add.at(parts_ahead, (part, self._bins.coarse), ahead)
+            return parts, parts_ahead
+        for number in range(PARTS):  # one after the other, which takes less memory
+            parts[number] = parts[number].swapaxes(1, 2) + parts_ahead[number]
+        return parts, parts_ahead if self._placed else np.zeros(parts.shape)
 
     def _groups(self, bin_of: Ints) -> Groups:
         groups, bins, *cells = (np.concatenate(x) for x in zip(*self._by_group, strict=True))
         return group_table([groups, bin_of[bins], *cells], self._share)
+
+
+def _added_up(tensor: Floats, seen: Ints, begins: Ints) -> Floats:
+    """Keep the bins with votes, and add up those that become one; without a copy if all stay."""
+    if len(seen) < len(tensor):
+        tensor = tensor[seen]
+    return tensor if len(begins) == len(seen) else np.add.reduceat(tensor, begins, axis=0)
 
 
 def _share_of_groups(rows: Rows) -> float:
@@ -372,23 +437,23 @@ def _share_of_groups(rows: Rows) -> float:
 
 
 def _outcomes(
-    kinds: pl.DataFrame, keys: list[str], numbers: Mapping[str, float]
+    kinds: pl.DataFrame, keys: list[str], words: Mapping[str, float]
 ) -> list[float | str]:
     """Return what each kind says: the first option's share of the win, or why it says nothing."""
     return [
         outcome_of(
-            row["first"], row["second"], row.get("winner", row["first"]), row.get("tie"), numbers
+            row["first"], row["second"], row.get("winner", row["first"]), row.get("tie"), words
         )
         for row in kinds.select(keys).iter_rows(named=True)
     ]
 
 
 def _with_outcomes(
-    table: pl.DataFrame, keys: list[str], numbers: Mapping[str, float]
+    table: pl.DataFrame, keys: list[str], words: Mapping[str, float]
 ) -> pl.DataFrame:
     """Add what each row says: `won`, the first option's share of the win, or `why` it is none."""
     kinds = table.select(keys).unique()
-    said = _outcomes(kinds, keys, numbers)
+    said = _outcomes(kinds, keys, words)
     kinds = kinds.with_columns(
         pl.Series("won", [None if isinstance(s, str) else s for s in said], pl.Float64),
         pl.Series("why", [s if isinstance(s, str) else None for s in said], pl.String),

@@ -8,6 +8,7 @@ ones, are what a first look goes through, and what votes are held out in. No bin
 which is all votes of one time: rows of one event are in no order.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,7 @@ __all__ = [
     "PARTS",
     "Counts",
     "Groups",
+    "coarse_bins_for",
     "counts_from_votes",
     "even_bins",
     "fine_bins_for",
@@ -48,9 +50,12 @@ LARGEST_WEIGHT = 1e12
 _FINE = 20  # fine bins to a coarse one
 _FINE_IF_LONG = 5  # the same where not all times are looked at
 _MOST_CELLS = 4_000_000  # of the tensor of fine bins
+_MOST_CELLS_IF_WIDE = 6_000_000  # the same where options are so many that few bins are left
+_MOST_PART_CELLS = 25_000_000  # of the tensor of parts: 200 MB
 _MOST_GROUP_CELLS = 1_000_000  # beyond, a sample of whole groups is kept
 _FEWEST_GROUPS = 1000
 _FEWEST_BINS = 64
+_FEWEST_BINS_IF_WIDE = 8
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,11 @@ class Counts:
     wins: Floats
     """(F, K, K) wins of the row's option over the column's in each fine bin; a tie is half a win
     for each."""
+    ahead: Floats
+    """(F, K, K) the part of `wins` in which the row's option was shown first; 0 unless `placed`."""
+    tied: Floats
+    """(F, K, K) the weight of the ties of each pair, symmetric: ``wins - tied / 2`` are decided
+    wins."""
     first: Floats
     """(F,) the first time in each fine bin."""
     last: Floats
@@ -104,10 +114,8 @@ class Counts:
     """(F,) the coarse bin it belongs to."""
     parts: Floats
     """(PARTS, C, K, K) the wins in each coarse bin, dealt by event or, if there are any, group."""
-    shown: Floats
-    """(K, K) how often the row's option was shown first and the column's second, where known."""
-    shown_wins: Floats
-    """(K, K) how often the one shown first won."""
+    parts_ahead: Floats
+    """(PARTS, C, K, K) the part of `parts` in which the row's option was shown first."""
     votes: int
     """Rows."""
     ties: float
@@ -121,11 +129,32 @@ class Counts:
     (microseconds), both since 1970."""
     groups: Groups | None = None
     """What depends on what; None: every vote is independent of all others."""
+    placed: bool = False
+    """Whether the log records which option of each pair was shown first."""
+    present: tuple[str, ...] | None = None
+    """The options recorded as present at the end of the log; None: not recorded."""
+    adaptive: bool = False
+    """Whether pairs were chosen by earlier votes, as an arena's policy does."""
 
     @property
     def options(self) -> int:
         """K."""
         return len(self.names)
+
+    @property
+    def shown(self) -> Floats:
+        """(K, K) the votes in which the row's option was shown first; 0 unless `placed`."""
+        if not self.placed:
+            return np.zeros((self.options, self.options))
+        ahead = self.shown_wins
+        shown: Floats = ahead + (self.wins.sum(axis=0) - ahead).T
+        return shown
+
+    @property
+    def shown_wins(self) -> Floats:
+        """(K, K) the wins of the row's option over the column's while it was shown first."""
+        won: Floats = self.ahead.sum(axis=0)
+        return won
 
     @property
     def effective_votes(self) -> float:
@@ -199,9 +228,11 @@ class Counts:
             self,
             names=tuple(names),
             wins=wins,
+            ahead=self.ahead[:, pick[0], pick[1]],
+            tied=self.tied[:, pick[0], pick[1]],
             parts=self.parts[:, :, pick[0], pick[1]],
-            shown=self.shown[pick],
-            shown_wins=self.shown_wins[pick],
+            parts_ahead=self.parts_ahead[:, :, pick[0], pick[1]],
+            present=_among(self.present, names),
             votes=round(self.votes * part),
             ties=self.ties * part,
             weight=self.weight * part,
@@ -210,11 +241,41 @@ class Counts:
         )
         return without_empty(chosen)
 
+    def between(self, first: int, end: int) -> "Counts":
+        """Return the counts of the fine bins first, ..., end - 1, a union of coarse bins."""
+        whole = np.append(starts_of_runs(self.coarse), len(self.wins))
+        if not first < end or first not in whole or end not in whole:
+            raise DriftduelError(f"the bins {first} to {end} are not a union of coarse bins.")
+        bins, here = slice(first, end), slice(self.coarse[first], self.coarse[end - 1] + 1)
+        part = float(self.wins[bins].sum() / self.wins.sum())
+        groups = self.groups
+        if groups is not None:
+            inside = (groups.bin >= first) & (groups.bin < end)
+            columns = groups.ids[groups.group], groups.bin - first, groups.winner, groups.loser
+            groups = group_table(
+                [column[inside] for column in (*columns, groups.wins)], groups.share
+            )
+        return replace(
+            self,
+            **{name: getattr(self, name)[bins] for name in (*_TENSORS, "first", "last", "events")},
+            coarse=self.coarse[bins] - self.coarse[first],
+            parts=self.parts[:, here],
+            parts_ahead=self.parts_ahead[:, here],
+            votes=round(self.votes * part),
+            ties=self.ties * part,
+            weight=self.weight * part,
+            squares=self.squares * part,
+            groups=groups,
+            # The recorded presence is that of the end of the log.
+            present=self.present if end == len(self.wins) else None,
+        )
+
     def __add__(self, other: "Counts") -> "Counts":
         """Return the counts of both logs together.
 
         Bins that share a time become one. Logs of different times, or counted with the same
-        edges, lose nothing by it.
+        edges, lose nothing by it. If only one log records which option was shown first, the sum
+        does not record it. The options present at its end are those of the log that ends last.
         """
         if not isinstance(other, Counts):
             return NotImplemented
@@ -236,19 +297,30 @@ class Counts:
             raise DriftduelError(f"counts are written as .npz; {path.name!r} ends otherwise.")
         stored: dict[str, Any] = {"names": np.array(self.names), "clock": np.array(self.clock)}
         stored |= {name: getattr(self, name) for name in (*_ARRAYS, *_NUMBERS)}
+        stored |= {name: np.array(int(getattr(self, name))) for name in _FLAGS}
+        if self.present is not None:
+            stored["present"] = np.array(self.present, np.str_)
         if self.groups is not None:
             stored |= {f"group_{name}": getattr(self.groups, name) for name in _GROUP_FIELDS}
         with whole_file(path) as temporary, open(temporary, "wb") as file:
             np.savez_compressed(file, **stored)
 
 
-_ARRAYS = ("wins", "first", "last", "events", "coarse", "parts", "shown", "shown_wins")
+_TENSORS = ("wins", "ahead", "tied")
+_ARRAYS = (*_TENSORS, "first", "last", "events", "coarse", "parts", "parts_ahead")
 _NO_WEIGHT = f"that is not above 0 and at most {LARGEST_WEIGHT:,.0f}"
 _MOST_WINS = 1000 * LARGEST_WEIGHT  # in a cell
 _TOO_LARGE = 1e18  # nothing in a file of counts is, neither votes nor times
 _NUMBERS = ("votes", "ties", "weight", "squares")
+_FLAGS = ("placed", "adaptive")
 _GROUP_FIELDS = ("ids", "group", "bin", "winner", "loser", "wins", "share")
+_PARTS_OF = (("ahead", "wins"), ("parts_ahead", "parts"))
 _CLOCKS = ("row", "number", "date", "datetime")
+
+
+def _among(present: tuple[str, ...] | None, names: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the present options that are among `names`."""
+    return tuple(name for name in present or () if name in names) or None
 
 
 def counts_from_votes(
@@ -283,14 +355,14 @@ def counts_from_votes(
     names
         The options; None: their numbers.
     bins
-        About how many coarse bins to make, of equal votes.
+        About how many coarse bins to make, of equal votes; fewer if there are many options.
     edges
         Times at which fine bins begin, ascending, in place of bins of equal votes; for parts of a
         log that will be added.
     clock
         How times are to be read, see `Counts`; None: ``number``, or ``row`` without times.
     placed
-        Whether `first` and `second` say where the options were shown.
+        Whether `first` is the option that was shown first; False: it is not known which was.
 
     Examples
     --------
@@ -306,6 +378,7 @@ def counts_from_votes(
     if bins < 1:
         raise DriftduelError(f"bins={bins} must be at least 1.")
     K = len(names)
+    bins = coarse_bins_for(K, bins)
 
     order = np.argsort(when, kind="stable")
     begins = np.flatnonzero(np.diff(when[order], prepend=-np.inf))
@@ -325,42 +398,46 @@ def counts_from_votes(
     fine, F = event_bin[event], int(event_bin[-1]) + 1
 
     dealt = scramble(who.view(np.uint64) if who is not None else time_words(when)) % PARTS
-    ahead, behind = weights * won, weights * (1 - won)
+    won_by_first, won_by_second = weights * won, weights * (1 - won)
+    tie = np.where(won == 0.5, weights, 0.0)
     cell = (fine * K + a) * K + b, (fine * K + b) * K + a
-    part = (dealt.astype(np.int64) * (int(coarse[-1]) + 1) + coarse[fine]) * K
-    part_cell = (part + a) * K + b, (part + b) * K + a
     C = int(coarse[-1]) + 1
-    wins = _sums(cell, (ahead, behind), F * K * K).reshape(F, K, K)
-    parts = _sums(part_cell, (ahead, behind), PARTS * C * K * K).reshape(PARTS, C, K, K)
-    shown = np.zeros((K, K))
-    shown_wins = np.zeros((K, K))
+    part = (dealt.astype(np.int64) * C + coarse[fine]) * K
+    part_cell = (part + a) * K + b, (part + b) * K + a
+    wins = _sums(cell, (won_by_first, won_by_second), (F, K, K))
+    tied = _sums(cell, (tie, tie), (F, K, K))
+    parts = _sums(part_cell, (won_by_first, won_by_second), (PARTS, C, K, K))
     if placed:
-        np.add.at(shown, (a, b), weights)
-        np.add.at(shown_wins, (a, b), ahead)
+        ahead = _sums(cell[:1], (won_by_first,), (F, K, K))
+        parts_ahead = _sums(part_cell[:1], (won_by_first,), (PARTS, C, K, K))
+    else:
+        ahead, parts_ahead = np.zeros((F, K, K)), np.zeros((PARTS, C, K, K))
     first_event = starts_of_runs(event_bin)
     last_event = np.append(first_event[1:], len(begins)) - 1
     event_times = when[order[begins]]
     groups = None
     if who is not None:
         keys = who.view(np.uint64)
-        sides = [(keys, fine, a, b, ahead), (keys, fine, b, a, behind)]
+        sides = [(keys, fine, a, b, won_by_first), (keys, fine, b, a, won_by_second)]
         groups = group_table([np.concatenate(side) for side in zip(*sides, strict=True)])
     return Counts(
         names=names,
         wins=wins,
+        ahead=ahead,
+        tied=tied,
         first=event_times[first_event],
         last=event_times[last_event],
         events=np.bincount(event_bin, minlength=F).astype(np.int64),
         coarse=coarse,
         parts=parts,
-        shown=shown,
-        shown_wins=shown_wins,
+        parts_ahead=parts_ahead,
         votes=len(a),
         ties=float((won == 0.5).sum()),
         weight=float(weights.sum()),
         squares=float((weights**2).sum()),
         clock=clock,
         groups=groups,
+        placed=placed,
     )
 
 
@@ -409,8 +486,14 @@ def fine_bins_for(options: int, bins: int, *, long: bool = False) -> int:
     In a very long log there are five, and still thousands of votes in each: to group all rows by
     four times as many would take twice as long.
     """
-    most = (_FINE_IF_LONG if long else _FINE) * bins
-    return int(np.clip(_MOST_CELLS // (PARTS * options**2), _FEWEST_BINS, most))
+    most = (_FINE_IF_LONG if long else _FINE) * coarse_bins_for(options, bins)
+    fewest = np.clip(_MOST_CELLS_IF_WIDE // options**2, _FEWEST_BINS_IF_WIDE, _FEWEST_BINS)
+    return int(np.clip(_MOST_CELLS // (PARTS * options**2), fewest, max(most, fewest)))
+
+
+def coarse_bins_for(options: int, bins: int) -> int:
+    """Return how many coarse bins to make: `bins`, or as many as the tensor of parts may have."""
+    return max(min(bins, _MOST_PART_CELLS // (PARTS * options**2)), min(bins, 2))
 
 
 def even_bins(sizes: Floats, bins: int) -> Ints:
@@ -437,8 +520,12 @@ def _totals(places: Ints, values: Floats, size: int) -> Floats:
     return np.bincount(places, values, size).astype(np.float64)
 
 
-def _sums(cells: tuple[Ints, Ints], values: tuple[Floats, Floats], size: int) -> Floats:
-    return _totals(cells[0], values[0], size) + _totals(cells[1], values[1], size)
+def _sums(cells: Sequence[Ints], values: Sequence[Floats], shape: tuple[int, ...]) -> Floats:
+    size = math.prod(shape)
+    total = _totals(cells[0], values[0], size)
+    for more, value in zip(cells[1:], values[1:], strict=True):
+        total += _totals(more, value, size)
+    return total.reshape(shape)
 
 
 def time_words(when: Floats) -> NDArray[np.uint64]:
@@ -522,9 +609,10 @@ def _renamed(counts: Counts, names: tuple[str, ...]) -> Counts:
         names=names,
         groups=groups,
         wins=spread(counts.wins),
+        ahead=spread(counts.ahead),
+        tied=spread(counts.tied),
         parts=spread(counts.parts),
-        shown=spread(counts.shown),
-        shown_wins=spread(counts.shown_wins),
+        parts_ahead=spread(counts.parts_ahead),
     )
 
 
@@ -555,8 +643,10 @@ def _merged(both: list[Counts]) -> Counts:
     coarse_number = _joined(*(np.concatenate(side) for side in zip(*spans, strict=True)))
     split = np.cumsum([0, *(len(c.wins) for c in both)])
     split_coarse = np.cumsum([0, *(c.parts.shape[1] for c in both)])
-    wins = np.zeros((F, K, K))
-    parts = np.zeros((PARTS, int(coarse_number.max()) + 1, K, K))
+    placed = all(c.placed for c in both)
+    fine_sums: dict[str, Any] = {name: np.zeros((F, K, K)) for name in _TENSORS}
+    shape = (PARTS, int(coarse_number.max()) + 1, K, K)
+    part_sums: dict[str, Any] = {name: np.zeros(shape) for name in ("parts", "parts_ahead")}
     events, coarse = np.zeros(F, np.int64), np.zeros(F, np.int64)
     merged_first, merged_last = np.full(F, np.inf), np.full(F, -np.inf)
     np.minimum.at(merged_first, fine, first)
@@ -565,9 +655,13 @@ def _merged(both: list[Counts]) -> Counts:
     for i, counts in enumerate(both):
         here = fine[split[i] : split[i + 1]]
         here_coarse = coarse_number[split_coarse[i] : split_coarse[i + 1]]
-        np.add.at(wins, here, counts.wins)
-        for part, more in zip(parts, counts.parts, strict=True):
-            np.add.at(part, here_coarse, more)
+        for name, total in fine_sums.items():
+            if placed or name != "ahead":
+                np.add.at(total, here, getattr(counts, name))
+        for name, parts in part_sums.items():
+            for part, more in zip(parts, getattr(counts, name), strict=True):
+                if placed or name != "parts_ahead":
+                    np.add.at(part, here_coarse, more)
         np.add.at(events, here, counts.events)
         coarse[here] = here_coarse[counts.coarse]
         if counts.groups is not None:
@@ -580,16 +674,24 @@ def _merged(both: list[Counts]) -> Counts:
         share = min(c.groups.share for c in both if c.groups is not None)
         columns = [np.concatenate(column) for column in zip(*tables, strict=True)]
         groups = group_table(columns, share)
-    sums: dict[str, Any] = {
-        name: sum(getattr(c, name) for c in both)
-        for name in ("shown", "shown_wins", "votes", "ties", "weight", "squares")
-    }
+    sums: dict[str, Any] = {name: sum(getattr(c, name) for c in both) for name in _NUMBERS}
     # An event that lies in both is one event: a bin of a single time has no more than one.
     events = np.where(merged_first == merged_last, 1, events)
     return Counts(
-        both[0].names, wins, merged_first, merged_last, events, coarse, parts,
-        clock=both[0].clock, groups=groups, **sums,
-    )  # fmt: skip
+        names=both[0].names,
+        first=merged_first,
+        last=merged_last,
+        events=events,
+        coarse=coarse,
+        clock=both[0].clock,
+        groups=groups,
+        placed=placed,
+        present=max(both, key=lambda c: float(c.last[-1])).present,
+        adaptive=any(c.adaptive for c in both),
+        **fine_sums,
+        **part_sums,
+        **sums,
+    )
 
 
 def without_empty(counts: Counts) -> Counts:
@@ -604,11 +706,14 @@ def without_empty(counts: Counts) -> Counts:
     return replace(
         counts,
         wins=counts.wins[some],
+        ahead=counts.ahead[some],
+        tied=counts.tied[some],
         first=counts.first[some],
         last=counts.last[some],
         events=counts.events[some],
         coarse=coarse,
         parts=counts.parts[:, used],
+        parts_ahead=counts.parts_ahead[:, used],
         groups=groups,
     )
 
@@ -619,12 +724,17 @@ def load_counts(path: str | Path) -> Counts:
         content = arrays(read_bytes(path))
     except DriftduelError as error:
         raise DriftduelError(f"{str(path)!r} cannot be read as counts: {error}") from None
-    wanted = ("names", "clock", *_ARRAYS, *_NUMBERS)
+    wanted = ("names", "clock", *_ARRAYS, *_NUMBERS, *_FLAGS)
     missing = [name for name in wanted if name not in content]
+    if "shown_wins" in content and missing:
+        raise DriftduelError(
+            f"{str(path)!r} was counted by an older version of driftduel, which did not record "
+            f"ties and first places over time; count its log again: driftduel log count."
+        )
     if missing:
         raise DriftduelError(f"{str(path)!r} holds no counts: it has no {missing[0]!r}.")
     for name, array in content.items():
-        text = name in ("names", "clock")
+        text = name in ("names", "clock", "present")
         ids = name == "group_ids"  # any number of 64 bits
         if (array.dtype.kind == "U") != text or not (
             text or ids or (np.abs(array.astype(np.float64)) < _TOO_LARGE).all()  # nor NaN
@@ -634,9 +744,10 @@ def load_counts(path: str | Path) -> Counts:
     F, K, C = len(content["first"].ravel()), len(names), content["parts"].ravel().size
     C = C // max(PARTS * K * K, 1)
     shapes = {
-        "wins": (F, K, K), "first": (F,), "last": (F,), "events": (F,), "coarse": (F,),
-        "parts": (PARTS, C, K, K), "shown": (K, K), "shown_wins": (K, K), "clock": (),
-    } | dict.fromkeys(_NUMBERS, ())  # fmt: skip
+        "first": (F,), "last": (F,), "events": (F,), "coarse": (F,), "clock": (),
+        "parts": (PARTS, C, K, K), "parts_ahead": (PARTS, C, K, K),
+        **dict.fromkeys(_TENSORS, (F, K, K)), **dict.fromkeys((*_NUMBERS, *_FLAGS), ()),
+    }  # fmt: skip
     for name, shape in shapes.items():
         if content[name].shape != shape:
             raise DriftduelError(
@@ -649,28 +760,40 @@ def load_counts(path: str | Path) -> Counts:
         or (content["first"] > content["last"]).any()
         or (content["first"][1:] <= content["last"][:-1]).any()
         or steps[0] != 1 or not np.isin(steps, (0, 1)).all() or coarse[-1] != C - 1
-        or any((content[n] < 0).any() for n in ("wins", "parts", "events", "shown", *_NUMBERS))
+        or any((content[n] < 0).any() for n in wanted if content[n].dtype.kind != "U" and n
+               not in ("first", "last"))
         or content["wins"].sum() <= 0 or content["squares"] <= 0
-        or any((content[n] > _MOST_WINS).any() for n in ("wins", "parts", "shown"))
+        or any((content[n] > _MOST_WINS).any() for n in ("wins", "parts"))
+        or any(_exceeds(content[part], content[whole]) for part, whole in _PARTS_OF)
+        or (content["tied"] != content["tied"].swapaxes(1, 2)).any()
+        or _exceeds(content["tied"] / 2, content["wins"])  # decided wins would be negative
+        or any(int(content[n]) not in (0, 1) for n in _FLAGS)
+        or not set(content.get("present", names[:1])) <= set(names)
     ):  # fmt: skip
         raise DriftduelError(f"the counts in {str(path)!r} contradict themselves.")
     return Counts(
         names=names,
-        wins=content["wins"].astype(np.float64),
-        first=content["first"].astype(np.float64),
-        last=content["last"].astype(np.float64),
         events=content["events"].astype(np.int64),
         coarse=coarse,
-        parts=content["parts"].astype(np.float64),
-        shown=content["shown"].astype(np.float64),
-        shown_wins=content["shown_wins"].astype(np.float64),
         votes=int(content["votes"]),
         ties=float(content["ties"]),
         weight=float(content["weight"]),
         squares=float(content["squares"]),
         clock=str(content["clock"]),
         groups=_loaded_groups(content, F, K, path),
+        placed=bool(content["placed"]),
+        present=tuple(content["present"].tolist()) if "present" in content else None,
+        adaptive=bool(content["adaptive"]),
+        **{
+            name: content[name].astype(np.float64, copy=False)
+            for name in (*_TENSORS, "first", "last", "parts", "parts_ahead")
+        },
     )
+
+
+def _exceeds(part: Floats, whole: Floats) -> bool:
+    """Return whether a sum is larger than that of which it is a part, beyond rounding."""
+    return bool((part > whole * (1 + 1e-9) + 1e-9).any())
 
 
 def _loaded_groups(

@@ -1,4 +1,4 @@
-"""What a log cannot tell: said beside what it tells, so that nobody reads more into it."""
+"""Limitations of a log, stated beside the results."""
 
 from typing import Any
 
@@ -70,18 +70,18 @@ def cannot_tell(log: Log, fit: Fit, measured: dict[str, Any]) -> list[str]:
 
 def if_votes_depended_otherwise(fit: Fit) -> str:
     """Say what would be seen if votes depended on each other less, or more, than they seem to."""
-    count = len(fit.changes)
+    count = sum(change.cause == "preferences" for change in fit.changes)
     verb = "is" if count == 1 else "are"
     lines = [
         f"How much votes depend on each other is an estimate, and one number for all: phi "
         f"{decimals(fit.phi)}, with which {counted(count, 'change')} {verb} more probable than not."
     ]
     for phi in sorted({max(1.0, fit.phi / _OTHERWISE), fit.phi * _OTHERWISE} - {fit.phi}):
-        cut = segment(fit.counts, fit.cuttings.model, phi=phi)
-        now = Fit(fit.counts, fit.kind, cut, phi, seed=fit.seed).now
+        cut = segment(fit.counts, fit.cuttings.model, phi=phi, vote_model=fit.vote_model)
+        now = Fit(fit.counts, fit.kind, cut, phi, seed=fit.seed, vote_model=fit.vote_model).now
         chance = now.nobody if now.winner is None else now.chances[now.winner]
         lines.append(
             f"With phi {decimals(phi)} it would be {len(cut.changes()):,}, and "
-            f"{now.winner or 'nobody'} would come first now ({share(chance)})."
+            f"{now.winner or 'no winner'} would come first now ({share(chance)})."
         )
     return " ".join(lines)

@@ -1,5 +1,6 @@
-"""What is said about a log: the same facts and sentences for the terminal, JSON and the page."""
+"""Facts and sentences about a log, shared by the terminal, JSON and the page."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -7,17 +8,32 @@ import numpy as np
 from driftduel.logs.position import first_advantage
 from driftduel.logs.posterior import Change, Fit
 from driftduel.logs.reading import Log
-from driftduel.logs.times import time_text
+from driftduel.logs.times import time_text, time_value
 from driftduel.wording import counted, decimals, interval, listed, number, often, share, whole
 
-__all__ = ["changes", "doubts", "facts", "measured", "says_changes", "says_estimate", "says_now"]
+__all__ = [
+    "PROBABILITY",
+    "changes",
+    "doubts",
+    "facts",
+    "measured",
+    "says_changes",
+    "says_estimate",
+    "says_now",
+]
 
+PROBABILITY = (
+    "Probabilities are a tempered empirical-Bayes posterior: changes and strengths have priors "
+    "fitted to the same votes, and votes count for less where they depend on each other (phi). "
+    "How often such statements are right was measured on simulated logs, see the documentation."
+)
+"""What a probability on the page is."""
 _SURE = 0.95
 _FINE_ENOUGH = 256  # stretches of time; many options leave room for fewer
 
 
 def facts(log: Log, fit: Fit) -> dict[str, Any]:
-    """Return what is in a log, and who is best now."""
+    """Return the contents of a log and the best option now."""
     counts, now = log.counts, fit.now
     both = counts.wins.sum(axis=0)
     seen = int((np.triu(both + both.T, 1) > 0).sum())
@@ -31,97 +47,117 @@ def facts(log: Log, fit: Fit) -> dict[str, Any]:
         "votes": counts.votes,
         "rows": log.rows,
         "skipped": dict(log.skipped),
-        "from": time_text(counts.first[0], counts.clock),
-        "to": time_text(counts.last[-1], counts.clock),
+        **_time("from", counts.first[0], counts.clock),
+        **_time("to", counts.last[-1], counts.clock),
         "pairs_seen": seen,
-        "ties": counts.ties,
+        "ties": round(counts.ties),
         "phi": fit.phi,
         "first_advantage": None if placed is None else placed[0],
         "first_advantage_between": None if placed is None else list(placed[1:]),
         "heaviest_group": heaviest,
-        "weighted": counts.squares != counts.weight,
+        "weighted": bool(counts.squares != counts.weight),
         "effective_votes": counts.effective_votes,
-        "left_out": [*log.left_out, *fit.left_out],
+        "first_place": fit.first_place,
+        "left_out": list(log.left_out),
+        "absent": list(now.absent),
         "fit": fit.kind,
         "now": now.chances,
         "nobody": now.nobody,
         "winner": now.winner,
         "likely": list(now.likely),
-        "since": time_text(now.since, counts.clock),
-        "sure_however_often_one_looks": now.sure,
+        **_time("since", now.since, counts.clock),
+        "sure_however_often_one_looks": bool(now.sure),
         "notes": list(log.notes),
         "remarks": _remarks_on_now(log, fit),
     }
 
 
+def _time(name: str, when: float, clock: str) -> dict[str, Any]:
+    """Return a time for programs, and as text under ``NAME_text``."""
+    return {name: time_value(when, clock), f"{name}_text": time_text(when, clock)}
+
+
 def says_now(fit: Fit) -> str:
-    """Say who is best now, in a sentence that can be repeated."""
+    """Return a sentence about the best option now."""
     now, clock = fit.now, fit.counts.clock
     since = time_text(now.since, clock)
     if now.winner is None:
-        return f"Nobody beats everybody now ({share(now.nobody)} probable)."
+        return (
+            f"No option beats every other now (probability {share(now.nobody)}): there is no "
+            f"Condorcet winner."
+        )
     chance = now.chances[now.winner]
+    if len(now.chances) == 1:
+        return f"{now.winner} is the only option present at the end of the log."
     if chance >= _SURE:
         return f"{now.winner} is best now ({share(chance)}), and has led since {since}."
     if chance >= 0.5:
         return f"{now.winner} is probably best now ({share(chance)}), and has led since {since}."
-    return f"It is open who is best now; {now.winner} comes first with {share(chance)}."
+    return f"The best option now is uncertain; {now.winner} comes first with {share(chance)}."
 
 
 def _remarks_on_now(log: Log, fit: Fit) -> list[str]:
     now, clock = fit.now, fit.counts.clock
     remarks = []
     if len(now.likely) > 1:
-        remarks.append(f"If somebody is, it is one of {listed(now.likely)} with 95% probability.")
+        remarks.append(
+            f"If there is a winner, it is one of {listed(now.likely)} with 95% probability."
+        )
+    if now.absent:
+        remarks.append(
+            f"The answer is about the {counted(len(now.chances), 'option')} present at the end of "
+            f"the log; not present: {listed(now.absent)}."
+        )
     last = f"The last change was around {time_text(now.stretch, clock)}, {now.votes:,} votes ago"
     if now.stretch <= fit.counts.first[0]:
-        last = "Nothing seems to have changed since the log began"
+        last = "No change of preferences was found since the log began"
     remarks.append(
         f"{last}; a change among the last hundred votes or so cannot be seen in any log."
     )
-    if now.winner is not None:
+    if now.winner is not None and len(now.chances) > 1:
+        rivals = [name for name in now.chances if name != now.winner]
+        against = f"each of {listed(rivals)}" if len(rivals) > 1 else rivals[0]
         if now.sure:
             remarks.append(
-                "That it beats every other can be said however often one looks (anytime-valid, at "
-                "most 5% error)."
+                f"Sure: {now.winner} is preferred to {against}. The probability of ever stating "
+                "this wrongly is at most 5%, however often the log is analysed, if votes are "
+                "independent."
             )
         else:
             remarks.append(
-                "For those who look every day: it cannot be said yet that it beats every other "
-                "(anytime-valid, 5% error)."
+                f"Not sure yet that {now.winner} is preferred to {against}, if the log is analysed "
+                "again and again (anytime-valid, 5% error)."
             )
-    if fit.kind == "walk":
-        leader, chance = fit.leader_of_walk
-        if leader != now.winner and chance >= 0.5:
-            remarks.append(
-                f"If preferences drift rather than jump, as they seem to, {leader} is ahead at the "
-                f"very end ({share(chance)}): who is best now is less clear than it looks."
-            )
+    if fit.first_place:
+        remarks.append(
+            "All statements are net of the first place: the option shown first of two equal ones "
+            f"wins {share(1 / (1 + math.exp(-fit.first_place)), 1)} of the decided votes."
+        )
     remarks += doubts(fit)
     return remarks
 
 
 def doubts(fit: Fit) -> list[str]:
-    """Say what makes all that is said about a log less sure."""
+    """Return sentences about what limits all statements about a log."""
     said = []
     if fit.rough:
         said.append("There are fewer than 30 votes a pair and stretch, so all this is rough.")
     groups, K = fit.counts.groups, fit.counts.options
     if groups is not None and len(groups.ids) < 2 * K:
         said.append(
-            f"All votes are of {counted(len(groups.ids), 'group')}: too few to tell a change, "
-            f"which takes {K} before and {K} behind it, or how much votes depend on each other."
+            f"All votes are of {counted(len(groups.ids), 'group')}: too few to detect a change or "
+            f"to estimate how much votes depend on each other."
         )
     stretches = len(fit.counts.wins)
     if stretches < _FINE_ENOUGH and stretches < fit.counts.events.sum():
         each = whole(fit.counts.votes / stretches)
         said.append(
-            f"Time is cut into {stretches} stretches of about {each} votes, and no change is dated "
+            f"Time is divided into {stretches} bins of about {each} votes, and no change is dated "
             f"more closely than that."
         )
-    if fit.left_out:
+    if fit.kind != "walk" and fit.drifts:
         said.append(
-            f"Left out, because they were not there most of the time: {listed(fit.left_out)}."
+            "Preferences also drift gradually between the changes; --fit walk models such a drift."
         )
     if fit.phi > 1.05:
         said.append(
@@ -132,26 +168,29 @@ def doubts(fit: Fit) -> list[str]:
 
 
 def changes(log: Log, fit: Fit) -> dict[str, Any]:
-    """Return what changed: the estimate, what stands the test, and what is certain."""
+    """Return the changes: the estimate, the test of each, and what is certain."""
     counts, clock = log.counts, fit.counts.clock
     certificate = fit.certified()
     reported = [change for change in fit.changes if change.reported]
     rows = [
         {
-            "time": time_text(change.time, clock),
-            "low": time_text(change.low, clock),
-            "high": time_text(change.high, clock),
-            "changed": change.changed,
+            **_time("time", change.time, clock),
+            **_time("low", change.low, clock),
+            **_time("high", change.high, clock),
+            "vote": change.vote,
+            "vote_low": change.vote_low,
+            "vote_high": change.vote_high,
+            "changed": min(change.changed, 1.0),  # a sum of probabilities, which is rounded
             "winner_changed": change.winner_changed,
+            "new_winner": change.new_winner,
+            "cause": change.cause,
             "before": change.before,
             "after": change.after,
             "p": change.p,
             "q": change.q,
-            "vote": change.vote,
         }
         for change in reported
     ]
-    windows = [[time_text(low, clock), time_text(high, clock)] for low, high in certificate.windows]
     certain = certificate.switches
     remarks = [
         _says_tested(fit, reported),
@@ -163,7 +202,7 @@ def changes(log: Log, fit: Fit) -> dict[str, Any]:
     if certificate.empty:
         remarks.append(
             f"Not counted: {counted(certificate.empty, 'window')} in which the winner changed or, "
-            "which is likelier by the estimate, nobody beat everybody for a while."
+            "more probably by the estimate, there was no Condorcet winner for a while."
         )
     remarks += doubts(fit)
     return {
@@ -172,29 +211,32 @@ def changes(log: Log, fit: Fit) -> dict[str, Any]:
         "fit": fit.kind,
         "phi": fit.phi,
         "changes": rows,
+        "winner_switches": sum(change.new_winner for change in reported),
         "winner_switches_at_least": certain,
-        "certain_between": windows,
+        "certain_between": [[time_value(t, clock) for t in w] for w in certificate.windows],
+        "certain_between_text": [[time_text(t, clock) for t in w] for w in certificate.windows],
         "notes": list(log.notes),
         "remarks": remarks,
     }
 
 
 def _says_tested(fit: Fit, reported: list[Change]) -> str:
-    """Say what stands the test, and what does not."""
-    if not fit.changes:
-        return "Test: no change is more probable than not, so there is none to test."
-    what = "votes of a pair" if fit.counts.groups is None else "whole groups of votes"
+    """Return a sentence about the permutation test of the changes."""
+    tested = [change for change in fit.changes if change.q is not None]
+    if not tested:
+        return "Test: no change of preferences is more probable than not."
+    passed = [change.q for change in reported if change.q is not None]
+    unit = "votes of a pair" if fit.counts.groups is None else "votes of a group"
     stand = (
-        f"if {what} change places at random, hardly ever as much is seen as at "
-        f"{'this change' if len(reported) == 1 else f'each of these {len(reported):,} changes'} "
-        f"(q at most {decimals(max(change.q for change in reported), 3)})"
-        if reported
+        f"{counted(len(passed), 'change')} of preferences would hardly be as clear if the order of "
+        f"the {unit} were random (adjusted p at most {decimals(max(passed), 3)})"
+        if passed
         else ""
     )
-    dropped = len(fit.changes) - len(reported)
+    dropped = len(tested) - len(passed)
     fell = (
-        f"{counted(dropped, 'more change' if reported else 'change')} "
-        f"{'is' if dropped == 1 else 'are'} more probable than not, but did not stand the "
+        f"{counted(dropped, 'more change' if passed else 'change')} "
+        f"{'is' if dropped == 1 else 'are'} more probable than not, but not significant in the "
         f"permutation test at 5%"
         if dropped
         else ""
@@ -203,39 +245,45 @@ def _says_tested(fit: Fit, reported: list[Change]) -> str:
 
 
 def says_estimate(fit: Fit) -> str:
-    """Say what the estimate is, and on what it relies."""
+    """Return the assumption of the estimate."""
     model = {
         "utilities": "every option has a strength, which may jump",
         "pairs": "every pair has a probability, which may jump",
-        "walk": "every option has a strength, which drifts; changes are where it does so fastest",
+        "walk": "every option has a strength, which drifts; listed are changes of the winner",
     }
     return f"Estimate, if {model[fit.kind]}:"
 
 
 def says_changes(about: dict[str, Any]) -> str:
-    """Say what changed, in a sentence that can be repeated."""
+    """Return a sentence about all changes."""
     rows = about["changes"]
     if not rows:
-        return "Nothing changed that stands out from chance."
-    winners = [row for row in rows if row["before"] != row["after"]]
-    changed = often(len(rows))
+        return "No significant change was found."
+    winners = [row for row in rows if row["new_winner"]]
+    moved = sum(row["cause"] == "preferences" for row in rows)
+    changed = f"Preferences changed {often(moved)}" if moved else "No preference changed"
     if not winners:
-        return f"Preferences changed {changed}, the winner probably never."
+        return f"{changed}, the winner probably never."
     last = winners[-1]
+    why = {
+        "joined": f" when {last['after']} joined",
+        "left": f" when {last['before']} left",
+        "preferences": "",
+    }[last["cause"]]
     return (
-        f"Preferences changed {changed}, the winner {often(len(winners))}, "
-        f"the last time around {last['time']}, from {last['before'] or 'nobody'} to "
-        f"{last['after'] or 'nobody'}."
+        f"{changed}; the winner changed {often(len(winners))}, "
+        f"the last time around {last['time_text']}, from {last['before'] or 'none'} to "
+        f"{last['after'] or 'none'}{why}."
     )
 
 
 def measured(log: Log, fit: Fit, rounds: int | None = None, draws: int = 100) -> dict[str, Any]:
-    """Return the five measures with intervals, and which of them the log can tell."""
+    """Return the five measures with intervals, and which of them the log determines."""
     found = fit.measures(rounds, draws)
     T = log.counts.votes if rounds is None else rounds
     headline = found["significant_switches"]
     remarks = [
-        f"Of the five, the significant switches are what a log can tell: {number(headline.median)} "
+        f"Of the five, a log determines the significant switches: {number(headline.median)} "
         f"({interval(headline.low, headline.high)}) for {T:,} rounds. They are taken against the "
         f"von Neumann winner, so rounds without a Condorcet winner count too; with more rounds, "
         f"smaller differences are significant.",
@@ -247,7 +295,7 @@ def measured(log: Log, fit: Fit, rounds: int | None = None, draws: int = 100) ->
             "median": one.median,
             "high": one.high,
             "told": one.told,
-            **({"bound": one.bound} if one.bound is not None else {}),
+            "bound": one.bound,
         }
         for name, one in found.items()
     }

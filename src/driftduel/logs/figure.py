@@ -37,7 +37,7 @@ def plot_winners(fit: Fit, path: str | Path, title: str = "") -> None:
         (plain(fit.names[i]), COLOURS[place][0], chances[:, i]) for place, i in enumerate(order)
     ]
     layers += [("others", _OTHERS, chances[:, rest].sum(axis=1))] if rest else []
-    layers += [("nobody", _NOBODY, chances[:, -1])]
+    layers += [("no winner", _NOBODY, chances[:, -1])]
     reported = [change for change in fit.changes if change.reported]
     marks = bars(reported, time_axis(fit))
     lanes = 1 + max((mark["lane"] for mark in marks), default=0)

@@ -19,11 +19,13 @@ from driftduel.logs import facts
 from driftduel.logs.calibration import Predicted, calibration
 from driftduel.logs.charts import COLOURS, bars, ranking, ribbons, span_of, time_axis, winner_areas
 from driftduel.logs.doubts import cannot_tell
+from driftduel.logs.evaluate import evaluate
 from driftduel.logs.posterior import Fit
 from driftduel.logs.reading import Log
 from driftduel.logs.sisters import compare_on_sisters
 from driftduel.logs.strength import edges_of, strengths
 from driftduel.logs.times import time_text
+from driftduel.logs.vote_model import oriented
 from driftduel.wording import counted, decimals, share, whole
 
 if TYPE_CHECKING:
@@ -33,6 +35,9 @@ __all__ = ["PAGE", "write_page"]
 
 PAGE = "index.html"
 _DRAWS = 40  # worlds that the measures are read off
+_BLOCKS = 8  # predicted one after the other; each costs a fit
+_BLOCKS_OF_MANY = 3
+_MANY_OPTIONS = 50
 _MOST_IN_HEAT = 12
 _MOST_ERAS = 24
 _MOST_RECENT = 6
@@ -118,6 +123,8 @@ def _values(log: Log, fit: Fit, title: str, policies: bool, say: Progress) -> di
     floor, top = span_of(strength)
     say("predicting votes that were held out")
     predicted = calibration(fit)
+    say("comparing forecasts with ratings")
+    evaluated = _evaluated(log, fit, say)
     say("measuring")
     measured = facts.measured(log, fit, draws=_DRAWS)
     say("what the log cannot tell")
@@ -140,7 +147,7 @@ def _values(log: Log, fit: Fit, title: str, policies: bool, say: Progress) -> di
         "remarks_on_changes": [line for line in changed["remarks"] if line not in weak],
         "chances": _chances(now),
         "votes": log.counts.votes,
-        "span": f"{now['from']} to {now['to']}",
+        "span": f"{now['from_text']} to {now['to_text']}",
         "kind": fit.kind,
         "changes": changed["changes"],
         "rows": _facts_table(log, now),
@@ -159,6 +166,8 @@ def _values(log: Log, fit: Fit, title: str, policies: bool, say: Progress) -> di
         "predicted": predicted,
         "square": _points(predicted),
         "says_predicted": _says_predicted(predicted),
+        "evaluated": evaluated,
+        "says_probability": facts.PROBABILITY,
         "choice": fit.choice,
         "measures": [(text, measured[name]) for name, text in _MEASURES.items()],
         "rounds": measured["rounds"],
@@ -169,10 +178,10 @@ def _values(log: Log, fit: Fit, title: str, policies: bool, say: Progress) -> di
 
 
 def _chances(now: dict[str, Any]) -> list[tuple[str, float]]:
-    """Return who may be best now, nobody too, as far as it is worth a line."""
+    """Return the options that may be best now, and the case of no winner."""
     ordered = sorted(now["now"].items(), key=lambda item: -item[1])
     shown = [item for item in ordered if item[1] >= 0.005][:_MOST_IN_HEAT]
-    return [*shown, ("nobody", now["nobody"])]
+    return [*shown, ("no winner", now["nobody"])]
 
 
 def _facts_table(log: Log, now: dict[str, Any]) -> list[tuple[str, str]]:
@@ -180,7 +189,7 @@ def _facts_table(log: Log, now: dict[str, Any]) -> list[tuple[str, str]]:
     pairs = counts.options * (counts.options - 1) // 2
     rows = [
         ("votes", f"{counts.votes:,}"),
-        ("time", f"{now['from']} to {now['to']}"),
+        ("time", f"{now['from_text']} to {now['to_text']}"),
         ("options", f"{counts.options:,}; {now['pairs_seen']:,} of {pairs:,} pairs met"),
         ("ties", share(counts.ties / counts.votes, 1)),
         ("dependence phi", f"{decimals(now['phi'])} (1: votes are independent of each other)"),
@@ -207,7 +216,7 @@ def _reigns(fit: Fit) -> dict[str, Any]:
     starts = [*_reigns_that_count(fit, leading, edges), len(leading)]
     rows = [
         {
-            "who": (*fit.names, "nobody")[leading[i]],
+            "who": (*fit.names, "no winner")[leading[i]],
             "from": time_text(edges[i], clock),
             "to": time_text(edges[j], clock),
             "least": float(fit.winners[i:j, leading[i]].min()),
@@ -226,7 +235,7 @@ def _reigns_that_count(fit: Fit, leading: Any, edges: Any) -> list[int]:
     last one, of which the headline speaks, with what came before it.
     """
     turns = [0, *(np.flatnonzero(np.diff(leading)) + 1).tolist(), len(leading)]
-    switches = [c for c in fit.changes if c.reported and c.before != c.after]
+    switches = [c for c in fit.changes if c.reported and c.new_winner]
     starts = [0]
     for i, j in pairwise(turns):
         sure = fit.winners[i:j, leading[i]].max() >= 0.5
@@ -244,7 +253,8 @@ def _eras(fit: Fit) -> dict[str, Any]:
     shown = []
     for i, j in list(pairwise(bins))[-_MOST_ERAS:]:
         wins = counts.wins[i:j].sum(axis=0)
-        expected = fit.blend.expected(wins / fit.phi)
+        votes = oriented(wins, counts.ahead[i:j].sum(axis=0))
+        expected = fit.blend.expected(votes / fit.phi)
         shown.append(
             {
                 "from": time_text(counts.first[i], counts.clock),
@@ -265,7 +275,8 @@ def _eras(fit: Fit) -> dict[str, Any]:
 
 
 def _cell(fit: Fit, a: int, b: int, wins: Any, expected: Any) -> dict[str, Any] | None:
-    if a == b:
+    seen = wins.sum(axis=0) + wins.sum(axis=1)
+    if a == b or not (seen[a] and seen[b]):  # an option without a vote was absent
         return None
     chance, votes = float(expected[a, b]), float(wins[a, b] + wins[b, a])
     return {
@@ -294,6 +305,17 @@ def _points(predicted: list[Predicted]) -> dict[str, Any]:
     ]  # fmt: skip
     ticks = [(up(v), share(v)) for v in np.arange(low, 1.001, 0.1)]
     return {"points": points, "ticks": ticks}
+
+
+def _evaluated(log: Log, fit: Fit, say: Progress) -> dict[str, Any]:
+    """Return the table of rolling forecasts, or the reason why there is none."""
+    kind = fit.kind if fit.choice is None else "auto"
+    blocks = _BLOCKS if fit.counts.options <= _MANY_OPTIONS else _BLOCKS_OF_MANY
+    try:
+        found = evaluate(log, blocks, kind=kind, seed=fit.seed, progress=say)
+    except DriftduelError as error:
+        return {"sentence": f"Forecasts are not compared: {error}", "models": [], "remarks": []}
+    return {"sentence": found.sentence, "remarks": found.remarks, **found.as_dict()}
 
 
 def _says_predicted(predicted: list[Predicted]) -> str:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftduel.errors import DriftduelError, MissingExtraError
-from driftduel.logs.columns import find_columns
 from driftduel.logs.counting import (
+    MOST_OPTIONS,
     NO_VOTES,
     Bins,
     bins_of_times,
@@ -23,14 +23,15 @@ from driftduel.logs.counting import (
     some_times,
 )
 from driftduel.logs.counts import load_counts
+from driftduel.logs.files import open_rows, schema_of
+from driftduel.logs.presence import is_arena_export, recorded_options, with_presence
 from driftduel.logs.reading import (
     Log,
     clock_of,
+    columns_of,
     notes_of,
-    open_rows,
     problems_of,
     read_log,
-    schema_of,
 )
 from driftduel.logs.rows import Rows
 
@@ -46,7 +47,9 @@ def count_files(
     weight: str | None = None,
     time_format: str | None = None,
     bins: int = 256,
-    most: int = 200,
+    most: int = MOST_OPTIONS,
+    present: Sequence[str] | None = None,
+    adaptive: bool = False,
     cluster: str | None = None,
 ) -> Log:
     """Count the files of one log, each by itself, and add the counts up.
@@ -57,8 +60,8 @@ def count_files(
     Parameters
     ----------
     files
-        CSV or Parquet files with the same columns, and times.
-    columns, time, group, weight, time_format, bins, most
+        Files of one format, with the same columns, and times.
+    columns, time, group, weight, time_format, bins, most, present, adaptive
         As for `read_log`.
     cluster
         Address of a dask scheduler, ``tcp://host:port``, whose workers can read the files; None:
@@ -69,9 +72,13 @@ def count_files(
     paths = [str(path) for path in files]
     if all(path.lower().endswith(".npz") for path in paths):  # counted elsewhere
         counts = reduce(add, (load_counts(path) for path in paths))
+        counts, _ = with_presence(counts, present, adaptive=adaptive)
         return Log(counts, counts.votes)
     if len(paths) == 1 and cluster is None:
-        return read_log(paths[0], columns=given, time_format=time_format, bins=bins, most=most)
+        return read_log(
+            paths[0], columns=given, time_format=time_format, bins=bins, most=most,
+            present=present, adaptive=adaptive,
+        )  # fmt: skip
     with _Workers(cluster) as workers:
         looks = workers.map(partial(_look, given=given, style=time_format), paths)
         clocks = {look.clock for look in looks}
@@ -88,8 +95,9 @@ def count_files(
     some = [part.counts for part in parts if part.counts.votes]  # the others are about others
     if not some:
         raise DriftduelError(NO_VOTES)
+    counts, _ = with_presence(reduce(add, some), present, adaptive=adaptive)
     return Log(
-        counts=reduce(add, some),
+        counts=counts,
         rows=sum(part.rows for part in parts),
         skipped=_added(part.skipped for part in parts),
         problems=tuple(problem for part in parts for problem in part.problems),
@@ -119,7 +127,7 @@ class _Look(NamedTuple):
 def _look(path: str, given: Mapping[str, Any], style: str | None) -> _Look:
     frame, _ = open_rows(path)
     schema = schema_of(frame)
-    named = find_columns(schema.names(), given)
+    named = columns_of(frame, schema, given)
     clock = clock_of(frame, schema, named, style)
     if clock is None:
         raise DriftduelError(
@@ -127,7 +135,7 @@ def _look(path: str, given: Mapping[str, Any], style: str | None) -> _Look:
             f"make one file of all."
         )
     rows = Rows(prepared(frame, named, clock))
-    return _Look(clock.kind, *some_times(rows), read_kinds(rows, placed=named.placed).votes)
+    return _Look(clock.kind, *some_times(rows), read_kinds(rows, named).votes)
 
 
 def _count_one(
@@ -136,20 +144,22 @@ def _count_one(
     """Count one file, in bins that all files share; what makes no sense is told with its file."""
     frame, first_line = open_rows(path)
     schema = schema_of(frame)
-    named = find_columns(schema.names(), given)
+    named = columns_of(frame, schema, given)
     clock = clock_of(frame, schema, named, style)
     assert clock is not None
     votes = prepared(frame, named, clock)
-    counted = count_rows(Rows(votes), bins, names=names, clock=clock.kind, placed=named.placed)
+    counted = count_rows(Rows(votes), bins, names=names, clock=clock.kind, columns=named)
+    arena = is_arena_export(schema.names())
+    counts, about = with_presence(counted.counts, None, recorded_options(frame), adaptive=arena)
     found = problems_of(frame, votes, counted, first_line) if counted.skipped else ()
     file = Path(path).name
     return Log(
-        counts=counted.counts,
+        counts=counts,
         rows=counted.rows,
         skipped=counted.skipped,
         problems=tuple(replace(each, row={"file": file, **each.row}) for each in found),
         left_out=counted.left_out,
-        notes=tuple(notes_of(frame, schema, named, clock, counted)),
+        notes=(*notes_of(frame, schema, named, clock, counted), *about),
     )
 
 

@@ -1,18 +1,25 @@
 """A test for each change: how often votes in another order would show as much.
 
-Between the changes before and behind it a log stands still, if the change is none, and then whole
-groups can be put in any order; without groups, the wins of each pair fall on its votes by chance.
-The statistic is the largest over all places to split, so that it does not matter that the place was
-chosen by looking.
+If a change is none, the log is stationary between the changes before and after it. The statistic is
+the maximum over all places to split that window, so it does not matter that the place was selected.
+Its distribution without a change is simulated:
+
+- without groups, the decided wins of each pair and place fall on its votes at random;
+- a group with votes in one place of the window only is moved as a whole;
+- a group that spans several places, such as a voter who returns, contributes the way in which its
+  votes changed, with a random sign. If preferences are stationary, a voter is as likely to move one
+  way as the other; a single voter who votes often is one sign and cannot make a change significant.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel.logs.bradley_terry import bradley_terry, preferences_of
-from driftduel.logs.counts import Counts
+from driftduel.logs.bradley_terry import bradley_terry
+from driftduel.logs.counts import Counts, Groups
+from driftduel.logs.vote_model import PLAIN, VoteModel, expected_share, oriented, residuals
 
 __all__ = ["Tested", "benjamini_hochberg", "eliminate", "p_value"]
 
@@ -22,6 +29,12 @@ Ints = NDArray[np.int64]
 _ORDERS = 499
 _PLACES = 40  # at which a window may be split
 _MOST_NUMBERS = 8_000_000  # dealt at once
+_MOST_STRATA = 2000  # pairs whose wins are dealt pair by pair; beyond, vote by vote
+_FEWER_ORDERS = 199  # then
+_MOST_SHUFFLED = 1_000_000  # votes, then
+_PAIR_STEPS = 6
+_SIGNS = 100  # orders at once, with groups
+_MOST_ROWS = 20_000_000  # numbers in the table of groups; beyond, a sample of the groups
 _MOST_DEALT = 900_000_000  # votes; numpy deals no more than a billion
 _EDGE = 0.02  # of a window's votes at each end, in which a split says nothing
 
@@ -36,7 +49,12 @@ class Tested:
 
 
 def eliminate(
-    counts: Counts, changes: list[int], seed: int = 0, model: str = "utilities", level: float = 0.05
+    counts: Counts,
+    changes: list[int],
+    seed: int = 0,
+    model: str = "utilities",
+    level: float = 0.05,
+    vote_model: VoteModel = PLAIN,
 ) -> Tested:
     """Test each change between its neighbours; drop the worst while one is not significant.
 
@@ -51,7 +69,10 @@ def eliminate(
     model
         ``utilities`` looks at each option's wins, ``pairs`` at each pair's.
     level
-        The share of false ones to allow among those that are kept.
+        Largest adjusted p of a change that is kept. It does not bound the share of false changes,
+        since the same votes chose `changes`; the study measures that share.
+    vote_model
+        First-place advantage and ties.
     """
     kept = list(changes)
     p: dict[int, float] = {}
@@ -63,7 +84,9 @@ def eliminate(
         for i in range(len(kept)):
             window = edges[i], edges[i + 2]
             if window not in done:
-                done[window] = p_value(counts, *window, seed=seed, model=model)
+                done[window] = p_value(
+                    counts, *window, seed=seed, model=model, vote_model=vote_model
+                )
             values.append(done[window])
         adjusted = benjamini_hochberg(values)
         p |= dict(zip(kept, values, strict=True))
@@ -76,7 +99,7 @@ def eliminate(
 
 
 def benjamini_hochberg(values: list[float]) -> list[float]:
-    """Return the smallest rate of false discoveries at which each would be one.
+    """Return p-values adjusted for their number (Benjamini and Hochberg 1995).
 
     Examples
     --------
@@ -97,6 +120,7 @@ def p_value(
     seed: int = 0,
     model: str = "utilities",
     orders: int = _ORDERS,
+    vote_model: VoteModel = PLAIN,
 ) -> float:
     """Return how often votes in another order show a change in a window as clearly.
 
@@ -112,45 +136,57 @@ def p_value(
         ``utilities`` looks at each option's wins, ``pairs`` at each pair's.
     orders
         How many orders to try.
+    vote_model
+        First-place advantage and ties.
     """
     rng = np.random.default_rng([seed, first, end])
     if end - first < 2:
         return 1.0
-    wins = counts.wins[first:end]
-    basis = _Basis(wins.sum(axis=0), model)
+    wins, ahead = counts.wins[first:end], counts.ahead[first:end]
+    votes = oriented(wins, ahead)
+    basis = _Basis(votes.sum(axis=0), model, vote_model)
+    sizes = wins.sum(axis=(1, 2))
+    middle = np.cumsum(sizes) - sizes / 2
+    places = np.minimum((middle / sizes.sum() * _PLACES).astype(np.int64), _PLACES - 1)
     if counts.groups is None:
-        observed, others = _by_pairs(wins, basis, rng, orders)
+        starts = np.flatnonzero(np.diff(places, prepend=-1))
+        tied = np.add.reduceat(counts.tied[first:end], starts, axis=0)
+        votes = np.add.reduceat(votes, starts, axis=0)
+        observed, others = _by_votes(votes, tied, basis, rng, orders)
     else:
-        observed, others = _by_groups(counts, first, end, basis, rng, orders)
-    return float((1 + (others >= observed * (1 - 1e-9)).sum()) / (1 + orders))
+        shares = expected_share(votes, basis.gaps, vote_model)
+        observed, others = _by_groups(counts.groups, first, shares, places, basis, rng, orders)
+    return float((1 + (others >= observed * (1 - 1e-9)).sum()) / (1 + len(others)))
 
 
 class _Basis:
-    """What votes are turned into: how much each option, or pair, won above what was expected."""
+    """The directions in which votes can deviate: of each option, or of each pair."""
 
-    def __init__(self, whole: Floats, model: str) -> None:
-        K = len(whole)
-        self.low, self.high = np.triu_indices(K, 1)
-        votes = (whole + whole.T)[self.low, self.high]
-        if model == "utilities":
-            self.P = preferences_of(bradley_terry(whole)[0])
-            p = self.P[self.low, self.high]
-            incidence = np.zeros((len(self.low), K))
-            incidence[np.arange(len(self.low)), self.low] = 1.0
-            incidence[np.arange(len(self.low)), self.high] = -1.0
-            information = incidence.T @ (incidence * (votes * p * (1 - p))[:, None])
+    def __init__(self, whole: Floats, model: str, vote_model: VoteModel) -> None:
+        K = whole.shape[-1]
+        self.vote_model, self.by_option = vote_model, model == "utilities"
+        u = bradley_terry(whole, model=vote_model)[0]
+        self.gaps = u[:, None] - u[None, :]
+        rest, variance = residuals(whole, self.gaps, vote_model)
+        if self.by_option:
+            information = np.diag(variance.sum(axis=1)) - variance
             values, vectors = np.linalg.eigh(information)
             some = values > 1e-9 * max(values.max(), 1e-300)
-            self.map = incidence @ (vectors[:, some] / np.sqrt(values[some]))
-        else:
-            self.P = (whole + 0.5) / (whole + whole.T + 1.0)
-            p = self.P[self.low, self.high]
-            self.map = np.diag(1 / np.sqrt(np.maximum(votes * p * (1 - p), 1e-9)))
-        self.p = p
+            self.map = vectors[:, some] / np.sqrt(values[some])
+            return
+        # A pair that deviates from the utilities all the time does not change: fit each by Newton.
+        for _ in range(_PAIR_STEPS):
+            self.gaps = self.gaps + np.clip(rest / np.maximum(variance, 0.5), -1.0, 1.0)
+            rest, variance = residuals(whole, self.gaps, vote_model)
+        low, high = np.triu_indices(K, 1)
+        self.map = np.zeros((K, K, len(low)))
+        scale = 1 / np.sqrt(np.maximum(variance[low, high], 1e-9))
+        self.map[low, high, np.arange(len(low))] = scale
+        self.map[high, low, np.arange(len(low))] = -scale
 
-    def scores(self, ahead: Floats, votes: Floats) -> Floats:
-        """Return (..., D) scores of votes whose total variance is 1, if nothing changes."""
-        result: Floats = (ahead - votes * self.p) @ self.map
+    def of_pairs(self, a: Ints, b: Ints) -> Floats:
+        """Return (len(a), D) the direction of a win of a over b."""
+        result: Floats = self.map[a] - self.map[b] if self.by_option else self.map[a, b]
         return result
 
 
@@ -165,32 +201,75 @@ def _largest(scores: Floats, share: Floats) -> Floats:
     return result
 
 
-def _by_pairs(
-    wins: Floats, basis: _Basis, rng: np.random.Generator, orders: int
+def _by_votes(
+    votes: Floats, tied: Floats, basis: _Basis, rng: np.random.Generator, orders: int
 ) -> tuple[float, Floats]:
-    """Let each pair's wins fall on its votes by chance: hypergeometric over bins."""
-    sizes = wins.sum(axis=(1, 2))
-    middle = np.cumsum(sizes) - sizes / 2
-    places = np.minimum((middle / sizes.sum() * _PLACES).astype(np.int64), _PLACES - 1)
-    starts = np.flatnonzero(np.diff(places, prepend=-1))
-    wins = np.add.reduceat(wins, starts, axis=0)
-    low, high = basis.low, basis.high
-    wins /= max(1.0, wins.sum() / _MOST_DEALT)  # heavy weights are no more votes than can be dealt
-    votes = np.rint(wins[:, low, high] + wins[:, high, low])
-    ahead = np.minimum(np.rint(wins[:, low, high]), votes)
-    share = np.cumsum(votes.sum(axis=1)) / votes.sum()
-    observed = float(_largest(basis.scores(ahead, votes), share))
-    # A hundred options have thousands of pairs: not all orders fit into memory at once.
-    at_once = max(1, _MOST_NUMBERS // votes.size)
-    sizes_of = [min(at_once, orders - done) for done in range(0, orders, at_once)]
-    others = [
-        _largest(basis.scores(_dealt(ahead, votes, rng, size), votes), share) for size in sizes_of
-    ]
-    return observed, np.concatenate(others)
+    """Let the decided wins of each pair and place fall on its decided votes at random."""
+    a, b, wins, size, p = _strata(votes, tied, basis)
+    share = np.cumsum(size.sum(axis=1)) / size.sum()
+    expected = size * p
+    scores = _scores(a, b, expected, basis)
+    observed = float(_largest(scores(wins), share))
+    if len(a) <= _MOST_STRATA:
+        # Not all orders fit into memory at once.
+        at_once = max(1, _MOST_NUMBERS // size.size)
+        sizes = [min(at_once, orders - done) for done in range(0, orders, at_once)]
+        others = [_largest(scores(_dealt(wins, size, rng, some)), share) for some in sizes]
+        return observed, np.concatenate(others)
+    orders = min(orders, _FEWER_ORDERS)
+    return observed, np.array(
+        [_largest(scores(dealt), share) for dealt in _shuffled(wins, size, rng, orders)]
+    )
+
+
+def _scores(a: Ints, b: Ints, expected: Floats, basis: _Basis) -> Callable[[Floats], Floats]:
+    """Return the function from wins (..., B, S) of pairs a, b to scores (..., B, D)."""
+    if not basis.by_option or len(a) <= _MOST_STRATA:
+        directions = basis.of_pairs(a, b)
+        return lambda wins: (wins - expected) @ directions
+    # Many pairs: first sum over the pairs of each option, which is a sparse product.
+    from scipy.sparse import csr_array
+
+    each = np.arange(len(a))
+    ones = np.ones(len(a))
+    incidence = csr_array(
+        (np.concatenate((ones, -ones)), (np.concatenate((each, each)), np.concatenate((a, b)))),
+        shape=(len(a), len(basis.map)),
+    )
+    return lambda wins: ((wins - expected) @ incidence) @ basis.map
+
+
+def _strata(
+    votes: Floats, tied: Floats, basis: _Basis
+) -> tuple[Ints, Ints, Floats, Floats, Floats]:
+    """Return pairs by place: options, decided wins and votes (B, S), expected share of wins.
+
+    Without a first-place advantage both places of a pair are one stratum.
+    """
+    K, h = votes.shape[-1], basis.vote_model.first_place
+    ahead, behind = votes[:, 0], votes[:, 1]
+    if h == 0.0:
+        a, b = np.triu_indices(K, 1)
+        wins = ahead + behind
+        size = wins + wins.transpose(0, 2, 1)
+        ties = tied
+    else:
+        a, b = np.nonzero(~np.eye(K, dtype=np.bool_))
+        wins, size = ahead, ahead + behind.transpose(0, 2, 1)
+        both = size + size.transpose(0, 2, 1)
+        ties = tied * size / np.maximum(both, 1e-300)
+    wins, size = (wins - ties / 2)[:, a, b], (size - ties)[:, a, b]
+    some = size.sum(axis=0) > 0
+    a, b, wins, size = a[some], b[some], wins[:, some], size[:, some]
+    # Weights are no more votes than can be dealt.
+    scale = max(1.0, size.sum() / (_MOST_DEALT if len(a) <= _MOST_STRATA else _MOST_SHUFFLED))
+    size = np.rint(size / scale)
+    wins = np.clip(np.rint(wins / scale), 0.0, size)
+    return a, b, wins, size, 1 / (1 + np.exp(-(basis.gaps[a, b] + h)))
 
 
 def _dealt(ahead: Floats, votes: Floats, rng: np.random.Generator, orders: int) -> Floats:
-    """Return (orders, B, pairs) wins, each pair's dealt to its votes at random."""
+    """Return (orders, B, S) wins, each stratum's dealt to its votes at random."""
     drawn = np.empty((orders, *votes.shape))
     for pair in range(votes.shape[1]):
         total = int(ahead[:, pair].sum())
@@ -203,33 +282,77 @@ def _dealt(ahead: Floats, votes: Floats, rng: np.random.Generator, orders: int) 
     return drawn
 
 
+def _shuffled(
+    wins: Floats, size: Floats, rng: np.random.Generator, orders: int
+) -> Iterator[Floats]:
+    """Yield (B, S) wins in another order, vote by vote: for many strata of few votes."""
+    from driftduel.logs._kernels import select_wins
+
+    counts = size.T.astype(np.int64)
+    total = wins.sum(axis=0).astype(np.int64)
+    for _ in range(orders):
+        out = np.zeros((len(counts), counts.shape[1]))
+        select_wins(counts, total, rng.random(int(counts.sum())), out)
+        yield out.T
+
+
 def _by_groups(
-    counts: Counts, first: int, end: int, basis: _Basis, rng: np.random.Generator, orders: int
+    groups: Groups,
+    first: int,
+    shares: Floats,
+    places: Ints,
+    basis: _Basis,
+    rng: np.random.Generator,
+    orders: int,
 ) -> tuple[float, Floats]:
-    """Put whole groups in another order; each stands where the middle of its votes is."""
-    groups = counts.groups
-    assert groups is not None
-    inside = (groups.bin >= first) & (groups.bin < end)
-    group, wins, place = groups.group[inside], groups.wins[inside], groups.bin[inside]
-    ids, group = np.unique(group, return_inverse=True)
+    """Move groups of one place, and give the change within every other group a random sign."""
+    inside = (groups.bin >= first) & (groups.bin < first + len(shares))
+    dimensions = basis.map.shape[-1]
+    if inside.sum() * dimensions > _MOST_ROWS:  # whole groups; their numbers are hashes
+        kept = _MOST_ROWS / (inside.sum() * dimensions)
+        inside &= rng.random(len(groups.ids))[groups.group] < kept
+    ids, group = np.unique(groups.group[inside], return_inverse=True)
     if len(ids) < 4:
         return 0.0, np.zeros(orders)
-    K = counts.options
-    pair_of = np.zeros((K, K), np.int64)
-    pair_of[basis.low, basis.high] = pair_of[basis.high, basis.low] = np.arange(len(basis.low))
+    wins, bins = groups.wins[inside], groups.bin[inside] - first
     winner, loser = groups.winner[inside], groups.loser[inside]
-    pair = pair_of[winner, loser]
-    expected = wins * basis.p[pair]
-    surprise = np.where(winner < loser, wins - expected, -expected)
-    scores = np.zeros((len(ids), basis.map.shape[1]))
-    np.add.at(scores, group, surprise[:, None] * basis.map[pair])
-    sizes = np.bincount(group, wins)
-    centre = np.bincount(group, wins * place) / sizes
-    order = np.argsort(centre, kind="stable")
-    scores, sizes = scores[order], sizes[order]
-    observed = float(_largest(scores, np.cumsum(sizes) / sizes.sum()))
-    others = np.empty(orders)
-    for i in range(orders):
-        mixed = rng.permutation(len(sizes))
-        others[i] = _largest(scores[mixed], np.cumsum(sizes[mixed]) / sizes.sum())
+    surprise = wins * (1 - shares[bins, winner, loser])
+    # One row for each group and place: how its votes there deviate, and how many there are.
+    cell, row = np.unique(group * _PLACES + places[bins], return_inverse=True)
+    of_row, place = cell // _PLACES, cell % _PLACES
+    deviation = np.zeros((len(cell), dimensions))
+    np.add.at(deviation, row, surprise[:, None] * basis.of_pairs(winner, loser))
+    size = np.bincount(row, wins, len(cell))
+    spans = (np.bincount(of_row, minlength=len(ids)) > 1)[of_row]
+
+    whole, weight = np.zeros((len(ids), dimensions)), np.bincount(of_row, size, len(ids))
+    np.add.at(whole, of_row, deviation)
+    level = whole[of_row] * (size / weight[of_row])[:, None]
+    change = np.where(spans[:, None], deviation - level, 0.0)
+    fixed, fixed_size = np.zeros((_PLACES, dimensions)), np.zeros(_PLACES)
+    np.add.at(fixed, place[spans], level[spans])
+    np.add.at(fixed_size, place[spans], size[spans])
+
+    moved = np.flatnonzero(~spans)
+    moved = moved[np.argsort(place[moved], kind="stable")]
+    slots = place[moved]
+    by_place = [np.flatnonzero(spans & (place == at)) for at in range(_PLACES)]
+    observed, others = 0.0, np.empty(orders)
+    for start in range(-1, orders, _SIGNS):
+        # The first "order" is the observed one: all signs are +1 and no group moves.
+        count = min(_SIGNS, orders - start)
+        signs = rng.choice((-1.0, 1.0), size=(count, len(ids)))
+        if start < 0:
+            signs[0] = 1.0
+        flipped = np.stack([signs[:, of_row[rows]] @ change[rows] for rows in by_place], axis=1)
+        for i in range(count):
+            order = moved if start + i < 0 else moved[rng.permutation(len(moved))]
+            sums, sizes = fixed + flipped[i], fixed_size.copy()
+            np.add.at(sums, slots, deviation[order])
+            np.add.at(sizes, slots, size[order])
+            value = float(_largest(sums, np.cumsum(sizes) / sizes.sum()))
+            if start + i < 0:
+                observed = value
+            else:
+                others[start + i] = value
     return observed, others

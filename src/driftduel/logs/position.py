@@ -52,5 +52,7 @@ def first_advantage(counts: Counts, z: float = 1.96) -> tuple[float, float, floa
     ) * counts.dispersion_of_weights
     half = math.log(R.sum() / S.sum()) / 2  # once for each way of being shown
     error = z * math.sqrt(variance) / 2
-    estimate, below, above = (1 / (1 + math.exp(-x)) for x in (half, half - error, half + error))
+    estimate, below, above = (
+        0.5 * (1 + math.tanh(x / 2)) for x in (half, half - error, half + error)
+    )
     return estimate, below, above

@@ -1,26 +1,44 @@
-"""What a log says: who is best now, what changed, by how much, and worlds that look like it."""
+"""The posterior of a log: the best option now, changes, measures, and worlds that resemble it.
 
+A probability stated here is a tempered empirical-Bayes posterior: evidences are Laplace
+approximations, the priors are centred on estimates from the same log, and counts are divided by
+phi if votes depend on each other. How often such statements are right is measured by
+``make study-logs``.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from driftduel.errors import DriftduelError
-from driftduel.logs.bradley_terry import dispersion
-from driftduel.logs.certificate import Certificate, certify, e_value, pair_votes
+from driftduel.logs.bradley_terry import dispersion, preferences_of
+from driftduel.logs.certificate import Certificate, certify, log_evidence
 from driftduel.logs.choice import Choice, choose
 from driftduel.logs.counts import Counts
+from driftduel.logs.drift import trend_p_value
+from driftduel.logs.forecast import Forecast, forecast
 from driftduel.logs.knots import Knots
+from driftduel.logs.lifetimes import presence, winners_among
 from driftduel.logs.permutation import eliminate
-from driftduel.logs.segments import Cuttings, affordable_bins, segment
+from driftduel.logs.position import first_advantage
+from driftduel.logs.segments import (
+    DENSE_OPTIONS,
+    Cuttings,
+    affordable_bins,
+    segment,
+    votes_over,
+)
 from driftduel.logs.stretch import Blend, blend_of
+from driftduel.logs.vote_model import PLAIN, VoteModel, estimate_vote_model
 from driftduel.logs.walk import Walk, fit_walk
 from driftduel.measures import measure
-from driftduel.preferences import condorcet_winners
 from driftduel.wording import share
-from driftduel.worlds import Piecewise, World
+from driftduel.worlds import Piecewise, WithAbsences, World
 
 __all__ = ["FITS", "Change", "Fit", "Measured", "Now", "fit"]
 
@@ -40,42 +58,50 @@ _DRAWS = 1000
 _MOST_WORLDS = 100_000
 _MOST_ROUNDS = 10**15
 _WALK_BINS = 192
-_BEGINNINGS = 256
-_ROUGH = 30  # votes a pair and stretch, below which what is said is rough
+_ROUGH = 30  # votes a pair and stretch, below which all statements are rough
+_NUMBERS = 30_000_000  # of all drawn matrices; many options have fewer draws
+_FEWEST_DRAWS = 200
+_MOVED = 0.02, 0.05  # changes of h (logit) and of nu (relative) that are worth another pass
+_TREND = 0.05  # error of the test for a gradual drift within the stretches
+_PASSES = 3
+_REPORTED = 0.95  # probability of a new winner when an option joined or left
+_CLEAR = 0.8  # probability of a winner that delimits a change of a walk
 
 
 @dataclass(frozen=True)
 class Now:
-    """Who is best at the end of a log."""
+    """The best option at the end of a log."""
 
     winner: str | None
-    """The most probable Condorcet winner; None if nobody at all is most probable."""
+    """The most probable Condorcet winner of the present options; None if most probably there is
+    none."""
     chances: dict[str, float]
-    """The probability that each option beats all others now."""
+    """The probability that each present option beats all other present options now."""
     nobody: float
     """The probability that no option does."""
     likely: tuple[str, ...]
-    """The fewest options that have the winner among them with 95%, if there is one."""
+    """The smallest set of options that contains the winner with 95%, if there is one."""
     since: float
-    """The time from which on the same option has always been the most probable winner."""
+    """The time since when the same option has always been the most probable winner."""
     stretch: float
-    """The time of the last change, or when the log begins."""
+    """The time of the last change, or the start of the log."""
     votes: int
     """Votes since then."""
     evidence: float
-    """For those who look every day: how many times better the votes since the last change agree
-    with the winner beating every other than with its being no better than some; if that is not so,
-    the chance that this ever exceeds 20 is at most 5%, however often one looks."""
+    """Anytime-valid evidence that the winner is preferred to every other present option: if it is
+    not, the probability that this ever exceeds 20 is at most 5%, however often it is evaluated."""
+    absent: tuple[str, ...] = ()
+    """Options of the log that are not present at its end."""
 
     @property
     def sure(self) -> bool:
-        """Whether it can be said at any time, however often one looks, with 5% error."""
+        """Whether the evidence suffices at an error of 5%, however often it is evaluated."""
         return self.evidence >= 20
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of the preferences."""
+    """A change of the preferences, or of the winner because an option joined or left."""
 
     time: float
     low: float
@@ -87,17 +113,30 @@ class Change:
     """The probability that the Condorcet winner did."""
     before: str | None
     after: str | None
-    """The most probable winners; None: nobody."""
-    p: float
-    """How often votes in another order would show as much."""
-    q: float
-    """The share of false ones among all changes that are this clear or clearer, at most."""
+    """The most probable winners, as a pair; None: no winner."""
+    p: float | None
+    """How often votes in another order would show as much; None: not tested."""
+    q: float | None
+    """`p`, adjusted for the number of changes (Benjamini and Hochberg 1995). An indicator, not a
+    bound on the share of false changes: the same votes chose the changes, windows overlap, and the
+    test is about some change between the neighbours, not about its date."""
     reported: bool
-    """Whether it stands after those that are not significant have been taken away."""
+    """Whether it remains after changes that are not significant have been removed."""
     vote: int
-    """The first vote behind it."""
+    """The first vote after it."""
+    vote_low: int
+    vote_high: int
+    """The votes of `low` and `high`."""
     bin: int = field(repr=False)
-    """The first fine bin behind it."""
+    """The first fine bin after it."""
+    cause: str = "preferences"
+    """``preferences``; ``joined`` or ``left``: the winner is another because an option joined or
+    left, while preferences may be the same."""
+
+    @property
+    def new_winner(self) -> bool:
+        """Whether the most probable winners before and after differ."""
+        return self.before != self.after
 
 
 @dataclass(frozen=True)
@@ -108,13 +147,13 @@ class Measured:
     median: float
     high: float
     told: bool
-    """Whether a log of this kind can tell it at all; else it depends on how finely one looks."""
+    """Whether such a log determines it; otherwise it depends on the resolution in time."""
     bound: float | None = None
-    """For V: what it is at least, with 95%, read off votes that did not choose the changes."""
+    """For V: a lower bound with 95% confidence, from votes that did not select the changes."""
 
 
 class Fit:
-    """What a log says about the preferences behind it.
+    """The posterior of the preferences behind a log.
 
     Parameters
     ----------
@@ -128,10 +167,10 @@ class Fit:
         How much more votes vary than independent ones.
     choice
         How the kind was chosen, if it was.
-    left_out
-        Options that were there too rarely to be fitted.
     seed
         Fixes draws and tests.
+    vote_model
+        First-place advantage and ties.
     """
 
     def __init__(
@@ -141,13 +180,14 @@ class Fit:
         cuttings: Cuttings,
         phi: float,
         choice: Choice | None = None,
-        left_out: tuple[str, ...] = (),
         seed: int = 0,
+        vote_model: VoteModel = PLAIN,
     ) -> None:
         self.counts, self.kind, self.cuttings, self.phi = counts, kind, cuttings, phi
-        self.choice, self.left_out, self.seed = choice, left_out, seed
-        self._wins = counts.over(cuttings.grid) / phi
-        self._sums = np.concatenate((np.zeros((1, *self._wins.shape[1:])), self._wins.cumsum(0)))
+        self.choice, self.seed, self.vote_model = choice, seed, vote_model
+        self.grid = cuttings.grid
+        if kind == "walk":
+            self.grid = counts.grid(min(_WALK_BINS, affordable_bins(counts.options)))
         self._rounds = np.concatenate(([0.0], np.cumsum(counts.per_bin())))
 
     # Time -----------------------------------------------------------------------------------
@@ -157,70 +197,133 @@ class Fit:
         """The options."""
         return self.counts.names
 
+    @property
+    def first_place(self) -> float:
+        """The advantage of the option shown first, as a logit; 0 if the log has no first place."""
+        return self.vote_model.first_place
+
     @cached_property
     def starts(self) -> Floats:
         """(B,) the time at which each bin of `winners` begins."""
-        return self.counts.first[self.cuttings.grid[:-1]]
+        return self.counts.first[self.grid[:-1]]
 
-    def _vote(self, boundary: int) -> int:
-        """Return the first vote behind a boundary of the grid, from 1."""
-        share = float(self._rounds[self.cuttings.grid[boundary]] / self._rounds[-1])
-        return round(share * self.counts.votes) + 1
+    @cached_property
+    def present(self) -> NDArray[np.bool_]:
+        """(B, K) whether each option is present in each bin of `winners`."""
+        return presence(self.counts, self.grid)
+
+    def _vote(self, fine: int) -> int:
+        """Return the first vote of a fine bin, from 1."""
+        done = float(self._rounds[fine] / self._rounds[-1])
+        return round(done * self.counts.votes) + 1
 
     # The posterior of stretches ---------------------------------------------------------------
 
     @cached_property
+    def _sums(self) -> Floats:
+        """(B + 1, 2, K, K) votes before each boundary of the cuttings, over phi."""
+        votes = votes_over(self.counts, self.cuttings.grid) / self.phi
+        return np.concatenate((np.zeros((1, *votes.shape[1:])), votes.cumsum(axis=0)))
+
+    @cached_property
+    def _edges(self) -> list[int]:
+        """The boundaries of the changes found, and both ends."""
+        return [0, *(change[0] for change in self._found), self.cuttings.bins]
+
+    @cached_property
     def blend(self) -> Blend:
         """How the preferences of one stretch are fitted."""
-        edges = [0, *(change[0] for change in self._found), self.cuttings.bins]
-        return blend_of([self._sums[j] - self._sums[i] for i, j in pairwise(edges)])
+        stretches = [self._sums[j] - self._sums[i] for i, j in pairwise(self._edges)]
+        return blend_of(stretches, self.vote_model)
 
     @cached_property
     def _found(self) -> list[tuple[int, int, int, float]]:
         return self.cuttings.changes()
 
-    def _draw(self, size: int, seed: int) -> list[tuple[Ints, Floats]]:
-        """Draw (boundaries, matrices) of stretches; the first boundary is 0."""
+    def _draw(
+        self, size: int, seed: int, use: Callable[[NDArray[np.int64], int, int, Floats], None]
+    ) -> list[Ints]:
+        """Draw cuttings and the matrices of their stretches; return the boundaries of each.
+
+        ``use(draws, i, j, matrices)`` is called for each stretch (i, j) that occurs, with the
+        draws in which it does and a matrix for each. Nothing else keeps the matrices.
+        """
         rng = np.random.default_rng([self.seed, seed])
         cuts = [np.concatenate(([0], c)) for c in self.cuttings.draw(size, rng)]
         ends = [np.append(c[1:], self.cuttings.bins) for c in cuts]
         kinds = self.blend.kinds(size, rng)
+        advantage = rng.normal(0.0, self.vote_model.error, size)
+        advantage *= np.sign(self.first_place)  # swapping both places changes no draw
         owner = np.repeat(np.arange(size), [len(c) for c in cuts])
         stretches = np.stack((np.concatenate(cuts), np.concatenate(ends)), axis=1)
         unique, which = np.unique(stretches, axis=0, return_inverse=True)
-        matrices = np.empty((len(owner), *self._wins.shape[1:]))
         order = np.argsort(which.ravel(), kind="stable")
         splits = np.cumsum(np.bincount(which.ravel()))[:-1]
         for (i, j), mine in zip(unique, np.split(order, splits), strict=True):
-            matrices[mine] = self.blend.draw(self._sums[j] - self._sums[i], kinds[owner[mine]], rng)
-        places = np.cumsum([len(c) for c in cuts])[:-1]
-        return list(zip(cuts, np.split(matrices, places), strict=True))
+            draws = owner[mine]
+            votes = self._sums[j] - self._sums[i]
+            matrices = self.blend.draw(votes, kinds[draws], rng, advantage[draws])
+            use(draws, int(i), int(j), matrices)
+        return cuts
 
     @cached_property
-    def _drawn_winners(self) -> NDArray[np.int64]:
-        """(N, B) the Condorcet winner of each draw in each bin, -1 if there is none."""
-        drawn = self._draw(_DRAWS, 0)
-        winners = condorcet_winners(np.concatenate([matrices for _, matrices in drawn]))
-        table = np.empty((len(drawn), self.cuttings.bins), np.int64)
-        place = 0
-        for row, (cuts, _) in zip(table, drawn, strict=True):
-            lengths = np.diff(cuts, append=self.cuttings.bins)
-            row[:] = np.repeat(winners[place : place + len(cuts)], lengths)
-            place += len(cuts)
-        return table
+    def _draws(self) -> int:
+        return int(np.clip(_NUMBERS // self.counts.options**2, _FEWEST_DRAWS, _DRAWS))
+
+    @cached_property
+    def _drawn(self) -> tuple[NDArray[np.int64], list[Ints]]:
+        """(N, B) the Condorcet winner of each draw in each bin, -1 if there is none; the cuts."""
+        table = np.empty((self._draws, len(self.grid) - 1), np.int64)
+        if self.kind == "walk":
+            utilities = self.walk.draw(self._draws, np.random.default_rng([self.seed, 3]))
+            table[:] = np.where(self.present, utilities, -np.inf).argmax(axis=2)
+            return table, []
+
+        def note(draws: NDArray[np.int64], i: int, j: int, matrices: Floats) -> None:
+            table[draws, i:j] = winners_among(matrices > 0.5, self.present[i:j])
+
+        return table, self._draw(self._draws, 0, note)
 
     @cached_property
     def winners(self) -> Floats:
-        """(B, K + 1) the probability of each option being the winner, and of nobody, over time."""
-        table = self._drawn_winners
+        """(B, K + 1) the probability of each option to be the winner, and of no winner."""
+        table = self._drawn[0]
         K = self.counts.options
-        return np.stack([(table == who).mean(axis=0) for who in (*range(K), -1)], axis=1)
+        shares = [np.bincount(column + 1, minlength=K + 1) / len(table) for column in table.T]
+        return np.roll(np.stack(shares), -1, axis=1)
 
-    # Who is best now ----------------------------------------------------------------------------
+    def forecast_draws(self, size: int = 400) -> Floats:
+        """Draw (size, K, K) preferences at the end of the log, net of the first place."""
+        drawn = np.empty((size, self.counts.options, self.counts.options))
+        if self.kind == "walk":
+            utilities = self.walk.draw(size, np.random.default_rng([self.seed, 3]))
+            return preferences_of(utilities[:, -1])
+
+        def note(draws: NDArray[np.int64], _: int, j: int, matrices: Floats) -> None:
+            if j == self.cuttings.bins:
+                drawn[draws] = matrices
+
+        self._draw(size, 0, note)
+        return drawn
+
+    def forecast(self, *, absent: bool = False, ahead: int = 0) -> Forecast:
+        """Return P(a beats b) at the end of the log for all pairs, with 95% intervals.
+
+        Parameters
+        ----------
+        absent
+            Whether to include options that are absent at the end; their entries are NaN otherwise.
+        ahead
+            Average over this number of votes after the end, over which a walk goes on and
+            stretches do not change.
+        """
+        return forecast(self, absent=absent, ahead=ahead)
+
+    # The best option now ----------------------------------------------------------------------
 
     @cached_property
     def now(self) -> Now:
-        """Who is best at the end of the log."""
+        """The best of the options that are present at the end of the log."""
         chances = self.winners[-1]
         K = self.counts.options
         best = int(chances.argmax())
@@ -230,87 +333,169 @@ class Fit:
         leading = self.winners.argmax(axis=1) == best
         since = int(np.flatnonzero(~leading)[-1]) + 1 if not leading.all() else 0
         last = self._last_cut()
+        here = self.present[-1]
         return Now(
             winner=self._name(best),
-            chances={name: float(p) for name, p in zip(self.names, chances, strict=False)},
+            chances={self.names[k]: float(chances[k]) for k in np.flatnonzero(here)},
             nobody=float(chances[K]),
             likely=tuple(self.names[i] for i in likely),
             since=float(self.starts[since]),
-            stretch=float(self.starts[last]),
+            stretch=float(self.counts.first[last]),
             votes=self.counts.votes - self._vote(last) + 1,
             evidence=self._evidence(best, last),
+            absent=tuple(self.names[k] for k in np.flatnonzero(~here)),
         )
 
-    def _name(self, who: int) -> str | None:
-        return self.names[who] if 0 <= who < self.counts.options else None
+    def _name(self, option: int) -> str | None:
+        return self.names[option] if 0 <= option < self.counts.options else None
 
     def _last_cut(self) -> int:
-        """Return the last change's boundary, 0 if probably nothing changed."""
+        """Return the fine bin of the last change, 0 if probably nothing changed."""
+        if self.kind == "walk":
+            return max((change.bin for change in self.changes), default=0)
         last = self.cuttings.stretches[:, -1].copy()
         last[0] += self.cuttings.still
         median = int(np.searchsorted(np.cumsum(last), 0.5 * last.sum()))
         # The same date as in the list of changes, if it is one of them.
         listed = (k for k, low, high, _ in reversed(self._found) if low <= median <= high)
-        return next(listed, median)
+        return int(self.cuttings.grid[next(listed, median)])
 
     def _evidence(self, best: int, last: int) -> float:
-        """Bet on the winner against each other.
-
-        Where to begin was chosen by looking, which is paid for: half of the stake is on the whole
-        log, and the other half is spread over beginnings that nobody chose, the coarse bins.
-        """
+        """Return the anytime-valid evidence that an option beats each other since a fine bin."""
         if best >= self.counts.options:
             return 0.0
-        grid = self.counts.grid(_BEGINNINGS)
-        begin = int(np.searchsorted(grid, self.cuttings.grid[last]))
-        stake = 0.5 if begin == 0 else 0.5 / (len(grid) - 1)
-        wins = pair_votes(self.counts, grid)[begin:].sum(axis=0)
-        logs = np.delete(e_value(wins[best], wins[:, best]), best)
-        return float(np.exp(min(logs.min() + np.log(stake), 700.0)))
+        log = log_evidence(self.counts, best, last, self.present[-1])
+        return float(np.exp(min(log, 700.0)))
 
     # What changed -------------------------------------------------------------------------------
 
     @cached_property
     def changes(self) -> list[Change]:
         """The changes that are more probable than not, in order of time."""
-        grid, counts = self.cuttings.grid, self.counts
-        if not self._found:
-            return []
-        model = self.cuttings.model
-        tested = eliminate(counts, [int(grid[k]) for k, *_ in self._found], self.seed, model)
-        windows = self.cuttings.windows(np.array([k for k, *_ in self._found]))
-        table = self._drawn_winners
-        changes = []
-        for (k, low, high, chance), (first, last) in zip(self._found, windows, strict=True):
-            before, after = table[:, first - 1], table[:, last]
-            # The change may lie anywhere in half a bin before and behind its boundaries.
-            early = counts.first[(grid[low - 1] + grid[low]) // 2]
-            late = counts.last[(grid[high] + grid[high + 1] - 1) // 2]
-            bin_ = int(grid[k])
-            changes.append(
-                Change(
-                    time=float(counts.first[bin_]),
-                    low=float(early),
-                    high=float(late),
-                    changed=chance,
-                    winner_changed=float((before != after).mean()),
-                    before=self._name(_most_frequent(before)),
-                    after=self._name(_most_frequent(after)),
-                    p=tested.p[bin_],
-                    q=tested.q[bin_],
-                    reported=bin_ in tested.kept,
-                    vote=self._vote(k),
-                    bin=bin_,
-                )
+        found = self._changes_of_walk() if self.kind == "walk" else self._changes_of_stretches()
+        bins = [bin_ for bin_, *_ in found]
+        tested = eliminate(
+            self.counts, bins, self.seed, self.cuttings.model, vote_model=self.vote_model
+        )
+        changes = [
+            self._change(
+                bin_, low, high, chance, before, after,
+                p=tested.p[bin_], q=tested.q[bin_], reported=bin_ in tested.kept,
             )
-        return changes
+            for bin_, low, high, chance, before, after in found
+        ]  # fmt: skip
+        changes += self._changes_of_roster()
+        return sorted(changes, key=lambda change: change.bin)
+
+    def _change(
+        self,
+        bin_: int,
+        low: int,
+        high: int,
+        chance: float,
+        before: Ints,
+        after: Ints,
+        **more: Any,
+    ) -> Change:
+        """Return a change at a fine bin, between two others, from the winners of all draws."""
+        pair = _most_frequent_pair(before, after)
+        counts = self.counts
+        return Change(
+            time=float(counts.first[bin_]),
+            low=float(counts.first[low]),
+            high=float(counts.last[high]),
+            changed=chance,
+            winner_changed=float((before != after).mean()),
+            before=self._name(pair[0]),
+            after=self._name(pair[1]),
+            vote=self._vote(bin_),
+            vote_low=self._vote(low),
+            vote_high=self._vote(high + 1) - 1,
+            bin=bin_,
+            **more,
+        )
+
+    def _changes_of_stretches(self) -> list[tuple[int, int, int, float, Ints, Ints]]:
+        grid, table = self.grid, self._drawn[0]
+        return [
+            (
+                int(grid[k]),
+                # The change may lie anywhere in half a bin before and after its boundaries.
+                int((grid[low - 1] + grid[low]) // 2),
+                int((grid[high] + grid[high + 1] - 1) // 2),
+                chance,
+                table[:, low - 1],
+                table[:, high],
+            )
+            for k, low, high, chance in self._found
+        ]
+
+    def _changes_of_walk(self) -> list[tuple[int, int, int, float, Ints, Ints]]:
+        """Return the changes of the winner of a walk: when each draw takes over the new winner."""
+        grid, table = self.grid, self._drawn[0]
+        best, clear = self.winners.argmax(axis=1), self.winners.max(axis=1) >= _CLEAR
+        places = np.flatnonzero(clear)
+        found = []
+        for end, start in pairwise(places):
+            if best[end] == best[start] or (self.present[end] != self.present[start]).any():
+                continue
+            # The first bin from which on a draw has the new winner until `start`.
+            other = table[:, end : start + 1] != best[start]
+            switch = start + 1 - np.argmax(other[:, ::-1], axis=1)
+            switch = np.clip(np.where(other.any(axis=1), switch, end), end + 1, start)
+            low, middle, high = np.quantile(switch, (0.025, 0.5, 0.975), method="inverted_cdf")
+            before, after = table[:, end], table[:, start]
+            found.append(
+                (
+                    int(grid[int(middle)]), int(grid[int(low) - 1]), int(grid[int(high) + 1] - 1),
+                    float((before != after).mean()), before, after,
+                )
+            )  # fmt: skip
+        return found
+
+    def _changes_of_roster(self) -> list[Change]:
+        """Return the changes of the winner because an option joined or left."""
+        table, cuts = self._drawn
+        changes = []
+        for k in np.flatnonzero((self.present[1:] != self.present[:-1]).any(axis=1)) + 1:
+            # Where a draw also has a cut, preferences may be the reason.
+            same = np.array([k not in c for c in cuts]) if cuts else np.ones(len(table), np.bool_)
+            if same.mean() < 0.5:
+                continue
+            before, after = table[same, k - 1], table[same, k]
+            if (before != after).mean() <= 0.5:
+                continue
+            change = self._change(
+                *self._roster_bins(int(k), before, after), float((before != after).mean()),
+                before, after, p=None, q=None,
+                reported=bool((before != after).mean() >= _REPORTED),
+            )  # fmt: skip
+            joined = (
+                change.after is not None and not self.present[k - 1, self.names.index(change.after)]
+            )
+            changes.append(replace(change, cause="joined" if joined else "left"))
+        return [change for change in changes if change.new_winner]
+
+    def _roster_bins(self, k: int, before: Ints, after: Ints) -> tuple[int, int, int]:
+        """Return the fine bin in which the roster changed, between two others."""
+        low, high = int(self.grid[k - 1]), int(self.grid[k + 1]) - 1
+        votes = self.counts.wins.sum(axis=1) + self.counts.wins.sum(axis=2)
+        old, new = _most_frequent_pair(before, after)
+        if new >= 0 and not self.present[k - 1, new]:
+            joined = int((votes[:, new] > 0).argmax())
+            return joined, joined, joined
+        if old >= 0 and not self.present[k, old]:
+            left = len(votes) - int((votes[::-1, old] > 0).argmax())
+            left = min(left, len(votes) - 1)
+            return left, left - 1, left
+        return int(self.grid[k]), low, high
 
     def certified(self, level: float = 0.95) -> Certificate:
         """Return how many switches of the winner are certain.
 
         The certificate needs no model, but a winner: in a cycle all options are excluded again and
-        again, and nothing changes. So windows in which, by the estimate, nobody beat everybody for
-        a while are not counted. A lower bound stays one if less is counted.
+        again, and nothing changes. So windows in which, by the estimate, there was no Condorcet
+        winner for a while are not counted. A lower bound remains one if less is counted.
         """
         if not 0 < level < 1:
             raise DriftduelError(f"level={level} must lie between 0 and 1.")
@@ -329,35 +514,58 @@ class Fit:
 
     @cached_property
     def walk(self) -> Walk:
-        """Utilities that walk, fitted to the same votes."""
+        """Utilities as a random walk, fitted to the same votes."""
         grid = self.counts.grid(min(_WALK_BINS, affordable_bins(self.counts.options)))
-        return fit_walk(self.counts.over(grid) / self.phi)
+        return fit_walk(votes_over(self.counts, grid) / self.phi, model=self.vote_model)
 
     @cached_property
-    def leader_of_walk(self) -> tuple[str, float]:
-        """Who is strongest at the very end, if strengths drift, and how probable that is."""
-        drawn = self.walk.draw(_DRAWS, np.random.default_rng([self.seed, 3]))
-        often = np.bincount(drawn[:, -1].argmax(axis=1), minlength=self.counts.options)
-        return self.names[int(often.argmax())], float(often.max() / _DRAWS)
+    def drifts(self) -> bool:
+        """Whether preferences drift gradually within the stretches, or as a walk.
+
+        A score test for a linear trend in each stretch, with an error of 5% for all together; and
+        a walk that predicts held-out votes at least as well.
+        """
+        if self.kind == "walk":
+            return True
+        losses = self.choice.losses if self.choice is not None else {}
+        if self.cuttings.still < 0.5 and losses.get("walk", np.inf) < losses.get(self.kind, np.inf):
+            return True
+        votes = np.diff(self._sums, axis=0)
+        stretches = list(pairwise(self._edges))
+        return any(
+            trend_p_value(votes[i:j], self.vote_model) < _TREND / len(stretches)
+            for i, j in stretches
+        )
 
     def _piecewise(self, cuts: Ints, matrices: Floats, rounds: int) -> Piecewise:
-        shares = self._rounds[self.cuttings.grid[cuts]] / self._rounds[-1]
+        present = self.present
+        moves = np.flatnonzero((present[1:] != present[:-1]).any(axis=1)) + 1
+        bins = np.union1d(cuts, moves)
+        matrices = matrices[np.searchsorted(cuts, bins, side="right") - 1]
+        here = present[bins]
+        shares = self._rounds[self.grid[bins]] / self._rounds[-1]
         starts = np.round(shares * rounds).astype(np.int64) + 1
         starts = np.minimum(starts, rounds)
         last = np.append(starts[1:] > starts[:-1], True)  # of several in one round, the last
-        matrices, starts = matrices[last].copy(), starts[last].copy()
+        matrices, starts, here = matrices[last].copy(), starts[last].copy(), here[last]
         starts[0] = 1
         a, b = np.triu_indices(self.counts.options, 1)
         matrices[:, b, a] = 1 - matrices[:, a, b]
         matrices[:, np.arange(len(self.names)), np.arange(len(self.names))] = 0.5
-        world = Piecewise(matrices, starts, rounds)
+        world = Piecewise(matrices, starts, rounds, present=None if here.all() else here)
         world.names = self.names
         return world
 
-    def _walking(self, utilities: Floats, rounds: int) -> Knots:
-        world = Knots(utilities, self.walk.places, rounds)
+    def _walking(self, utilities: Floats, rounds: int) -> World:
+        world: World = Knots(utilities, self.walk.places, rounds)
         world.names = self.names
-        return world
+        if self.present.all():
+            return world
+        events = [(1, int(k), False) for k in np.flatnonzero(~self.present[0])]
+        for b, k in zip(*np.nonzero(self.present[1:] != self.present[:-1]), strict=True):
+            start = 1 + round(float(self._rounds[self.grid[b + 1]] / self._rounds[-1]) * rounds)
+            events.append((min(start, rounds), int(k), bool(self.present[b + 1, k])))
+        return WithAbsences(world, events)
 
     def world(self, rounds: int | None = None) -> World:
         """Return the expected world: that of the changes found, or the expected walk.
@@ -370,9 +578,9 @@ class Fit:
         rounds = self._need(rounds)
         if self.kind == "walk":
             return self._walking(self.walk.mean(), rounds)
-        edges = [0, *(change[0] for change in self._found), self.cuttings.bins]
-        matrices = [self.blend.expected(self._sums[j] - self._sums[i]) for i, j in pairwise(edges)]
-        return self._piecewise(np.array(edges[:-1]), np.stack(matrices), rounds)
+        sums = [self._sums[j] - self._sums[i] for i, j in pairwise(self._edges)]
+        matrices = np.stack([self.blend.expected(votes) for votes in sums])
+        return self._piecewise(np.array(self._edges[:-1]), matrices, rounds)
 
     def worlds(self, size: int, seed: int = 0, rounds: int | None = None) -> list[World]:
         """Draw worlds that may have made this log.
@@ -394,7 +602,17 @@ class Fit:
         if self.kind == "walk":
             drawn = self.walk.draw(size, np.random.default_rng([self.seed, 1, seed]))
             return [self._walking(utilities, rounds) for utilities in drawn]
-        return [self._piecewise(*pieces, rounds) for pieces in self._draw(size, 1 + seed)]
+        pieces: list[dict[int, Floats]] = [{} for _ in range(size)]
+
+        def note(draws: NDArray[np.int64], i: int, _: int, matrices: Floats) -> None:
+            for draw, matrix in zip(draws, matrices, strict=True):
+                pieces[draw][i] = matrix
+
+        cuts = self._draw(size, 1 + seed, note)
+        return [
+            self._piecewise(c, np.stack([piece[int(i)] for i in c]), rounds)
+            for c, piece in zip(cuts, pieces, strict=True)
+        ]
 
     def _need(self, rounds: int | None) -> int:
         if rounds is not None and not 2 <= rounds <= _MOST_ROUNDS:
@@ -418,14 +636,15 @@ class Fit:
         undefined = 0
         for world in self.worlds(draws, seed=0, rounds=rounds):
             one = measure(world)
-            assert one.von_neumann_switch_rounds is not None
             undefined += one.condorcet_switches is None
+            significant = one if self.present.all() else measure(_without_absences(world))
+            assert significant.von_neumann_switch_rounds is not None
             values["preference_switches"].append(one.preference_switches)
             values["condorcet_switches"].append(len(one.between_winners))
-            values["significant_switches"].append(len(one.von_neumann_switch_rounds))
+            values["significant_switches"].append(len(significant.von_neumann_switch_rounds))
             values["total_variation"].append(one.total_variation)
             values["condorcet_variation"].append(one.winners_variation)
-        told = dict.fromkeys(MEASURES, self.kind != "walk")
+        told = dict.fromkeys(MEASURES, not self.drifts)
         told["significant_switches"] = True
         if undefined > draws / 10:
             told["condorcet_switches"] = told["condorcet_variation"] = False
@@ -438,18 +657,18 @@ class Fit:
         return measured
 
     def least_variation(self) -> float:
-        """Return what V is at least, with 95%, without trusting the changes found.
+        """Return a lower bound of V with 95% confidence, whatever the changes found.
 
         Half of the events choose where to cut, and which pair jumps which way at each cut; the
-        jumps are read off the other half, and both ways averaged.
+        jumps are estimated from the other half, and both ways averaged.
         """
         from driftduel.logs.variation import least_variation
 
-        return least_variation(self.counts, self.cuttings.model, self.phi)
+        return least_variation(self.counts, self.cuttings.model, self.phi, self.vote_model)
 
     @property
     def rough(self) -> bool:
-        """Whether there are so few votes a pair and stretch that what is said is rough."""
+        """Whether there are so few votes a pair and stretch that all statements are rough."""
         K = self.counts.options
         return self.counts.votes / self.phi / (K * (K - 1) / 2) / (len(self._found) + 1) < _ROUGH
 
@@ -463,9 +682,27 @@ class Fit:
         )
 
 
-def _most_frequent(values: Ints) -> int:
-    found, often = np.unique(values, return_counts=True)
-    return int(found[often.argmax()])
+def _without_absences(world: World) -> World:
+    """Return the world in which an absent option loses every duel.
+
+    An option that is absent cannot be a safe choice, so significant switches are those of this
+    world; `measure` does not define them for worlds with absences.
+    """
+    (chunk,) = world.chunks() if world.rounds <= world.chunk_rounds else (None,)
+    if chunk is None:
+        chunk = world.chunk(1, world.rounds + 1)
+    matrices = chunk.row_matrices().copy()
+    for matrix, here in zip(matrices, chunk.present, strict=True):
+        matrix[~here, :] = 0.0
+        matrix[:, ~here] = 1.0
+        matrix[np.ix_(~here, ~here)] = 0.5
+    return Piecewise(matrices[chunk.rows], chunk.starts, world.rounds)
+
+
+def _most_frequent_pair(before: Ints, after: Ints) -> tuple[int, int]:
+    pairs, often = np.unique(np.stack((before, after), axis=1), axis=0, return_counts=True)
+    first, second = pairs[often.argmax()]
+    return int(first), int(second)
 
 
 def fit(
@@ -474,7 +711,9 @@ def fit(
     bins: int = 256,
     seed: int = 0,
     phi: float | None = None,
-    least_present: float = 0.9,
+    *,
+    first_place: bool = True,
+    progress: Callable[[str], None] | None = None,
 ) -> Fit:
     """Fit a log.
 
@@ -484,15 +723,18 @@ def fit(
         The log.
     kind
         ``utilities``, ``pairs``, ``walk``, or ``auto``: the simplest that predicts held-out votes
-        about as well as the best.
+        about as well as the best; with more than 24 options, ``utilities``.
     bins
-        How finely the first look at the log goes.
+        How finely the first pass divides the log.
     seed
         Fixes draws and tests.
     phi
         How much more votes vary than independent ones; None: estimated from the groups.
-    least_present
-        Options without votes in more than the rest of the time are left out.
+    first_place
+        Whether the advantage of the option shown first is a term of the model, if the log records
+        it; preferences are then net of it.
+    progress
+        Called with a short description at the start of each stage.
 
     Examples
     --------
@@ -507,25 +749,40 @@ def fit(
         raise DriftduelError(f"kind={kind} must be one of {', '.join(FITS)}.")
     if seed < 0:
         raise DriftduelError(f"seed={seed} must be a whole number at least 0.")
-    left_out = counts.rarely_there(least_present)
-    if left_out:
-        kept = [name for name in counts.names if name not in left_out]
-        if len(kept) < 2:
-            raise DriftduelError(
-                f"fewer than two options are there for {share(least_present)} of the log; "
-                f"look at a shorter part of it."
-            )
-        counts = counts.only(kept)
-    phi = dispersion(counts) if phi is None else phi
-    choice = None
-    if kind == "auto":
-        choice = choose(counts, phi)
-        # Stretches say themselves that nothing changed, and how sure that is.
-        kind = "utilities" if choice.kind == "still" else choice.kind
-    model = "pairs" if kind == "pairs" else "utilities"
-    cuttings = segment(counts, model, bins, phi)
-    if choice is not None and kind == "walk" and cuttings.still > 0.5:
-        # Of ten logs that stand still, one is foretold better by some walk, by chance; and a walk
-        # knows no rest, so that its V would be above 0.
-        kind = "utilities"
-    return Fit(counts, kind, cuttings, phi, choice, left_out, seed)
+    placed = first_place and counts.placed and first_advantage(counts) is not None
+    ties = float(counts.tied.sum()) / 2
+    whole = votes_over(counts, np.array([0, len(counts.wins)]))
+    vote_model = estimate_vote_model(list(whole), ties, placed=placed)
+    choice, chosen = None, kind
+    note = progress or (lambda _: None)
+    for _ in range(_PASSES):
+        note("estimating how much votes depend on each other")
+        dispersed = dispersion(counts, vote_model) if phi is None else phi
+        if kind == "auto" and counts.options > DENSE_OPTIONS:
+            chosen = "utilities"  # neither pairs nor a walk scale to many options
+        elif kind == "auto":
+            note("comparing models on held-out votes")
+            choice = choose(counts, dispersed, vote_model)
+            # Stretches include the case of no change, with its probability.
+            chosen = "utilities" if choice.kind == "still" else choice.kind
+        model = "pairs" if chosen == "pairs" else "utilities"
+        note("searching for changes")
+        cuttings = segment(counts, model, bins, dispersed, vote_model)
+        edges = cuttings.grid[[0, *(cut for cut, *_ in cuttings.changes()), -1]]
+        note("estimating first place and ties")
+        # First place and ties again, with separate utilities in each stretch.
+        votes = votes_over(counts, edges) / dispersed
+        refined = estimate_vote_model(
+            list(votes), ties / dispersed, placed=placed, start=vote_model
+        )
+        moved = abs(refined.first_place - vote_model.first_place) > _MOVED[0]
+        moved |= abs(refined.ties - vote_model.ties) > _MOVED[1] * vote_model.ties
+        vote_model = refined
+        if not moved:
+            break
+    if choice is not None and chosen == "walk" and cuttings.still > 0.5:
+        # By chance some walk predicts one of ten stationary logs better; and a walk always moves,
+        # so that its V would be above 0.
+        chosen = "utilities"
+    note("drawing from the posterior")
+    return Fit(counts, chosen, cuttings, dispersed, choice, seed, vote_model)

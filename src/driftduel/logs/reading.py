@@ -1,9 +1,5 @@
-"""A log from wherever it is: a file, several, a frame of somebody's."""
+"""Read a log: find its columns, count its votes, report what was assumed and left out."""
 
-import gzip
-import os
-import stat
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +13,7 @@ from driftduel.errors import DriftduelError
 from driftduel.logs.bradley_terry import dispersion
 from driftduel.logs.columns import Columns, find_columns
 from driftduel.logs.counting import (
+    MOST_OPTIONS,
     NO_TIME,
     NO_WEIGHT,
     Counted,
@@ -25,6 +22,9 @@ from driftduel.logs.counting import (
     prepared,
 )
 from driftduel.logs.counts import Counts, counts_from_votes, load_counts
+from driftduel.logs.files import open_rows, rows_in, schema_of
+from driftduel.logs.presence import is_arena_export, recorded_options, with_presence
+from driftduel.logs.results import result_of, says_result
 from driftduel.logs.rows import Rows, collected
 from driftduel.logs.times import Clock, read_clock, time_text
 from driftduel.wording import decimals
@@ -33,26 +33,14 @@ if TYPE_CHECKING:
     from driftduel.logs.posterior import Fit
     from driftduel.logs.replay import Replay
 
-__all__ = [
-    "Log",
-    "Problem",
-    "clock_of",
-    "notes_of",
-    "open_rows",
-    "problems_of",
-    "read_log",
-    "schema_of",
-]
+__all__ = ["Log", "Problem", "clock_of", "columns_of", "notes_of", "problems_of", "read_log"]
 
 _SAMPLE = 2000
+_PLACED = 0.99
 _NOT_SAID = ("when", "weight", "group")
 _MOST_PROBLEMS = 10
 _WINDOWS = 8
 _CLOSE_LOOK = 20_000  # rows in which to look for a column that votes depend on
-_PARQUET = (".parquet", ".pq")
-_SEPARATORS = (",", ";", "\t", "|")  # a comma goes first: others may be part of a name
-_LONGEST_HEAD = 1 << 20
-_TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 
 
 @dataclass(frozen=True)
@@ -91,11 +79,13 @@ class Log:
         """The options."""
         return self.counts.names
 
-    def fit(self, kind: str = "auto", bins: int = 256, seed: int = 0) -> "Fit":
+    def fit(
+        self, kind: str = "auto", bins: int = 256, seed: int = 0, *, first_place: bool = True
+    ) -> "Fit":
         """Fit the log; see `driftduel.logs.fit`."""
         from driftduel.logs.posterior import fit
 
-        return fit(self.counts, kind, bins, seed)
+        return fit(self.counts, kind, bins, seed, first_place=first_place)
 
     def replay(
         self, policy: str, seed: int = 0, runs: int = 20, fit: "Fit | None" = None
@@ -136,20 +126,23 @@ def read_log(
     weight: str | None = None,
     time_format: str | None = None,
     bins: int = 256,
-    most: int = 200,
+    most: int = MOST_OPTIONS,
+    present: Sequence[str] | None = None,
+    adaptive: bool = False,
 ) -> Log:
     """Read a log of comparisons.
 
     Parameters
     ----------
     source
-        The path of a CSV or Parquet file, of several, or of counts that were saved (``.npz``); a
-        frame of polars (lazy ones too), pandas, or whatever exports Arrow.
+        The path of a file (CSV, TSV, JSON, JSON lines or Parquet), of several, or of counts that
+        were saved (``.npz``); a frame of polars (lazy ones too), pandas, or whatever exports Arrow.
     columns
-        Which column is which, where their names do not say it: ``{"first": "model_a"}``. A log has
-        ``winner`` and ``loser``, or ``first``, ``second`` and ``winner`` (a name, or a word such
-        as ``first``, ``model_b``, ``tie``; 1 and 0 or 1 and 2), and may have ``time``, ``group``,
-        ``weight`` and ``tie``.
+        Which column is which, where their names do not say it: ``{"first": "model_a"}``. A nested
+        key is ``result.winner``. A log has ``winner`` and ``loser``; or ``first``, ``second`` and a
+        result: ``winner`` (a name, or a word such as ``first``, ``model_b``, ``tie``; 1 and 0, 1
+        and 2, or 1-0 and 1/2-1/2), ``first_score`` and ``second_score``, or ``first_won`` and
+        ``second_won`` (of which one is set). It may have ``time``, ``group``, ``weight``, ``tie``.
     time, group, weight
         The same, shorter. `group` says which votes depend on each other: those of one race,
         session or voter; several columns together make one.
@@ -158,7 +151,13 @@ def read_log(
     bins
         About how many stretches of equal votes to count in.
     most
-        At most so many options are counted, those with the most votes; the others are listed.
+        The largest number of options to count, 2 to 1000: those with the most votes; the others
+        are listed. From 100 options on, time is counted in fewer bins.
+    present
+        The options present at the end of the log; None: as an arena export records them, else it
+        is estimated from the votes.
+    adaptive
+        Whether pairs were chosen by earlier votes; of an arena export this is known.
 
     Examples
     --------
@@ -169,39 +168,42 @@ def read_log(
     (('ale', 'tea'), [[0.0, 1.0], [2.0, 0.0]])
     """
     if isinstance(source, str | Path) and str(source).lower().endswith(".npz"):
-        counts = load_counts(source)
+        counts, _ = with_presence(load_counts(source), present, adaptive=adaptive)
         return Log(counts, counts.votes)
     if _all_counts(source):
         from driftduel.logs.parts import count_files
 
-        return count_files(source)
-    if not 2 <= most <= 1000:
-        raise DriftduelError(f"most={most} must be between 2 and 1000 options.")
+        return count_files(source, present=present, adaptive=adaptive)
+    if not 2 <= most <= MOST_OPTIONS:
+        raise DriftduelError(f"most={most} must be between 2 and {MOST_OPTIONS} options.")
     if bins < 2:
         raise DriftduelError(f"bins={bins} must be at least 2.")
     frame, first_line = open_rows(source)
     given: dict[str, Any] = dict(columns or {})
     given |= {k: v for k, v in (("time", time), ("group", group), ("weight", weight)) if v}
     schema = schema_of(frame)
-    named = find_columns(schema.names(), given)
+    named = columns_of(frame, schema, given)
     clock = clock_of(frame, schema, named, time_format)
     votes = prepared(frame, named, clock)
     rows = Rows(votes)
     counted = count_rows(
         rows,
-        make_bins(rows, bins, counted_rows=clock is None),
+        make_bins(rows, bins, most=most, counted_rows=clock is None),
         most=most,
         clock="row" if clock is None else clock.kind,
-        placed=named.placed,
+        columns=named,
     )
     problems = problems_of(frame, votes, counted, first_line) if counted.skipped else ()
+    adaptive = adaptive or is_arena_export(schema.names())
+    recorded = recorded_options(frame)
+    counts, notes = with_presence(counted.counts, present, recorded, adaptive=adaptive)
     return Log(
-        counts=counted.counts,
+        counts=counts,
         rows=counted.rows,
         skipped=counted.skipped,
         problems=_in_files(source, problems, first_line),
         left_out=counted.left_out,
-        notes=tuple(notes_of(frame, schema, named, clock, counted)),
+        notes=(*notes_of(frame, schema, named, clock, counted), *notes),
         columns=named,
         votes=votes,
         meaning=counted.meaning,
@@ -215,75 +217,20 @@ def _all_counts(source: Any) -> bool:
     return all(isinstance(s, str | Path) and str(s).lower().endswith(".npz") for s in source)
 
 
-def open_rows(source: Any) -> tuple[pl.LazyFrame, int]:
-    """Return the rows of a log, unread, and the number of the first one in its file."""
-    if isinstance(source, pl.LazyFrame):
-        return source, 1
-    if isinstance(source, pl.DataFrame):
-        return source.lazy(), 1
-    if isinstance(source, str | Path):
-        return _open_file(source)
-    if isinstance(source, Sequence) and source and all(isinstance(s, str | Path) for s in source):
-        opened = [_open_file(each) for each in source]
-        if len({line for _, line in opened}) > 1:
-            raise DriftduelError("files of one log must all be Parquet, or all be text.")
-        names = [schema_of(frame).names() for frame, _ in opened]
-        different = next((place for place, each in enumerate(names) if each != names[0]), None)
-        if different is not None:
-            raise DriftduelError(
-                f"{str(source[different])!r} has other columns than {str(source[0])!r}."
-            )
-        return pl.concat([frame for frame, _ in opened]), opened[0][1]
-    if hasattr(source, "__arrow_c_stream__"):
-        return pl.DataFrame(source).lazy(), 1
-    if type(source).__module__.partition(".")[0] == "pandas":
-        return pl.from_pandas(source).lazy(), 1
-    raise DriftduelError(
-        f"a log is a path, several, or a frame of polars, pandas or Arrow, not "
-        f"{type(source).__name__}."
-    )
+def columns_of(frame: pl.LazyFrame, schema: pl.Schema, given: Mapping[str, Any]) -> Columns:
+    """Find out which column is which.
 
-
-def _open_file(path: str | Path) -> tuple[pl.LazyFrame, int]:
-    name = str(path)
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise DriftduelError(f"cannot read {name!r}: {why}.") from None
-    if not stat.S_ISREG(found.st_mode):
-        raise DriftduelError(f"cannot read {name!r}: it is no regular file.")
-    if found.st_size == 0:
-        raise DriftduelError(f"{name!r} is empty.")
-    if name.lower().endswith(_PARQUET):
-        return pl.scan_parquet(path, glob=False), 1
-    if not name.lower().endswith(_TEXT):
-        raise DriftduelError(
-            f"{name!r} is none of {', '.join((*_TEXT, *_PARQUET, '.npz'))}, which can be read."
-        )
-    separator = _separator(name)
-    # Every column as text: what a number or a date is, is decided with open eyes.
-    return pl.scan_csv(path, infer_schema=False, separator=separator, glob=False), 2
-
-
-def _separator(name: str) -> str:
-    """Find out what stands between the fields: half of all spreadsheets write semicolons."""
-    if ".tsv" in name.lower():
-        return "\t"
-    try:
-        with gzip.open(name) if name.lower().endswith(".gz") else open(name, "rb") as file:
-            head = file.readline(_LONGEST_HEAD)
-    except (OSError, EOFError, zlib.error):  # which is said when it is read
-        return ","
-    if b"\0" in head:
-        raise DriftduelError(f"{name!r} is not text in UTF-8; save it as CSV in UTF-8.")
-    return next((sign for sign in _SEPARATORS if sign.encode() in head), ",")
-
-
-def schema_of(frame: pl.LazyFrame) -> pl.Schema:
-    """Return the columns of a log and their types; what is wrong with its file is said here."""
-    collected(frame.head(1))
-    return frame.collect_schema()
+    Next to the winner and the loser, a column that may name the option shown first is taken only
+    if it names one of the two in nearly all of the first rows.
+    """
+    named = find_columns(schema.names(), given)
+    if named.loser is None or named.first is None:
+        return named
+    rows = collected(frame.head(_SAMPLE).select(**result_of(named)))
+    one_of_them = (rows["winner"] == rows["first"]) | (rows["winner"] == rows["second"])
+    if "first" in given or one_of_them.sum() >= _PLACED * max(len(rows), 1):
+        return named
+    return replace(named, first=None)
 
 
 def clock_of(
@@ -334,7 +281,7 @@ def _in_files(source: Any, problems: tuple[Problem, ...], first_line: int) -> tu
     """Say in which of several files rows are, and where there."""
     if not problems or not isinstance(source, Sequence) or isinstance(source, str):
         return problems
-    sizes = [int(collected(_open_file(path)[0].select(pl.len())).item()) for path in source]
+    sizes = [rows_in(path) for path in source]
     ends = np.cumsum(sizes)
     found = []
     for problem in problems:
@@ -355,6 +302,9 @@ def notes_of(
 ) -> list[str]:
     """Say what was assumed, who is left out, and which column looks like a group."""
     notes = []
+    result = says_result(columns, counted.winners)
+    if result is not None:
+        notes.append(result)
     if clock is None:
         notes.append("There is no column of times, so rows are taken to be in the order of time.")
     elif clock.said:
@@ -390,11 +340,10 @@ def _looks_like_a_group(
     these nothing changes, which would look like dependence too.
     """
     assert counted.meaning is not None
-    others = [name for name in schema.names() if name not in columns.used() - {columns.time}]
+    others = [name for name in schema.names() if name not in columns.used()]
     others = [name for name in others if schema[name].is_integer() or schema[name] == pl.String]
-    if columns.time is not None and columns.time not in others:
+    if columns.time is not None:
         others.append(columns.time)
-    others = [name for name in others if name not in (*columns.pair, columns.winner)]
     if not others:
         return None
     begin = max(0, counted.rows // 2 - _CLOSE_LOOK // 2)

@@ -6,6 +6,7 @@ by compiled loops. Rows as numbers are small; all but very long logs are read on
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from driftduel.logs._row_kernels import count_kinds
 from driftduel.logs.columns import quoted
 from driftduel.logs.numbering import Numbers
 
-__all__ = ["KEYS", "Batch", "Rows", "collected"]
+__all__ = ["KEYS", "Batch", "Rows", "collected", "readable"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -152,16 +153,21 @@ _NO_GROUPS = np.zeros(0, np.uint64)
 
 def collected(frame: pl.LazyFrame) -> pl.DataFrame:
     """Run a query without holding all rows in memory."""
-    try:
+    with readable():
         return frame.collect(engine="streaming")
-    except _WRONG as error:
-        raise _unreadable(error) from None
 
 
 def _collected_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
     """Run a query, and return what comes of it as it comes."""
-    try:
+    with readable():
         yield from frame.collect_batches(chunk_size=_BATCH, engine="streaming")
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """Turn the errors of reading a file with polars into one sentence."""
+    try:
+        yield
     except _WRONG as error:
         raise _unreadable(error) from None
 
@@ -177,6 +183,10 @@ def _unreadable(error: BaseException) -> DriftduelError:
     reason = quoted(lines[0].rstrip("."), 200)[1:-1]
     if "more fields than defined" in lines[0]:
         reason = "a line has more fields than the first line names"
+    elif "supertype" in lines[0] or "unexpected value while building" in lines[0]:
+        reason = "a key holds an object or a list in one row and a plain value in another"
+    elif "empty reader" in lines[0] or "could not infer data-type" in lines[0]:
+        reason = "it has no rows"
     elif "invalid utf-8" in lines[0].lower():
         reason = "it is not text in UTF-8"
     return DriftduelError(f"the log cannot be read: {reason}.")

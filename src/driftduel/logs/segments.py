@@ -1,13 +1,24 @@
-"""Where a log changed: a posterior over all ways to cut it into stretches that stand still.
+"""Where a log changed: a posterior over all ways to cut it into stationary stretches.
 
-Every stretch of bins has an *evidence*, how probable its votes are if its preferences are drawn
-anew. Two models give one: *utilities* (Bradley and Terry's, normal around the whole log's) and
-*pairs* (each pair by itself, Beta around the whole log's rate). The sum over all cuttings, weighted
-by a prior, is exact.
+Every stretch of bins has an *evidence*: the probability of its votes if its preferences are redrawn
+from a prior around those of the whole log. Two models have one: *utilities* (Bradley-Terry, normal
+around the whole log's) and *pairs* (each pair independent, Beta around the whole log's rate). The
+sum over all cuttings, weighted by a prior, is exact (Fearnhead 2006; Barry and Hartigan 1993).
 
-No change at all has half of the prior, and is scored at the log's own mean, for nothing. That mean
-is read off the same votes: if a single stretch had to pay for a prior around it and many short
-ones need not, many short ones would win in most logs that stand still.
+"No change" has half of the prior and is scored at the whole log's estimate without a penalty. That
+estimate is computed from the same votes: if a single stretch were penalised for a prior around it,
+and many short ones were not, many short ones would win in most stationary logs.
+
+With many options, redrawing all utilities at every cut would hide the change of a few. Beyond
+`DENSE_OPTIONS` options the model *utilities* therefore lets each option keep its utility or move,
+independently of the others, and uses scores at the whole log's utilities. Its cost is linear in the
+number of options.
+
+References
+----------
+P. Fearnhead, Exact and efficient Bayesian inference for multiple changepoint problems, Statistics
+and Computing 16, 2006. D. Barry and J. A. Hartigan, A Bayesian analysis for change point problems,
+JASA 88, 1993. R. P. Adams and D. J. C. MacKay, Bayesian online changepoint detection, 2007.
 """
 
 from collections.abc import Sequence
@@ -21,8 +32,13 @@ from numpy.typing import NDArray
 from driftduel.errors import DriftduelError
 from driftduel.logs.bradley_terry import bradley_terry, dispersion
 from driftduel.logs.counts import Counts
+from driftduel.logs.lifetimes import units_of_stretches
+from driftduel.logs.vote_model import PLAIN, VoteModel, net_wins, oriented, residuals
 
-__all__ = ["HAZARDS", "MODELS", "STRENGTHS", "TAUS", "Cuttings", "cuttings", "segment"]
+__all__ = [
+    "DENSE_OPTIONS", "HAZARDS", "MODELS", "SPARSE", "STRENGTHS", "TAUS", "Cuttings",
+    "affordable_bins", "cuttings", "segment", "votes_over",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -30,6 +46,12 @@ Ints = NDArray[np.int64]
 MODELS = ("utilities", "pairs")
 TAUS: tuple[float, ...] = (0.1, 0.2, 0.4, 0.8, 1.6)
 """Standard deviations of a stretch's utilities around the log's, all as probable."""
+SPARSE: tuple[tuple[float, float], ...] = tuple(
+    (tau, share) for tau in (0.2, 0.4, 0.8, 1.6) for share in (0.02, 0.1, 0.5)
+)
+"""With many options: the same, and the share of options that move at a change."""
+DENSE_OPTIONS = 24
+"""Largest number of options whose utilities are all redrawn at a change."""
 STRENGTHS: tuple[float, ...] = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 """Votes that the log's rate of a pair is worth in a stretch, all as probable."""
 HAZARDS = (1.0, 3.0, 10.0, 30.0)
@@ -38,6 +60,9 @@ _POSSIBLE = 1e-4  # the posterior a prior must have in the first pass to be in t
 _SUB_BINS = 40  # around each change in the second pass, if there are few
 _MOST_SUB_BINS = 200  # around all
 _OUTSIDE = 160  # bins in the second pass, if there are many sub-bins
+_MOST_UNITS = 24  # groups that a stretch needs, however many options there are
+
+Prior = float | tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -65,6 +90,8 @@ class Cuttings:
     """(M, H) log weight of all cuttings with a cut."""
     logz: float
     """Log evidence of the log, the plugged mean's prior left out."""
+    priors: tuple[Prior, ...] = ()
+    """(M,) the widths or strengths of `evidence`."""
 
     @property
     def bins(self) -> int:
@@ -81,10 +108,10 @@ class Cuttings:
         share: Floats = weights / weights.sum()
         return share
 
-    def likely_priors(self) -> list[float]:
-        """Return the widths or strengths that are not as good as impossible, if all were tried."""
-        tried = np.array(TAUS if self.model == "utilities" else STRENGTHS)
-        return [float(prior) for prior in tried[self.weights.sum(axis=1) > _POSSIBLE]]
+    def likely_priors(self) -> list[Prior]:
+        """Return the widths or strengths whose posterior is not negligible."""
+        possible = self.weights.sum(axis=1) > _POSSIBLE
+        return [prior for prior, kept in zip(self.priors, possible, strict=True) if kept]
 
     @cached_property
     def stretches(self) -> Floats:
@@ -251,14 +278,23 @@ def _log1mexp(x: Floats) -> Floats:
     return result
 
 
+def votes_over(counts: Counts, grid: Ints) -> Floats:
+    """Return the (B, 2, K, K) votes by place in the bins of a grid that ends with the log."""
+    starts = grid[:-1]
+    return oriented(
+        np.add.reduceat(counts.wins, starts, axis=0), np.add.reduceat(counts.ahead, starts, axis=0)
+    )
+
+
 def cuttings(
     counts: Counts,
     grid: Ints,
     model: str = "utilities",
     phi: float | None = None,
     fewest: float | None = None,
-    wins: Floats | None = None,
-    priors: Sequence[float] | None = None,
+    votes: Floats | None = None,
+    priors: Sequence[Prior] | None = None,
+    vote_model: VoteModel = PLAIN,
 ) -> Cuttings:
     """Weigh all cuttings of a log at the boundaries of a grid.
 
@@ -273,43 +309,32 @@ def cuttings(
     phi
         How much more votes vary than independent ones; None: estimated.
     fewest
-        How many groups a stretch must have, so that two odd races are not an era; None: as many as
-        there are options, if there are groups.
-    wins
-        (B, K, K) counts to use in place of the log's own on this grid: those without a part held
+        Minimum number of groups with a vote in a stretch, so that two odd races are not an era;
+        None: the number of options (at most 24) if there are groups.
+    votes
+        (B, 2, K, K) votes to use instead of the log's own on this grid: those without a part held
         out.
     priors
-        The widths or strengths to look at; None: all. Those left out are as good as impossible.
+        The widths or strengths to use; None: all. Those omitted have a negligible posterior.
+    vote_model
+        First-place advantage and ties.
     """
-    from driftduel.logs._kernels import likelihood, pairs_evidence, sum_over_cuts
-    from driftduel.logs._kernels import utilities_evidence as of_utilities
+    from driftduel.logs._kernels import sum_over_cuts
 
     if model not in MODELS:
         raise DriftduelError(f"model={model} must be one of {', '.join(MODELS)}.")
-    phi = dispersion(counts) if phi is None else phi
+    phi = dispersion(counts, vote_model) if phi is None else phi
     if fewest is None:
-        fewest = float(counts.options) if counts.groups is not None else 0.0
-    units = np.add.reduceat(counts.units(), grid[:-1])
-    wins = (counts.over(grid) if wins is None else wins) / phi
-    B, K = wins.shape[:2]
-    whole = wins.sum(axis=0)
-    sums = np.empty((K, K))
+        fewest = float(min(counts.options, _MOST_UNITS)) if counts.groups is not None else 0.0
+    units = units_of_stretches(counts, grid)
+    votes = (votes_over(counts, grid) if votes is None else votes) / phi
+    B, K = votes.shape[0], votes.shape[2]
+    possible: Sequence[Prior] = STRENGTHS
     if model == "utilities":
-        mean = bradley_terry(whole)[0]
-        plugged = likelihood(whole, mean)
-        possible = TAUS
-    else:
-        rate = (whole + 0.5) / (whole + whole.T + 1.0)
-        plugged = float((whole * np.log(rate)).sum())
-        possible = STRENGTHS
-    priors = possible if priors is None else tuple(priors)
+        possible = TAUS if K <= DENSE_OPTIONS else SPARSE
+    priors = tuple(possible if priors is None else priors)
     evidence = np.empty((len(priors), B + 1, B + 1))
-    for m, prior in enumerate(priors):
-        if model == "utilities":
-            room = sums, np.empty(K), np.empty(K), np.zeros((K, K))
-            of_utilities(wins, units, fewest, mean, prior, evidence[m], *room)
-        else:
-            pairs_evidence(wins, units, fewest, rate, prior, evidence[m], sums)
+    plugged = _fill(evidence, votes, units, fewest, model, priors, vote_model)
 
     cut, stay = _prior_of_cuts(counts.per_bin(), grid)
     shape = len(priors), len(HAZARDS)
@@ -325,8 +350,52 @@ def cuttings(
     logz = float(np.logaddexp(plugged, changing) - np.log(2))
     still = float(np.exp(plugged - np.log(2) - logz))
     return Cuttings(
-        grid, model, 1 / phi, still, evidence, cut, stay, forward, backward, totals, logz
+        grid, model, 1 / phi, still, evidence, cut, stay, forward, backward, totals, logz, priors
     )
+
+
+def _fill(
+    evidence: Floats,
+    votes: Floats,
+    units: Floats,
+    fewest: float,
+    model: str,
+    priors: Sequence[Prior],
+    vote_model: VoteModel,
+) -> float:
+    """Fill the evidence for each prior; return the log likelihood of the whole log's estimate."""
+    from driftduel.logs._kernels import likelihood, pairs_evidence, sparse_evidence
+    from driftduel.logs._kernels import utilities_evidence as dense_evidence
+
+    B, K = votes.shape[0], votes.shape[2]
+    whole = votes.sum(axis=0)
+    h, nu = vote_model.first_place, vote_model.ties
+    if model == "pairs":
+        mean = bradley_terry(whole, model=vote_model)[0]
+        net = net_wins(whole, mean[:, None] - mean[None, :], vote_model)
+        rate = (net + 0.5) / (net + net.T + 1.0)
+        wins = net_wins(votes, np.log(rate / rate.T), vote_model)
+        for m, strength in enumerate(priors):
+            pairs_evidence(wins, units, fewest, rate, strength, evidence[m], np.empty((K, K)))
+        return float((wins.sum(axis=0) * np.log(rate)).sum())
+    mean = bradley_terry(whole, model=vote_model)[0]
+    if K <= DENSE_OPTIONS:
+        room = np.empty((2, K, K)), np.empty(K), np.empty(K), np.zeros((K, K)), np.empty(K)
+        for m, tau in enumerate(priors):
+            dense_evidence(votes, units, fewest, h, nu, mean, tau, evidence[m], *room)
+        return float(likelihood(whole, h, nu, mean))
+    gaps = mean[:, None] - mean[None, :]
+    scores, information, base = np.empty((B, K)), np.empty((B, K)), np.empty(B)
+    for b in range(B):
+        rest, variance = residuals(votes[b], gaps, vote_model)
+        scores[b], information[b] = rest.sum(axis=1), variance.sum(axis=1)
+        base[b] = likelihood(votes[b], h, nu, mean)
+    for m, prior in enumerate(priors):
+        assert isinstance(prior, tuple)
+        sparse_evidence(
+            scores, information, base, units, fewest, *prior, evidence[m], np.empty(K), np.empty(K)
+        )
+    return float(base.sum())
 
 
 def _prior_of_cuts(per_bin: Floats, grid: Ints) -> tuple[Floats, Floats]:
@@ -344,26 +413,37 @@ def _prior_of_cuts(per_bin: Floats, grid: Ints) -> tuple[Floats, Floats]:
 
 
 def segment(
-    counts: Counts, model: str = "utilities", bins: int = 256, phi: float | None = None
+    counts: Counts,
+    model: str = "utilities",
+    bins: int = 256,
+    phi: float | None = None,
+    vote_model: VoteModel = PLAIN,
 ) -> Cuttings:
     """Find where a log changed, in two passes.
 
-    A bin in which something changes fits neither side and would become a stretch of its own. So
-    the second pass looks again, with small bins around each change that the first one found.
+    A bin in which something changes fits neither side and would become a separate stretch. The
+    second pass therefore uses small bins around each change that the first one found.
     """
-    phi = dispersion(counts) if phi is None else phi
+    phi = dispersion(counts, vote_model) if phi is None else phi
     bins = min(bins, affordable_bins(counts.options))
-    first = cuttings(counts, counts.grid(bins), model, phi)
+    first = cuttings(counts, counts.grid(bins), model, phi, vote_model=vote_model)
     changes = first.changes(least=0.2)
     grid = _refined(counts, first.grid, [(low, high) for _, low, high, _ in changes])
     if len(grid) == len(first.grid) and (grid == first.grid).all():
         return first
-    return cuttings(counts, grid, model, phi, priors=first.likely_priors())
+    priors = first.likely_priors()
+    return cuttings(counts, grid, model, phi, priors=priors, vote_model=vote_model)
 
 
 def affordable_bins(options: int) -> int:
-    """Return how many bins a first pass can afford: the work is bins^2 K^3 or so."""
-    return int(np.clip(256 * (16 / options) ** 1.0, 48, 256))
+    """Return the number of bins of a first pass.
+
+    The work is about bins^2 K^3 for dense utilities and bins^2 K beyond, where memory is
+    bins K^2.
+    """
+    if options > DENSE_OPTIONS:
+        return int(np.clip(256 * 60 / options, 64, 256))
+    return int(np.clip(256 * (16 / options), 48, 256))
 
 
 def _refined(counts: Counts, grid: Ints, around: list[tuple[int, int]]) -> Ints:

@@ -284,11 +284,14 @@ def lost_by_log(fit: Fit, world: World, benchmark: str = "condorcet") -> float:
     ends = np.cumsum(shown.sum(axis=1)) / 2
     middles = ends - shown.sum(axis=1) / 4
     rounds = np.clip(np.ceil(middles / total * world.rounds), 1, world.rounds).astype(np.int64)
-    lost = 0.0
+    lost = duels = 0.0
     for chunk in world.chunks():
         low, high = np.searchsorted(rounds, (chunk.starts[0], chunk.end))
         if low < high:
             segments = np.searchsorted(chunk.starts, rounds[low:high], side="right") - 1
             losses = chunk_losses(chunk, benchmark)[chunk.rows[segments]]
-            lost += float((losses * shown[low:high]).sum()) / 2
-    return lost / float(total) * world.rounds
+            # In few rounds an option's presence is rounded, and its last duel may lie outside.
+            known = np.where(np.isfinite(losses), shown[low:high], 0.0)
+            lost += float((np.where(known > 0, losses, 0.0) * known).sum())
+            duels += float(known.sum())
+    return lost / duels * world.rounds

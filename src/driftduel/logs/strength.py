@@ -45,7 +45,7 @@ def strengths(fit: Fit, draws: int = 200) -> Strengths:
         return Strengths(_times_at(fit, fit.walk.places), *_summary(values))
     votes = fit.counts.votes
     done = np.concatenate(([0.0], np.cumsum(fit.counts.per_bin())))
-    begins = np.round(done[fit.cuttings.grid[:-1]] / done[-1] * votes).astype(np.int64) + 1
+    begins = np.round(done[fit.grid[:-1]] / done[-1] * votes).astype(np.int64) + 1
     values = np.empty((draws, len(begins), fit.counts.options))
     for row, world in zip(values, fit.worlds(draws), strict=True):
         assert isinstance(world, Piecewise)

@@ -10,7 +10,7 @@ import polars as pl
 from driftduel.errors import DriftduelError
 from driftduel.logs.columns import quoted
 
-__all__ = ["Clock", "read_clock", "time_text"]
+__all__ = ["Clock", "read_clock", "time_text", "time_value"]
 
 _DATES = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")
 _MOMENTS = tuple(
@@ -177,6 +177,31 @@ def _day(number: int) -> float:
     return (moment - _ZERO).days
 
 
+def time_value(when: float, clock: str) -> int | float | str:
+    """Return a time for programs: a number, or a date or moment (UTC) in ISO 8601.
+
+    A moment outside of Python's years is the number that `Counts` has.
+
+    Examples
+    --------
+    >>> time_value(0, "date"), time_value(1.5e6, "datetime"), time_value(12, "row")
+    ('1970-01-01', '1970-01-01T00:00:01.500000Z', 13)
+    """
+    if clock == "row":
+        return int(when) + 1
+    if clock == "number":
+        return int(when) if when == int(when) else float(when)
+    try:
+        moment = _moment(when, clock)
+    except OverflowError:
+        return float(when)
+    return f"{moment.date()}" if clock == "date" else f"{moment.replace(tzinfo=None).isoformat()}Z"
+
+
+def _moment(when: float, clock: str) -> datetime:
+    return _ZERO + (timedelta(days=when) if clock == "date" else timedelta(microseconds=when))
+
+
 def time_text(when: float, clock: str) -> str:
     """Write a time as people do.
 
@@ -190,7 +215,7 @@ def time_text(when: float, clock: str) -> str:
     if clock == "number":
         return f"{when:,.0f}" if when == int(when) else f"{when:,.6g}"
     try:
-        moment = _ZERO + (timedelta(days=when) if clock == "date" else timedelta(microseconds=when))
+        moment = _moment(when, clock)
     except OverflowError:
         return f"{when:.6g}"
     return f"{moment:%Y-%m-%d}" if clock == "date" else f"{moment:%Y-%m-%d %H:%M:%S}"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from driftduel.logs.counts import PARTS, Counts
 from driftduel.logs.segments import affordable_bins, cuttings
 from driftduel.logs.stretch import blend_of
+from driftduel.logs.vote_model import PLAIN, VoteModel, net_wins, oriented
 
 __all__ = ["least_variation"]
 
@@ -20,16 +21,22 @@ _BINS = 128
 _ONE_SIDED = 1.645
 
 
-def least_variation(counts: Counts, model: str, phi: float) -> float:
-    """Return what V is at least, with 95% confidence: the mean of what each half says of the
-    changes that the other half chose, less 1.645 standard errors.
-    """  # noqa: D205
+def least_variation(counts: Counts, model: str, phi: float, vote_model: VoteModel = PLAIN) -> float:
+    """Return a lower bound of V with 95% confidence.
+
+    It is the mean of both halves' estimates of the changes that the other half chose, less 1.645
+    standard errors.
+    """
     grid = counts.grid(min(_BINS, affordable_bins(counts.options)))
-    parts = counts.parts_over(grid)
+    starts = counts.coarse[grid[:-1]]
+    parts = oriented(
+        np.add.reduceat(counts.parts, starts, axis=1),
+        np.add.reduceat(counts.parts_ahead, starts, axis=1),
+    )
     halves = parts[0::2].sum(axis=0), parts[1::2].sum(axis=0)
     assert len(parts) == PARTS
     jumps = [
-        _jumps(counts, grid, mine, other, model, phi)
+        _jumps(counts, grid, mine, other, model, phi, vote_model)
         for mine, other in (halves, halves[::-1])
         if mine.any() and other.any()
     ]
@@ -46,15 +53,18 @@ def _jumps(
     other: Floats,
     model: str,
     phi: float,
+    vote_model: VoteModel,
 ) -> tuple[float, float]:
     """Return the sum of the jumps and, but for phi, its variance."""
-    found = cuttings(counts, grid, model, phi, wins=mine)
+    found = cuttings(counts, grid, model, phi, votes=mine, vote_model=vote_model)
     edges = [0, *(cut for cut, *_ in found.changes()), found.bins]
     if len(edges) == 2:
         return 0.0, 0.0
     mine, other = (np.add.reduceat(half, edges[:-1], axis=0) for half in (mine, other))
-    blend = blend_of([wins / phi for wins in mine])
-    expected = np.stack([blend.expected(wins / phi) for wins in mine])
+    blend = blend_of([votes / phi for votes in mine], vote_model)
+    expected = np.stack([blend.expected(votes / phi) for votes in mine])
+    P = np.clip(expected, 1e-9, 1 - 1e-9)
+    other = net_wins(other, np.log(P / (1 - P)), vote_model)
     votes = other + other.transpose(0, 2, 1)
     total = variance = 0.0
     for s in range(len(expected) - 1):

@@ -1,4 +1,4 @@
-"""Utilities that walk: u(t + 1) = u(t) + normal steps, for logs that drift rather than jump."""
+"""Utilities as a random walk, u(t + 1) = u(t) + normal step, for logs that drift gradually."""
 
 from dataclasses import dataclass
 
@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftduel.logs.bradley_terry import bradley_terry, preferences_of
+from driftduel.logs.vote_model import PLAIN, VoteModel, log_likelihood, residuals
 
 __all__ = ["PACES", "Walk", "fit_walk"]
 
 Floats = NDArray[np.float64]
 
 PACES = tuple(np.geomspace(0.02, 300.0, 13).tolist())
-"""Variances that a utility may gather over the whole log, all as probable."""
+"""Variances that a utility may accumulate over the whole log, all as probable."""
 _START = 1.6  # standard deviation of the first utilities around those of the whole log
 _MOST_STEPS = 100
 
@@ -64,54 +65,53 @@ class Walk:
         return drawn
 
 
-def fit_walk(wins: Floats, places: Floats | None = None) -> Walk:
-    """Fit a walk to wins (B, K, K), over phi, by Newton's method on a banded matrix.
+def fit_walk(votes: Floats, places: Floats | None = None, model: VoteModel = PLAIN) -> Walk:
+    """Fit a walk to votes (B, 2, K, K), over phi, by Newton's method on a banded matrix.
 
     Parameters
     ----------
-    wins
-        Wins of the row's option over the column's in each bin.
+    votes
+        Votes by place in each bin, see `vote_model`.
     places
         (B,) the middle of each bin, as a share of the log; None: by the votes.
+    model
+        First-place advantage and ties.
     """
-    B, K = wins.shape[:2]
+    B, K = votes.shape[0], votes.shape[2]
     if places is None:
-        sizes = wins.sum(axis=(1, 2))
+        sizes = votes.sum(axis=(1, 2, 3))
         places = (np.cumsum(sizes) - sizes / 2) / sizes.sum()
     steps = np.maximum(np.diff(places), 1e-9)
-    mean = bradley_terry(wins.sum(axis=0))[0]
+    mean = bradley_terry(votes.sum(axis=0), model=model)[0]
     u = np.tile(mean, (B, 1))
     modes, factors, logs = np.empty((len(PACES), B, K)), [], np.empty(len(PACES))
     for q, pace in enumerate(PACES):
-        u, factor, logs[q] = _climb(wins, mean, pace * steps, u)
+        u, factor, logs[q] = _climb(votes, mean, pace * steps, u, model)
         modes[q] = u
         factors.append(factor)
     return Walk(places, modes, tuple(factors), logs)
 
 
-def _value(wins: Floats, mean: Floats, variances: Floats, u: Floats) -> float:
-    gaps = u[:, :, None] - u[:, None, :]
-    fit = -(wins * np.logaddexp(0.0, -gaps)).sum()
+def _value(votes: Floats, mean: Floats, variances: Floats, u: Floats, model: VoteModel) -> float:
+    fit = log_likelihood(votes, u[:, :, None] - u[:, None, :], model)
     start = ((u[0] - mean) ** 2).sum() / _START**2
     return float(fit - 0.5 * (start + ((np.diff(u, axis=0) ** 2).sum(axis=1) / variances).sum()))
 
 
 def _climb(
-    wins: Floats, mean: Floats, variances: Floats, u: Floats
+    votes: Floats, mean: Floats, variances: Floats, u: Floats, model: VoteModel
 ) -> tuple[Floats, Floats, float]:
     from scipy.linalg import cho_solve_banded, cholesky_banded
 
     B, K = u.shape
-    votes = wins + wins.transpose(0, 2, 1)
-    value = _value(wins, mean, variances, u)
+    value = _value(votes, mean, variances, u, model)
     for _ in range(_MOST_STEPS):
-        P = preferences_of(u)
-        slope = (wins - votes * P).sum(axis=2)
+        rest, bend = residuals(votes, u[:, :, None] - u[:, None, :], model)
+        slope = rest.sum(axis=2)
         slope[0] -= (u[0] - mean) / _START**2
         pull = np.diff(u, axis=0) / variances[:, None]
         slope[:-1] += pull
         slope[1:] -= pull
-        bend = votes * P * (1 - P)
         own = bend.sum(axis=2)
         own[0] += _START**-2
         own[:-1] += 1 / variances[:, None]
@@ -126,7 +126,7 @@ def _climb(
         scale = 1.0
         while True:
             tried = u + scale * step
-            better = _value(wins, mean, variances, tried)
+            better = _value(votes, mean, variances, tried, model)
             if better >= value - 1e-9 * abs(value) or scale < 1e-6:
                 break
             scale /= 2

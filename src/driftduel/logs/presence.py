@@ -1,0 +1,97 @@
+"""The options present at the end of a log, and whether its pairs were chosen adaptively.
+
+An arena export records both: its columns are recognised, and `OPTIONS` holds a JSON array of the
+options present after a vote, on the first row and on every row after which it changes.
+"""
+
+import difflib
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from driftduel.errors import DriftduelError
+from driftduel.logs.columns import quoted
+from driftduel.logs.counts import Counts
+from driftduel.logs.rows import collected
+from driftduel.wording import listed
+
+__all__ = ["OPTIONS", "is_arena_export", "recorded_options", "with_presence"]
+
+OPTIONS = "options"
+"""The column of an arena export that holds the options present after a vote."""
+_ARENA = {"seq", "time", "first", "second", "winner", "voter", "counted"}
+
+
+def is_arena_export(columns: Collection[str]) -> bool:
+    """Return whether a log with these columns was exported from an arena."""
+    return set(columns) >= _ARENA
+
+
+def recorded_options(frame: pl.LazyFrame) -> tuple[str, ...] | None:
+    """Return the options that an arena export records as present at its end.
+
+    None if the log is no arena export, or one of a version that did not record it.
+    """
+    columns = frame.collect_schema().names()
+    if not is_arena_export(columns) or OPTIONS not in columns:
+        return None
+    text = pl.col(OPTIONS).cast(pl.String)
+    rows = frame.select(pl.col("seq").cast(pl.Int64, strict=False), text)
+    last = collected(rows.filter(pl.col(OPTIONS).str.len_bytes() > 0)).sort("seq").tail(1)
+    if not len(last):
+        return None
+    written = last[OPTIONS].item()
+    try:
+        names = json.loads(written)
+    except (ValueError, RecursionError):
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise DriftduelError(
+            f"the column {OPTIONS!r} of this arena export must hold JSON arrays of names, not "
+            f"{quoted(written)}; remove the column, or name the options with --present A,B,C."
+        )
+    return tuple(dict.fromkeys(names))
+
+
+def with_presence(
+    counts: Counts,
+    given: Sequence[str] | None,
+    recorded: Sequence[str] | None = None,
+    *,
+    adaptive: bool = False,
+) -> tuple[Counts, list[str]]:
+    """Add the options present at the end to counts; return these, and sentences about them.
+
+    Parameters
+    ----------
+    counts
+        Of the log.
+    given
+        The present options as the user names them, each of which must be in the log.
+    recorded
+        Those that the log records; options without votes are left out, which is reported.
+    adaptive
+        Whether the pairs of the log are known to have been chosen adaptively.
+    """
+    notes = []
+    present = counts.present
+    if given is not None:
+        for name in given:
+            if name not in counts.names:
+                close = difflib.get_close_matches(name, counts.names, n=1)
+                known = f"did you mean {close[0]!r}?" if close else "it is not among its options."
+                raise DriftduelError(f"the log has no votes on {quoted(name)}; {known}")
+        if not given:
+            raise DriftduelError("at least one option must be present at the end of the log.")
+        present = tuple(dict.fromkeys(given))
+    elif recorded is not None:
+        present = tuple(name for name in recorded if name in counts.names) or None
+        without = [name for name in recorded if name not in counts.names]
+        if without:
+            notes.append(
+                f"The arena also has {listed(without, most=5)}, without votes in this log; nothing "
+                f"here is about {'it' if len(without) == 1 else 'them'}."
+            )
+    return replace(counts, present=present, adaptive=counts.adaptive or adaptive), notes
