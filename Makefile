@@ -18,12 +18,14 @@ PART := not long
 SAME_WITHOUT_EXTRAS := $(addprefix --ignore=tests/test_, reproduce.py site.py compile.py) $(addprefix --ignore=tests/policies/test_, \
 	conformance.py rmed_and_copeland.py elimination_and_sparring.py adversarial.py king_panel.py)
 
+# What `make arena-kills` does on each store, in blocks of 50 with their own voters.
+KILLS ?= 500
 # What `make fuzz` tries; the same two numbers always give the same inputs.
 INPUTS ?= 100000
 SEED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo arena arena-kills arena-honest arena-fuzz test test-long test-core test-nojit test-slow test-times test-states test-wheel lint docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation weak-spots panel match-cost limit king0 fleeting nowinner lock clean
+.PHONY: help demo arena arena-kills arena-outages arena-honest arena-fuzz test test-long test-core test-nojit test-slow test-times test-states test-wheel lint docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation weak-spots panel match-cost limit king0 fleeting nowinner lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -57,11 +59,14 @@ test-times: $(VENV)/.ready ## the tests, and what each file of them costs (PART=
 test-states: $(VENV)/.ready ## 20,000 damaged saved states of all policies: no crash, no hang
 	$(PYTEST) -m "slow or not slow" tests/policies/test_damaged_states.py
 
-arena-kills: $(VENV)/.ready ## kill the arena's server 1,000 times under load, on each store: nothing is lost
-	for seed in 1 2 3 4 5 6 7 8 9 10; do \
-	  KILLS=100 SEED=$$seed $(BIN)/python -m pytest -q -s -m "long or not long" tests/arena/test_kills.py || exit 1; done
+arena-kills: $(VENV)/.ready ## kill the arena's server KILLS times (500) under load, on each store: nothing is lost
+	for seed in $$(seq 1 $$((($(KILLS) + 49) / 50))); do \
+	  KILLS=50 SEED=$$seed $(BIN)/python -m pytest -q -s -m "long or not long" tests/arena/test_kills.py || exit 1; done
 
-arena-honest: $(VENV)/.ready ## 1,000 arenas in which nobody is best: how many ever say that somebody is?
+arena-outages: $(VENV)/.ready ## restart the database and cut the link to it 20 times under load; 200 losses of power; rolling restart
+	OUTAGES=20 $(BIN)/python -m pytest -q -s -m "long or not long" tests/arena/test_outages.py tests/arena/test_durability.py tests/arena/test_servers.py
+
+arena-honest: $(VENV)/.ready ## simulate 1,000 arenas per statement of the board: how many are false?
 	ARENAS=1000 $(BIN)/python -m pytest -q -s -m "long or not long" tests/arena/test_honest.py
 
 arena-fuzz: $(VENV)/.ready ## 100,000 requests to the arena's server, sound and broken; and Schemathesis at length

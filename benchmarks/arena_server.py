@@ -4,18 +4,23 @@ The same load - clients that vote and fetch the next duel in one request - on fo
 turns: no log (memory), SQLite with group commit, SQLite with a commit for each event, and one that
 always gives the same answer, for machines differ. CPU is the server's own, from the kernel, so that
 others' work does not count.
+The same in turns with a bare application (Starlette, SQLite, a commit for each vote, pairs at
+random), with many clients and with few: what votes share is a commit.
 The same once more where each commit takes some milliseconds longer, as on a disk that is slow to
 sync: on a fast one a commit for each event costs little, and a vote's CPU is all there is.
-Then the start after many votes, with a snapshot; memory over a soak; and many arenas in a process.
+Then the same load while hundreds of boards are watched live; the start after many votes, with a
+snapshot; memory over a soak; and many arenas in a process.
 
-    python benchmarks/arena_server.py [--part load|slow|soak|many] [--out FILE]
+    python benchmarks/arena_server.py [--part bare|load|slow|boards|soak|many] [--out FILE]
 
-With ``--out docs/arena-speed.json``, and then ``--page``, the numbers are put on the arena's page.
+With ``--out docs/arena-speed.json``, and then ``--page``, the numbers are put on the page
+"How it was tested".
 """
 
 import argparse
 import asyncio
 import json
+import math
 import os
 import socket
 import statistics
@@ -37,14 +42,16 @@ from driftduel.arena.stores.base import Append
 from driftduel.arena.writer import Writer
 
 OPTIONS = [f"option {number}" for number in range(10)]
-PARTS = ("load", "slow", "soak", "many")
+FEW = 8
+"""Clients of which few votes share a commit."""
+PARTS = ("bare", "load", "slow", "boards", "soak", "many")
 SLOW_MS = 5.0
 """What a sync takes longer on the slow disk: that of a cloud's volume, or of a plain SSD."""
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "docs" / "arena-speed.json"
-PAGE = ROOT / "docs" / "arena.md"
+PAGE = ROOT / "docs" / "how-it-was-tested.md"
 TABLE = "arena-speed"
-NOTHING = "nothing"
+NOTHING, BARE = "nothing", "bare:"
 
 
 # ---- the server, in a process of its own ----
@@ -74,7 +81,7 @@ def serve(store: str, grouping: bool, slower_ms: float) -> None:
     live = hall.arena(name)
     for _ in range(20):  # compiles what is needed
         lasting(live.vote(lasting(live.ask()).duel, "left"))
-    free = ServerSettings(per_address=wide, per_token=wide)
+    free = ServerSettings(per_address=wide, per_token=wide, listeners_per_address=10**4)
     serve_hall(
         hall,
         port=0,
@@ -82,6 +89,74 @@ def serve(store: str, grouping: bool, slower_ms: float) -> None:
         say=lambda line: None,
         ready=lambda url: print(json.dumps([url, token]), flush=True),
     )
+
+
+def serve_bare(path: str) -> None:
+    """Serve the application that one would write first: each vote is a row and a commit."""
+    import random
+    import secrets
+    import sqlite3
+
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse
+    from starlette.routing import Route
+
+    token, rng = secrets.token_urlsafe(24), random.Random(0)
+    database = sqlite3.connect(path, check_same_thread=False)
+    database.execute("PRAGMA journal_mode=WAL")
+    database.execute("PRAGMA synchronous=FULL")
+    database.execute(
+        "CREATE TABLE votes (duel TEXT PRIMARY KEY, voter TEXT, first INT, second INT, pick TEXT,"
+        " at REAL)"
+    )
+    database.commit()
+    shown: dict[str, tuple[str, int, int]] = {}
+
+    def another(voter: str) -> dict[str, Any]:
+        first, second = rng.sample(range(len(OPTIONS)), 2)
+        duel = secrets.token_urlsafe(12)
+        shown[duel] = voter, first, second
+        sides = {"left": first, "right": second}
+        said = {side: {"id": arm, "name": OPTIONS[arm]} for side, arm in sides.items()}
+        return {"duel": duel, **said}
+
+    def allowed(request: Request) -> bool:
+        return secrets.compare_digest(request.headers.get("authorization", ""), f"Bearer {token}")
+
+    async def ask(request: Request) -> JSONResponse:
+        if not allowed(request):
+            return JSONResponse({"error": "no token"}, 401)
+        return JSONResponse(another(str((await request.json())["voter"])))
+
+    async def vote(request: Request) -> JSONResponse:
+        if not allowed(request):
+            return JSONResponse({"error": "no token"}, 401)
+        pick, duel = (await request.json()).get("pick"), request.path_params["duel"]
+        if pick not in ("left", "right", "tie") or duel not in shown:
+            return JSONResponse({"error": "no such duel, or no such pick"}, 422)
+        voter, first, second = shown.pop(duel)
+        cursor = database.execute(
+            "INSERT INTO votes VALUES (?, ?, ?, ?, ?, ?)",
+            (duel, voter, first, second, pick, time.time()),
+        )
+        database.commit()
+        said: dict[str, Any] = {"seq": cursor.lastrowid}
+        if request.query_params.get("next"):
+            said["next"] = another(voter)
+        return JSONResponse(said)
+
+    base = "/v1/arenas/load/duels"
+    routes = [
+        Route(base, ask, methods=["POST"]),
+        Route(base + "/{duel}/vote", vote, methods=["POST"]),
+    ]
+    with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        print(json.dumps([url, token]), flush=True)
+        config = uvicorn.Config(Starlette(routes=routes), log_level="warning", access_log=False)
+        uvicorn.Server(config).run([listener])
 
 
 def serve_nothing() -> None:
@@ -153,12 +228,12 @@ class Client:
         assert head.startswith(b"HTTP/1.1 200"), (head, answer)
         return msgspec.json.decode(answer)
 
-    async def run(self, until: float, pause: float) -> None:
-        """Vote until the time is over."""
+    async def run(self, until: float, pause: float, most: float) -> None:
+        """Vote until the time is over, or so often."""
         self.reader, self.writer = await asyncio.open_connection(self.host, self.port)
         base = "/v1/arenas/load/duels"
         shown = await self.post(base, {"voter": self.voter})
-        while time.monotonic() < until:
+        while time.monotonic() < until and self.votes < most:
             pick = "left" if self.rng.random() < 0.5 else "right"
             began = time.monotonic()
             answer = await self.post(f"{base}/{shown['duel']}/vote?next=1", {"pick": pick})
@@ -172,24 +247,26 @@ class Client:
         self.writer.close()
 
 
-def load(server: Server, clients: int, seconds: float, pause: float = 0.0) -> dict[str, float]:
-    """Put a server under load; return what it did."""
+def load(
+    server: Server, clients: int, seconds: float, pause: float = 0.0, votes: float = math.inf
+) -> dict[str, float]:
+    """Put a server under load for some seconds, or for so many votes; return what it did."""
     crowd = [Client(server.url, server.token, number) for number in range(clients)]
 
     async def all_of_them() -> None:
         until = time.monotonic() + seconds
-        await asyncio.gather(*(client.run(until, pause) for client in crowd))
+        await asyncio.gather(*(client.run(until, pause, votes / clients) for client in crowd))
 
     began, cpu, own = time.monotonic(), server.cpu(), time.process_time()
     asyncio.run(all_of_them())
     took, cpu, own = time.monotonic() - began, server.cpu() - cpu, time.process_time() - own
-    votes = sum(client.votes for client in crowd)
+    done = sum(client.votes for client in crowd)
     waits = sorted(wait for client in crowd for wait in client.asks)
     return {
-        "votes": votes,
-        "a_second": votes / took,
-        "a_cpu_second": votes / cpu,
-        "clients_a_cpu_second": votes / own,
+        "votes": done,
+        "a_second": done / took,
+        "a_cpu_second": done / cpu,
+        "clients_a_cpu_second": done / own,
         "p50_ms": 1000 * waits[len(waits) // 2],
         "p99_ms": 1000 * waits[int(0.99 * len(waits))],
     }
@@ -270,15 +347,24 @@ def main() -> None:
     parser.add_argument("--part", choices=PARTS, action="append", help="all, if none is named")
     parser.add_argument("--out", type=Path, help="write the numbers here; parts not run stay")
     parser.add_argument("--page", action="store_true", help="only write the page again")
+    parser.add_argument("--votes", type=int, default=4800, help="of a turn of the part bare")
+    parser.add_argument("--boards", type=int, default=500)
     parser.add_argument("--serve")
+    parser.add_argument("--watch", nargs=3)
     parser.add_argument("--grouping", type=int, default=1)
     parser.add_argument("--slower-ms", type=float, default=0.0)
     arguments = parser.parse_args()
     if arguments.serve == NOTHING:
         serve_nothing()
         return
+    if (arguments.serve or "").startswith(BARE):
+        serve_bare(arguments.serve.removeprefix(BARE))
+        return
     if arguments.serve:
         serve(arguments.serve, bool(arguments.grouping), arguments.slower_ms)
+        return
+    if arguments.watch:
+        watch(arguments.watch[0], arguments.watch[1], int(arguments.watch[2]))
         return
     if arguments.page:
         said: dict[str, Any] = json.loads(RECORD.read_text("utf-8"))
@@ -302,7 +388,106 @@ def _measured(part: str, arguments: argparse.Namespace, folder: str) -> dict[str
         return soaked(arguments.soak, folder)
     if part == "many":
         return many(arguments.many)
+    if part == "boards":
+        return watched(arguments, folder)
+    if part == "bare":
+        return against_bare(arguments, folder)
     return _loads(arguments, folder, SLOW_MS if part == "slow" else 0.0)
+
+
+def against_bare(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
+    """Put the arena and the bare application under the same load, in turns."""
+    servers = {
+        "sqlite": Server(f"sqlite:{folder}/arena.db"),
+        "bare": Server(f"{BARE}{folder}/bare.db"),
+    }
+    said: dict[str, Any] = {}
+    for clients in (arguments.clients, FEW):
+        runs: dict[str, list[dict[str, float]]] = {name: [] for name in servers}
+        for _ in range(arguments.rounds):
+            for name, server in servers.items():
+                # As many votes each: the kernel counts CPU in hundredths of a second.
+                runs[name].append(load(server, clients, math.inf, votes=arguments.votes))
+                each = runs[name][-1]
+                print(clients, name, {key: round(value, 2) for key, value in each.items()})
+        said[str(clients)] = {
+            "a_cpu_second": [
+                statistics.median(run["a_cpu_second"] for run in runs[name]) for name in servers
+            ],
+            "ratios": [
+                ours["a_cpu_second"] / theirs["a_cpu_second"]
+                for ours, theirs in zip(runs["sqlite"], runs["bare"], strict=True)
+            ],
+        }
+    for server in servers.values():
+        server.close()
+    return {"clients": said}
+
+
+def watched(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
+    """Put a server under load, without and with live boards; count those that end up to date."""
+    server = Server(f"sqlite:{folder}/boards.db")
+    alone = load(server, arguments.clients, arguments.seconds)
+    watching = subprocess.Popen(
+        [sys.executable, __file__, "--watch", server.url, server.token, str(arguments.boards)],
+        stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert watching.stdout is not None
+    assert watching.stdout.readline() == "ready\n"
+    crowded = load(server, arguments.clients, arguments.seconds)
+    votes, sent = json.loads(watching.communicate("end\n")[0])
+    server.close()
+    last = max(votes)
+    return {
+        "boards": len(votes),
+        "up_to_date": sum(each == last for each in votes),
+        "sent": sum(sent),
+        "alone": alone,
+        "watched": crowded,
+    }
+
+
+class Seen(msgspec.Struct):
+    """The one field of a board that is looked at: clients are many here."""
+
+    votes: int
+
+
+def watch(url: str, token: str, boards: int) -> None:
+    """Watch so many boards until standard input says something; print what each saw last."""
+    host, _, port = url.removeprefix("http://").partition(":")
+    seen, sent = [-1] * boards, [0] * boards
+
+    async def one(number: int) -> None:
+        reader, writer = await asyncio.open_connection(host, int(port), limit=1 << 22)
+        writer.write(
+            f"GET /v1/arenas/load/board/events HTTP/1.1\r\nHost: {host}\r\n"
+            f"Authorization: Bearer {token}\r\n\r\n".encode()
+        )
+        while line := await reader.readline():
+            if line.startswith(b"data: "):
+                seen[number] = msgspec.json.decode(line[6:], type=Seen).votes
+                sent[number] += 1
+
+    async def all_of_them() -> None:
+        tasks = [asyncio.create_task(one(number)) for number in range(boards)]
+        while min(sent) < 1:
+            await asyncio.sleep(0.05)
+            for task in tasks:
+                if task.done():
+                    task.result()
+                    raise SystemExit("the server ended a board")
+        print("ready", flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+        before: list[int] = []
+        while seen != before or len(set(seen)) > 1:  # until nothing new has come for a while
+            before = list(seen)
+            await asyncio.sleep(3.0)
+        for task in tasks:
+            task.cancel()
+
+    asyncio.run(all_of_them())
+    print(json.dumps([seen, sent]), flush=True)
 
 
 def _loads(arguments: argparse.Namespace, folder: str, slower_ms: float) -> dict[str, Any]:
@@ -379,11 +564,35 @@ def _load_rows(loads: dict[str, Any]) -> list[tuple[str, str, str]]:
 def _rows(said: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Return what was measured, what came out, and what was asked for."""
     rows = []
+    if "bare" in said:
+        for clients, found in said["bare"]["clients"].items():
+            ratios, (ours, bare) = found["ratios"], found["a_cpu_second"]
+            rows.append(
+                (
+                    f"votes a CPU second with {clients} clients, against a bare application with a "
+                    "commit for each vote",
+                    f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f} in "
+                    f"{len(ratios)} turns; {ours:,.0f} and {bare:,.0f})",
+                    "1.2",
+                )
+            )
     if "load" in said:
         rows += _load_rows(said["load"])
     if "slow" in said:
         where = f", on a disk that takes {SLOW_MS:g} ms more to sync"
         rows += [(what + where, *row) for what, *row in _load_rows(said["slow"])]
+    if "boards" in said:
+        found = said["boards"]
+        rows.append(
+            (
+                f"{found['boards']} live boards during load: up to date at the end; votes a CPU "
+                "second without and with them",
+                f"{found['up_to_date']} ({found['sent']:,} boards sent); "
+                f"{found['alone']['a_cpu_second']:,.0f} and "
+                f"{found['watched']['a_cpu_second']:,.0f}",
+                "500",
+            )
+        )
     if "soak" in said:
         soak = said["soak"]
         rows += [

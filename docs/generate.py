@@ -365,6 +365,45 @@ def engine() -> str:
     return ast.get_docstring(ast.parse(source)) or ""
 
 
+# ---- the JSON of logs ----
+
+
+def log_json() -> str:
+    """Write the fields of what each log command prints with ``--json``, from its JSON Schema."""
+    from driftduel.logs.schemas import OUTPUTS, json_schema
+
+    lines: list[str] = []
+    for command in OUTPUTS:
+        schema = json_schema(command)
+        lines += [f"## log {command} {{ #{command} }}", "", *_fields(schema)]
+        for name, row in schema.get("$defs", {}).items():
+            lines += [f"### {name} {{ #{command}-{name.lower()} }}", "", row["description"], ""]
+            lines += _fields(row)
+    return "\n".join(lines)
+
+
+def _fields(schema: dict[str, Any]) -> list[str]:
+    lines = ["| field | type | meaning |", "|---|---|---|"]
+    for name, field in schema["properties"].items():
+        lines.append(f"| `{name}` | {_type(field)} | {cell(field.get('description', ''))} |")
+    return [*lines, ""]
+
+
+def _type(field: dict[str, Any]) -> str:
+    if "$ref" in field:
+        return str(field["$ref"].rpartition("/")[2])
+    if "anyOf" in field:
+        types = dict.fromkeys(_type(each) for each in field["anyOf"])
+        if "number" in types:
+            types.pop("integer", None)  # which is a number too
+        return " or ".join(types)
+    if field["type"] == "array":
+        return f"list of {_type(field['items'])}"
+    if field["type"] == "object":
+        return f"object of {_type(field['additionalProperties'])}"
+    return str(field["type"])
+
+
 # ---- examples ----
 
 
@@ -405,6 +444,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "literal": literal,
     "engine": engine,
     "examples": examples_part,
+    "log-json": log_json,
 }
 
 

@@ -16,6 +16,9 @@ def test_every_public_name_can_be_imported():
         if home == "driftduel.lab" and not find_spec("polars"):
             with pytest.raises(DriftduelError, match=r"driftduel\[lab\]"):
                 getattr(driftduel, name)
+        elif home == "driftduel.arena" and not find_spec("msgspec"):
+            with pytest.raises(DriftduelError, match=r"driftduel\[arena\]"):
+                getattr(driftduel, name)
         else:
             assert getattr(driftduel, name) is not None
     assert set(driftduel.__all__) <= set(dir(driftduel))
@@ -25,6 +28,9 @@ def test_the_public_names():
     assert driftduel.__all__ == [
         "POLICIES",
         "WORLDS",
+        "Arena",
+        "ArenaClient",
+        "Board",
         "DriftduelError",
         "Duel",
         "Measures",

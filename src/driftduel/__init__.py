@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from driftduel.arena import Arena, ArenaClient, Board
     from driftduel.errors import DriftduelError
     from driftduel.games import Play, Trace, play, trace
     from driftduel.lab import Results, compare, results, sweep
@@ -31,6 +32,9 @@ __version__ = "0.2.0"
 _HOME = {
     "POLICIES": "driftduel.policies",
     "WORLDS": "driftduel.worlds",
+    "Arena": "driftduel.arena",
+    "ArenaClient": "driftduel.arena",
+    "Board": "driftduel.arena",
     "DriftduelError": "driftduel.errors",
     "Duel": "driftduel.policies",
     "Measures": "driftduel.measures",
@@ -60,6 +64,9 @@ _HOME = {
 __all__ = [
     "POLICIES",
     "WORLDS",
+    "Arena",
+    "ArenaClient",
+    "Board",
     "DriftduelError",
     "Duel",
     "Measures",
@@ -88,7 +95,7 @@ __all__ = [
 
 
 _ROOMS = (
-    "arena", "cli", "errors", "figures", "games", "lab", "logs", "measures", "policies",
+    "arena", "cli", "errors", "evidence", "figures", "games", "lab", "logs", "measures", "policies",
     "preferences", "regret", "report", "specs", "study", "suite", "testing", "wording", "worlds",
 )  # fmt: skip
 

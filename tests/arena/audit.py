@@ -1,14 +1,12 @@
 """The arena's slow, obvious twin: reads a log with plain dictionaries, knows nothing of `State`.
 
-Policies are made again by `driftduel.policies.fold`, which is other code than the arena's lanes.
+The policy is made again by `driftduel.policies.fold`, which is other code than the arena's.
 """
 
 from collections import Counter
 from dataclasses import dataclass, field
 
-from driftduel.policies import Event, Log, fold, make_policy
-
-LANE = 1 << 40
+from driftduel.policies import Event, Log, Policy, fold, make_policy
 
 
 @dataclass
@@ -21,26 +19,25 @@ class Audit:
     votes: int = 0
     late: int = 0
     uncounted: int = 0
-    policies: list = field(default_factory=list)
+    policy: Policy | None = None
 
 
-def audit(records, seeds):
-    """Read a whole log; `seeds` are those of its lanes."""
+def audit(records, seed):
+    """Read a whole log; `seed` is that of its policy."""
     opened = records[0].body
     settings = opened["settings"]
     arms = {name: arm for arm, name in enumerate(opened["options"])}
-    logs = [Log() for _ in settings["lanes"]]
+    log = Log()
     said, asked, voted, settled = Audit(), {}, {}, []
     for place, record in enumerate(records, start=1):
         assert record.seq == place
         body, ref = record.body, record.body.get("ref")
-        log, t = (logs[ref // LANE], ref % LANE) if ref is not None else (None, 0)
         if record.kind == "asked":
             first, second = body["pair"]
             asked[ref] = first, second, body["left"]
-            log.append(Event("asked", t, first, second, notes=tuple(body.get("notes", ()))))
+            log.append(Event("asked", ref, first, second, notes=tuple(body.get("notes", ()))))
             if first == second:
-                log.append(Event("told", t, first))
+                log.append(Event("told", ref, first))
         elif record.kind == "voted" and not body.get("late"):
             assert ref not in voted, "two votes on one duel"
             voted[ref] = body
@@ -54,49 +51,38 @@ def audit(records, seeds):
             pick = voted[ref]["pick"]
             settled.append((ref, pick, left, right))
             if pick == "tie":
-                log.append(Event("tied", t))
+                log.append(Event("tied", ref))
             else:
-                log.append(Event("told", t, left if pick == "left" else right))
+                log.append(Event("told", ref, left if pick == "left" else right))
         elif record.kind == "forgot":
             said.uncounted += ref in voted and voted[ref]["pick"] != "skip"
-            log.append(Event("forgotten", t))
+            log.append(Event("forgotten", ref))
         elif record.kind in ("joined", "left"):
             arm = arms.setdefault(body["option"], len(arms))
-            for each in logs:
-                each.append(Event(record.kind, arm=arm))
+            log.append(Event(record.kind, arm=arm))
     order = settings["order"]
-    _count(said, settled, logs, order)
+    _count(said, settled, log, order)
     for body in voted.values():
         first, second = body["shown"]
         if body["pick"] == "skip":
             said.skips[frozenset((first, second))] += 1
         else:
             said.votes += 1
-    for lane, log, seed in zip(settings["lanes"], logs, seeds, strict=True):
-        policy = make_policy(
-            lane["spec"], len(opened["options"]), seed,
-            order=order, ties=settings["ties"], mode=settings["mode"],
-        )  # fmt: skip
-        said.policies.append(fold(policy, log))
+    policy = make_policy(
+        settings["policy"], len(opened["options"]), seed,
+        order=order, ties=settings["ties"], mode=settings["mode"],
+    )  # fmt: skip
+    said.policy = fold(policy, log)
     return said
 
 
-def _count(said, settled, logs, order):
-    """Count what was told; in the order of asking, up to the first duel that nobody settled."""
-    done = [set() for _ in logs]
-    asked = [0] * len(logs)
-    for number, log in enumerate(logs):
-        for event in log:
-            if event.kind == "asked":
-                asked[number] = event.round
-            elif event.kind in ("told", "tied", "forgotten"):
-                done[number].add(event.round)
-    upto = [
-        next((t for t in range(1, n + 1) if t not in done[number]), n + 1)
-        for number, n in enumerate(asked)
-    ]
+def _count(said, settled, log, order):
+    """Count the told votes; in the order of asking, up to the first duel that is not settled."""
+    done = {event.round for event in log if event.kind in ("told", "tied", "forgotten")}
+    asked = max((event.round for event in log if event.kind == "asked"), default=0)
+    upto = next((t for t in range(1, asked + 1) if t not in done), asked + 1)
     for ref, pick, left, right in settled:
-        if order == "asked" and ref % LANE >= upto[ref // LANE]:
+        if order == "asked" and ref >= upto:
             continue
         if pick == "tie":
             said.ties[frozenset((left, right))] += 1

@@ -16,10 +16,11 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from driftduel.arena.markdown import to_html
+from driftduel.arena.web.cookies import keep_token
 from driftduel.arena.web.pages import routes
 from driftduel.arena.web.security import SafeHeaders
 from driftduel.arena.web.settings import ServerSettings
@@ -63,7 +64,10 @@ class FakeArena:
         self.rounds = itertools.count(1)
         self.grace = GRACE
         self.duels, self.open_of, self.votes, self.undone = {}, {}, {}, []
-        self.answers, self.headers = [], []
+        self.answers, self.headers, self.leases = [], [], []
+        self.closed = set()
+        """Duels whose lease cannot be renewed any more."""
+        self.refuse_links = self.nothing_left = False
         self.wrong = []
         """Answers that come instead of what was asked for, one a request, first in first out."""
         self.alone = 0
@@ -87,6 +91,8 @@ class FakeArena:
         body = await request.json()
         if self.wrong:
             return self.wrong.pop(0)
+        if self.nothing_left:
+            return problem("nothing-left", 409)
         voter = body.get("voter") or request.cookies.get("dd_voter")
         if body.get("resume") and voter in self.open_of:
             return JSONResponse(self.open_of[voter])
@@ -107,7 +113,7 @@ class FakeArena:
             del self.open_of[voter]
         until = NOW + self.grace if self.grace else None
         told = {"seq": len(self.votes), "undo_until": until, "counted": True, "late": False}
-        if request.query_params.get("next") == "1":
+        if request.query_params.get("next") == "1" and not self.nothing_left:
             told["next"] = self.open_of.get(voter) or self.asked(voter)
         return JSONResponse(told)
 
@@ -118,6 +124,24 @@ class FakeArena:
         del self.votes[name]
         self.undone.append(name)
         return JSONResponse({"seq": 1})
+
+    async def lease(self, request: Request):
+        body = await request.json()
+        self.leases.append(body | {"cookie": request.headers.get("cookie", "")})
+        if body.get("release"):
+            return JSONResponse({"expires": [0 for _ in body["duels"]]})
+        return JSONResponse(
+            {"expires": [0 if d in self.closed else NOW + 60 for d in body["duels"]]}
+        )
+
+    async def session(self, request: Request):
+        if self.refuse_links:
+            return problem("no-token", 401)
+        token = request.headers["authorization"].partition(" ")[2]
+        response = Response(status_code=204)
+        page, arena = request.query_params["page"], request.path_params["arena"]
+        keep_token(response, page, arena, token, secure=False)
+        return response
 
     async def read(self, request: Request):
         return self.refusal or JSONResponse(self.board)
@@ -155,6 +179,8 @@ class FakeArena:
                 Route(f"{base}/duels", self.duel, methods=["POST"]),
                 Route(base + "/duels/{duel}/vote", self.vote, methods=["POST"]),
                 Route(base + "/duels/{duel}/undo", self.undo, methods=["POST"]),
+                Route(f"{base}/leases", self.lease, methods=["POST"]),
+                Route(f"{base}/session", self.session, methods=["POST"]),
                 Route(f"{base}/board", self.read),
                 Route(f"{base}/board/events", self.events),
                 Route(f"{base}/log", self.log),

@@ -5,11 +5,15 @@ import inspect
 import socket
 import threading
 from contextlib import closing, contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 import pytest
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
+
+import msgspec
 
 from driftduel.arena.arena import Arena
 from driftduel.arena.client import ArenaClient
@@ -79,10 +83,16 @@ def test_a_life_of_an_arena(running):
         assert arena.void([second.seq], "a test") == 1
         mauve = arena.join("mauve", "markdown", "*m*")
         assert (mauve.name, mauve.html) == ("mauve", "<p><em>m</em></p>")
+        assert arena.leave("mauve").present is False
+        assert arena.join("mauve") == mauve
         assert arena.leave(mauve.id).present is False
         assert arena.join(mauve.id).present is True
+        open_duel = arena.ask("bob").duel
+        assert arena.renew(open_duel) == clock.now + 60
+        arena.release(open_duel)
+        assert arena.renew(open_duel) == 0
         assert [option.name for option in arena.options()] == ["red", "green", "blue", "mauve"]
-        assert arena.best().name in ("red", "green", "blue", "mauve")
+        assert arena.best() is None  # its only votes were a skip and one that is void
         assert arena.board().to_json()["voided"] == 1
         assert arena.erase("ann") is True
         assert arena.erase("ann") is False
@@ -97,7 +107,7 @@ def test_a_life_of_an_arena(running):
 
 
 @pytest.mark.parametrize(
-    "link", ["{url}", "{url}/", "{url}/vote/colours", "{url}/board/colours?token={token}",
+    "link", ["{url}", "{url}/", "{url}/vote/colours", "{url}/board/colours#token={token}",
              "{url}/v1/arenas/colours"]
 )  # fmt: skip
 def test_any_link_to_the_arena_will_do(running, link):
@@ -116,6 +126,8 @@ def test_errors_are_those_of_the_arena(arena):
         (lambda: arena.vote("nothing at all?", "right"), "no-such-duel", 404),
         (lambda: arena.vote(duel, "up"), "bad-request", 422),
         (lambda: arena.leave("o99"), "no-such-option", 404),
+        (lambda: arena.join("red"), "name-taken", 409),
+        (lambda: arena.join("re\u200bd"), "bad-request", 422),
         (lambda: arena.void([1], ""), "bad-request", 422),
     ):
         with pytest.raises(ArenaError) as raised:
@@ -261,6 +273,87 @@ def test_a_connection_that_the_server_closed_meanwhile_is_made_again(running, cu
             client.ask()
             client._connection().sock.shutdown(socket.SHUT_RDWR)
         assert client.ask().duel
+
+
+BUSY = {"type": "/problems/too-many", "title": "", "status": 429, "detail": "Wait."}
+
+
+class Busy(BaseHTTPRequestHandler):
+    """Refuses some requests for a while, then answers."""
+
+    protocol_version = "HTTP/1.1"
+    answers: ClassVar = []
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        status, headers, body = self.answers.pop(0)
+        content = msgspec.json.encode(body)
+        self.send_response(status)
+        for name, value in ({"Content-Length": len(content)} | headers).items():
+            self.send_header(name, str(value))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def busy():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Busy)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    waits = []
+    url = f"http://127.0.0.1:{server.server_port}"
+    with ArenaClient(url, "x", arena="a", sleep=waits.append) as client:
+        yield client, waits
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def refusals(*waits, status=429):
+    return [(status, {} if wait is None else {"Retry-After": wait}, BUSY) for wait in waits]
+
+
+VOTED = (200, {}, {"seq": 7, "undo_until": 1.0})
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_the_client_waits_as_long_as_the_server_asks_for(busy, status):
+    client, waits = busy
+    Busy.answers = [*refusals(1, 3600, 2, status=status), VOTED]
+    assert client.vote("d", "left").seq == 7
+    assert waits == [1.0, 30.0, 2.0]
+
+
+def test_the_client_gives_up_after_three_waits(busy):
+    client, waits = busy
+    Busy.answers = refusals(1, 1, 1, 1)
+    with pytest.raises(ArenaError, match="Wait") as raised:
+        client.vote("d", "left")
+    assert raised.value.problem == "too-many"
+    assert waits == [1.0] * 3
+    assert Busy.answers == []
+
+
+@pytest.mark.parametrize("wait", [None, "", "Wed, 21 Oct 2026 07:28:00 GMT", "-1", "1e9"])
+def test_the_client_waits_for_seconds_only(busy, wait):
+    client, waits = busy
+    Busy.answers = refusals(wait)
+    with pytest.raises(ArenaError, match="Wait"):
+        client.vote("d", "left")
+    assert waits == []
+
+
+def test_what_cannot_be_repeated_waits_for_429_only(busy):
+    client, waits = busy
+    Busy.answers = [*refusals(1), (200, {}, {"voided": 1})]
+    assert client.void([1], "a test") == 1
+    Busy.answers = refusals(1, status=503)
+    with pytest.raises(ArenaError):
+        client.void([1], "a test")
+    assert waits == [1.0]
 
 
 class Odd:

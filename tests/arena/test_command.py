@@ -15,8 +15,12 @@ import polars as pl
 
 from driftduel.arena import Arena, Hall, open_store
 from driftduel.arena.client import ArenaClient
+from driftduel.arena.moving import exported, write_votes
+from driftduel.arena.news import EVENTS
 from driftduel.arena.said import lasting
-from driftduel.cli import main
+from driftduel.arena.settings import settings_of
+from driftduel.arena.stores.chain import checksum
+from driftduel.cli import arena_owning, main
 from driftduel.logs import read_log
 
 
@@ -49,21 +53,55 @@ def test_an_arena_from_its_opening_to_its_export(run, lasting_url, tmp_path):
     assert made["token"].startswith("dd-own-")
     voted(lasting_url)
     board = json.loads(run("board", "tea", "--json"))
-    keys = {"leader", "since", "sure", "votes", "options", "changes", "policy"}
+    keys = {"leader", "since", "sure", "votes", "ranking", "changes", "policy"}
     assert keys <= board.keys()
     assert (board["leader"]["name"], board["votes"], board["policy"]) == ("green", 40, "king")
     assert "green leads" in run("board", "tea")
     assert "folds to the state" in run("check", "tea")
-    for name in ("votes.csv", "votes.parquet"):
+    for name in ("votes.csv", "votes.jsonl", "votes.parquet"):
         out = str(tmp_path / name)
         assert run("export", "tea", "--out", out) == f"40 votes in {out}\n"
         log = read_log(out, group="voter")
         assert set(log.names) == {"green", "black", "tie (o3)"}
         assert log.counts.votes == 40
         assert not log.skipped
-        again = pl.read_csv(out) if name.endswith("csv") else pl.read_parquet(out)
+        again = {"csv": pl.read_csv, "jsonl": pl.read_ndjson, "parquet": pl.read_parquet}[
+            name.rpartition(".")[2]
+        ](out)
         assert (again["winner"] == "tie").sum() == 4
-    assert "must end with .csv or .parquet" in run("export", "tea", "--out", "votes.txt", code=2)
+    assert "must end with .csv, .jsonl or .parquet" in run(
+        "export", "tea", "--out", "votes.txt", code=2
+    )
+
+
+def test_an_export_records_joins_and_departures(tmp_path):
+    with Arena(options=["a", "b", "tie"], policy="uniform", seed=1, grace=0.0) as arena:
+
+        def vote(often):
+            for number in range(often):
+                arena.vote(arena.ask(f"voter {number}").duel, "left")
+
+        vote(10)
+        arena.leave("o3")
+        late = arena.join("late")
+        vote(10)
+        arena.leave(late.id)
+        vote(10)
+        arena.join("o3")  # after the last vote, and it is present all the same
+        votes = exported(arena._live.store, arena._live.name)
+    written = {row: json.loads(text) for row, text in enumerate(votes["options"]) if text}
+    assert written == {
+        0: ["a", "b", "tie (o3)"],
+        9: ["a", "b", "late"],
+        19: ["a", "b"],
+        29: ["a", "b", "tie (o3)"],
+    }
+    for name in ("votes.csv", "votes.jsonl", "votes.parquet"):
+        write_votes(votes, tmp_path / name)
+        counts = read_log(tmp_path / name).counts
+        assert counts.present == ("a", "b", "tie (o3)")
+        assert counts.adaptive
+        assert counts.placed
 
 
 def test_names_like_formulas_stay_and_somebody_is_told(run, capsys, lasting_url, tmp_path):
@@ -80,7 +118,7 @@ def test_names_like_formulas_stay_and_somebody_is_told(run, capsys, lasting_url,
         assert set(read_log(out).names) <= set(names)
         run("import", f"again-{ending}", out)
     assert main(["arena", "board", "again-csv", "--json", "--store", lasting_url]) == 0
-    again = {option["name"] for option in json.loads(capsys.readouterr().out)["options"]}
+    again = {option["name"] for option in json.loads(capsys.readouterr().out)["ranking"]}
     assert again == set(read_log(str(tmp_path / "votes.csv")).names)
 
 
@@ -94,6 +132,120 @@ def test_votes_of_the_past_are_imported(run, lasting_url, tmp_path):
     other = tmp_path / "other.csv"
     other.write_text("winner,loser\nsun,hail\n")
     assert "'hail'" in run("import", "sky", str(other), code=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("su\u200bn", "invisible character"), ("ｓｕｎ", "two options are called")]
+)
+def test_names_that_look_the_same_are_not_imported(run, lasting_url, tmp_path, name, says):
+    open_store(lasting_url).close()
+    path = tmp_path / "past.csv"
+    path.write_text(f"winner,loser\nsun,rain\n{name},rain\n", "utf-8")
+    assert says in run("import", "sky", str(path), code=2)
+    assert "no arenas" in run("list")
+
+
+@pytest.fixture
+def tea(run):
+    run("new", "tea", "--option", "green", "--option", "black", "--option", "red", "--grace", "0")
+
+
+def test_an_owner_sees_the_arenas_and_their_options(run, tea):
+    run("new", "wine", "--option", "red", "--option", "white")
+    assert run("list") == "tea  (3 options, 1 record)\nwine  (2 options, 1 record)\n"
+    rows = json.loads(run("list", "--json"))
+    assert rows[1] == {"arena": "wine", "options": 2, "records": 1}
+    assert run("options", "tea") == "o1    green\no2    black\no3    red\n"
+    assert json.loads(run("options", "tea", "--json"))[2]["name"] == "red"
+
+
+def test_an_owner_changes_closes_and_voids(run, tea, lasting_url):
+    assert run("leave", "tea", "black") == "left: o2    black  (left)\n"
+    assert run("options", "tea").splitlines()[1] == "o2    black  (left)"
+    assert run("join", "tea", "o2") == "joined: o2    black\n"
+    words = ["white", "--kind", "markdown", "--content", "*w*", "--json"]
+    new = json.loads(run("join", "tea", *words))
+    assert new == {"id": "o4", "name": "white", "present": True}
+    assert "taken by option o4" in run("join", "tea", "white", code=2)
+    voted(lasting_url, votes=4)
+    hall = Hall(open_store(lasting_url))
+    seqs = [r.seq for r in hall.store.records("tea", 0, 1000) if r.kind == "voted"]
+    hall.close()
+    assert run("void", "tea", *map(str, seqs[:2]), "--why", "a bot") == "voided: 2 votes\n"
+    assert "is void already" in run("void", "tea", str(seqs[0]), code=2)
+    assert json.loads(run("board", "tea", "--json"))["voided"] == 2
+    assert "open duels may still be answered" in run("close", "tea")
+    assert "the arena is closed" in run("join", "tea", "late", code=2)
+
+
+def test_an_owner_registers_webhooks(run, tea):
+    words = ["http://127.0.0.1:9/x", "--event", "sure", "--private-hooks", "--json"]
+    made = json.loads(run("hook", "tea", *words))
+    assert made["secret"].startswith("whsec_")
+    assert run("hook", "tea", "--list") == f"{made['id']}  http://127.0.0.1:9/x  sure\n"
+    assert "127.0.0.1" in run("hook", "tea", "http://127.0.0.1:9/x", code=2)
+    assert "pass one of" in run("hook", "tea", code=2)
+    assert run("hook", "tea", "--drop", made["id"]) == f"dropped: {made['id']}\n"
+    assert "see --list" in run("hook", "tea", "--drop", made["id"], code=2)
+    assert run("hook", "tea", "--list") == "no webhooks\n"
+
+
+def test_a_link_has_its_token_in_the_fragment(run, tea, lasting_url):
+    links = json.loads(run("link", "tea", "--server", "https://arena.example.org/", "--json"))
+    for page, scope in (("vote", "vote"), ("board", "read")):
+        address, _, token = links[page].partition("#token=")
+        assert address == f"https://arena.example.org/{page}/tea"
+        hall = Hall(open_store(lasting_url))
+        assert hall.allowed(token) == ("tea", scope)
+        hall.close()
+    assert run("token", "tea", "--drop", "link") == "2 dropped\n"
+    assert "must begin with http" in run("link", "tea", "--server", "arena", code=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options"),
+    [
+        ("o.txt", "\ufeffgreen\n\n black \n", ["green", "black"]),
+        ("o.json", '["green", {"name": "black", "kind": "markdown", "content": "*b*"}]',
+         ["green", "black"]),
+        ("o.jsonl", '{"name": "green"}\n\n"black"\n', ["green", "black"]),
+    ],
+)  # fmt: skip
+def test_options_come_from_a_file(run, tmp_path, name, text, options):
+    path = tmp_path / name
+    path.write_text(text, "utf-8")
+    run("new", "tea", "--option", "red", "--options", str(path))
+    names = [each["name"] for each in json.loads(run("options", "tea", "--json"))]
+    assert names == ["red", *options]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("{", "is not JSON"), ("{}", "must be a list"), ("[1, 2]", "must be a list"),
+     ('["a", "a"]', "two options are called 'a'"), ('["a", "b\u200b"]', "invisible"),
+     ('["a", {"title": "b"}]', "no 'title'")],
+)  # fmt: skip
+def test_a_file_of_options_that_is_wrong_gets_a_sentence(run, lasting_url, tmp_path, text, says):
+    open_store(lasting_url).close()
+    path = tmp_path / "options.json"
+    path.write_text(text, "utf-8")
+    assert says in run("new", "tea", "--options", str(path), code=2)
+    assert "cannot be read" in run("new", "tea", "--options", str(tmp_path / "none"), code=2)
+    assert "no arenas" in run("list")
+
+
+def test_the_help_names_the_defaults_of_the_settings(capsys):
+    with pytest.raises(SystemExit):
+        main(["arena", "new", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    made = settings_of(2)
+    assert f"a vote can be undone ({made.grace:g})" in said
+    assert f"unless renewed ({made.lease:g})" in said
+    assert f"in one day ({made.votes_a_day})" in said
+
+
+def test_the_events_of_a_webhook_are_those_of_the_server():
+    assert set(arena_owning._EVENTS) == set(EVENTS)
 
 
 def test_tokens_are_made_listed_and_dropped(run):
@@ -113,6 +265,13 @@ def test_tokens_are_made_listed_and_dropped(run):
         (["board", "none"], "there is no arena 'none'"),
         (["check", "none"], "there is no arena 'none'"),
         (["token", "none"], "there is no arena 'none'"),
+        (["options", "none"], "there is no arena 'none'"),
+        (["join", "none", "x"], "there is no arena 'none'"),
+        (["leave", "none", "x"], "there is no arena 'none'"),
+        (["close", "none"], "there is no arena 'none'"),
+        (["void", "none", "1"], "there is no arena 'none'"),
+        (["hook", "none", "--list"], "there is no arena 'none'"),
+        (["link", "none"], "there is no arena 'none'"),
         (["export", "none", "--out", "x.csv"], "there is no arena 'none'"),
         (["new", "tea", "--option", "one"], "from 2 to 200 options"),
         (["new", "Tea!", "--option", "one", "--option", "two"], "small letters"),
@@ -126,7 +285,10 @@ def test_mistakes_get_a_sentence(run, lasting_url, words, says):
     assert said.count("\n") == 1
 
 
-@pytest.mark.parametrize("words", [["board"], ["check"], ["token"], ["export", "--out", "x.csv"]])
+@pytest.mark.parametrize(
+    "words",
+    [["board"], ["check"], ["token"], ["export", "--out", "x.csv"], ["options"], ["join", "x"]],
+)
 def test_who_only_looks_makes_no_file(capsys, tmp_path, words):
     path = tmp_path / "mistyped.db"
     assert main(["arena", words[0], "tea", *words[1:], "--store", f"sqlite:{path}"]) == 2
@@ -141,11 +303,12 @@ def test_a_snapshot_of_another_version_does_not_matter(capsys, tmp_path):
     with Arena(url, options=["green", "black", "red"], name="tea") as arena:
         arena.vote(arena.ask().duel, "left")
     with sqlite3.connect(tmp_path / "arena.db") as database:
-        changed = database.execute("UPDATE arena_snapshots SET state = x'80'").rowcount
+        sql = "UPDATE arena_snapshots SET state = x'80', checksum = ?"
+        ((head,),) = database.execute("SELECT hash FROM arena_log ORDER BY seq DESC LIMIT 1")
+        assert database.execute(sql, [checksum(head, b"\x80")]).rowcount == 1
     database.close()
-    assert changed == 1
     assert main(["arena", "check", "tea", "--store", url]) == 0
-    assert "cannot be read" in capsys.readouterr().out
+    assert "another version wrote the snapshot" in capsys.readouterr().out
 
 
 def test_a_log_that_was_changed_is_not_the_state(capsys, tmp_path):
@@ -162,7 +325,7 @@ def test_a_log_that_was_changed_is_not_the_state(capsys, tmp_path):
         )
     database.close()
     assert main(["arena", "check", "tea", "--store", url]) == 2
-    assert "record " in capsys.readouterr().err
+    assert "(voted) of arena 'tea' is not the one that was written" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -198,9 +361,33 @@ def test_a_server_is_asked_stopped_and_the_log_is_whole(served, lasting_url, cap
 
 
 @pytest.mark.long
+def test_a_command_asks_the_server_that_has_the_arena(served, lasting_url, capsys):
+    _, url, token = served
+
+    def command(*words, code=0):
+        assert main(["arena", *words, "--store", lasting_url]) == code
+        said = capsys.readouterr()
+        return said.out if code == 0 else said.err
+
+    with ArenaClient(url, token, arena="tea") as client:
+        vote = client.vote(client.ask("ann").duel, "left")
+        if lasting_url.startswith("sqlite:"):  # PostgreSQL has the owner's address
+            assert "pass --server" in command("leave", "tea", "red", code=2)
+            server = ["--server", url]
+        else:
+            server = []
+        assert command("leave", "tea", "red", *server) == "left: o3    red  (left)\n"
+        assert command("join", "tea", "red", *server) == "joined: o3    red\n"
+        assert command("void", "tea", str(vote.seq), *server) == "voided: 1 vote\n"
+        assert command("close", "tea", *server).startswith("closed: tea")
+        assert client.board()["closed"]
+    assert command("token", "tea", "--list").count("\n") == 1  # the commands' tokens are gone
+
+
+@pytest.mark.long
 def test_the_demo_ends_by_itself(capsys):
     words = ["arena", "demo", "--votes", "60", "--rate", "0", "--port", "0", "--no-open"]
     assert main(words) == 0
     out = capsys.readouterr().out
-    assert "/board/headlines?token=" in out
+    assert "/board/headlines#token=" in out
     assert "60 votes of" in out

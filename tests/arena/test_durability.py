@@ -103,7 +103,7 @@ def lost(folder, moments):
         store = SqliteStore(place / "arena.db")
         try:
             for name in ARENAS:
-                there = store.records(name)
+                there = store.records(name, verified=True)
                 assert there == some(1, len(there))  # whole, in order, nothing else
                 missing += max(0, told[name] - len(there))
         finally:
@@ -122,6 +122,8 @@ def test_nothing_is_lost_when_the_power_fails(tmp_path, pragmas, seed, rate):
     assert len(moments) > 20
     assert max(told["a"] for told, _ in moments) > 20
     assert lost(tmp_path, moments) == 0
+    votes = sum(sum(told.values()) for told, _ in moments)
+    print(f"seed {seed}: {len(moments)} images, {votes:,} acknowledged records, none lost")
 
 
 @pytest.mark.parametrize("synchronous", ["OFF", "NORMAL"])

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from types import SimpleNamespace
 
 import pytest
 
@@ -29,7 +28,7 @@ class Counted:
 
     def board(self):
         self.looks += 1
-        return SimpleNamespace(to_json=lambda: {"seq": self.seq, "looks": self.looks})
+        return {"seq": self.seq, "looks": self.looks}
 
 
 class Watcher:

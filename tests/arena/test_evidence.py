@@ -1,8 +1,6 @@
-"""The e-process of a reign: exact, honest under peeking, and broken where it should break."""
+"""Stretches of evidence: what is counted, when it is enough, and what two of them certify."""
 
 import math
-from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -13,76 +11,44 @@ pytest.importorskip("polars")
 from hypothesis import given
 from hypothesis import strategies as st
 
+from driftduel import evidence as shared
 from driftduel.arena import evidence
-from driftduel.arena.evidence import ALPHA, Reign, log_e, needed
-from driftduel.errors import DriftduelError
-
-few = st.integers(0, 400)
-many = st.integers(0, 5_000_000)
-
-
-def exact(wins, losses):
-    """The sum of binomials, in whole numbers."""
-    n = wins + losses
-    total = sum(math.comb(n + 1, i) for i in range(wins + 1))
-    value = Fraction(total, (n + 1) * math.comb(n, wins))
-    return math.log(value.numerator) - math.log(value.denominator)
+from driftduel.arena.evidence import (
+    Evidence,
+    PairStatement,
+    Stretch,
+    certainty_needs,
+    votes_until_sure,
+)
+from driftduel.evidence import ALPHA, log_e_value, reaches, threshold
 
 
-def by_integration(wins, losses):
-    """The integral over x from 0 to 1, on a fine grid around its peak."""
-    n = wins + losses
-    peak = max(0.0, (wins - losses) / n)
-    # The integrand falls on both sides of its peak at least as fast as exp(-n (x - peak)^2 / 2).
-    half = 10 / math.sqrt(n)
-    nodes, weights = np.polynomial.legendre.leggauss(400)
-    low, high = max(0.0, peak - half), min(1.0, peak + half)
-    x = (low + high) / 2 + (high - low) / 2 * nodes
-    logs = wins * np.log1p(x) + losses * np.log1p(-x)
-    return float(
-        logs.max() + np.log((np.exp(logs - logs.max()) * weights).sum() * (high - low) / 2)
-    )
+def feed(stretch, votes, voters=None):
+    """Count votes (winner, loser), each of another voter; return the statements."""
+    found = []
+    for winner, loser in votes:
+        duel = stretch.counted + 1
+        shown = stretch.count(
+            winner, loser, 1, voter=duel if voters is None else voters, duel=duel, vote=duel
+        )
+        found += [shown] if shown else []
+    return found
 
 
-@given(few, few)
-def test_e_is_the_sum_of_binomials(wins, losses):
-    assert log_e(wins, losses) == pytest.approx(exact(wins, losses), rel=0, abs=1e-11)
+@given(st.integers(0, 300), st.integers(0, 300), st.floats(0.1, 60.0))
+def test_the_cheap_comparison_is_the_comparison(wins, losses, bar):
+    assert reaches(wins, losses, bar) == (log_e_value(wins, losses) >= bar)
 
 
-@pytest.mark.parametrize(
-    ("wins", "losses"),
-    [
-        (1, 0), (0, 1), (40, 12), (300, 5_000), (600, 400), (40_000, 41_000), (505_000, 495_000),
-        (5_001_000, 4_999_000), (4_999_000, 5_001_000), (5_000_000, 5_000_000), (9_999_990, 10),
-    ],
-)  # fmt: skip
-def test_e_is_the_integral(wins, losses):
-    found = log_e(wins, losses)
-    # 1e-9 of e itself; where e is beyond all floats, the log has 15 digits and no more.
-    assert found == pytest.approx(by_integration(wins, losses), rel=3e-15, abs=1e-9)
-
-
-@given(many, many)
-def test_two_bets_that_a_vote_decides_are_fair(wins, losses):
-    """G(w + 1, l) + G(w, l + 1) = 2 G(w, l), and by parts (l + 1) G(w + 1, l) is one more."""
-    here, won, lost = log_e(wins, losses), log_e(wins + 1, losses), log_e(wins, losses + 1)
-    assert np.logaddexp(won, lost) - math.log(2) == pytest.approx(here, rel=1e-14, abs=1e-9)
-    assert math.log(losses + 1) + won == pytest.approx(
-        np.logaddexp(0.0, math.log(wins + 1) + lost), rel=1e-14, abs=1e-9
-    )
-    assert lost < here < won
-
-
-def test_it_begins_at_one_and_the_ends_are_finite():
-    assert log_e(0, 0) == 0.0
-    assert log_e(10**7, 0) == pytest.approx(10**7 * math.log(2) - math.log((10**7 + 1) / 2))
-    assert log_e(0, 10**7) == pytest.approx(-math.log(10**7 + 1))
-
-
-def test_all_reigns_together_have_the_error_that_is_allowed():
-    parts = [1 / needed(reign) for reign in range(1, 10_000)]
-    assert sum(parts) < ALPHA
-    assert sum(parts) == pytest.approx(ALPHA, rel=1e-3)
+def test_the_cheap_comparison_evaluates_between_its_bounds_only(monkeypatch):
+    calls = []
+    monkeypatch.setattr(shared, "log_e_value", lambda *counts: calls.append(counts) or 99.0)
+    bar = math.log(40)
+    assert not reaches(30, 28, bar)
+    assert reaches(400, 100, bar)
+    assert not calls
+    assert reaches(16, 4, math.log(20))
+    assert calls == [(16, 4)]
 
 
 def chance_of_a_claim(wins, votes, level):
@@ -90,7 +56,7 @@ def chance_of_a_claim(wins, votes, level):
     at = np.zeros(votes + 2)
     at[wins], claimed, bar = 1.0, 0.0, wins
     for n in range(wins, votes + 1):
-        while bar <= n and log_e(bar, n - bar) < math.log(level):
+        while bar <= n and not reaches(bar, n - bar, math.log(level)):
             bar += 1
         claimed += at[bar:].sum()
         at[bar:] = 0.0
@@ -100,115 +66,186 @@ def chance_of_a_claim(wins, votes, level):
 
 
 def test_looking_after_every_vote_is_allowed_and_counting_the_crowning_vote_is_not():
-    level = needed(1)
+    level = threshold(1)
     honest = chance_of_a_claim(0, 1500, level)
     assert 0.5 / level < honest < 1 / level  # nothing is wasted, either
     assert chance_of_a_claim(1, 1500, level) > 1 / level
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    monkeypatch.setattr(evidence, "log_e", lru_cache(maxsize=None)(log_e))
+def test_a_voter_counts_once_per_pair_and_stretch():
+    stretch = Stretch(leader=0, number=1, rivals_at_start=(1, 2))
+    for duel in range(1, 21):
+        stretch.count(0, 1, 1, voter=7, duel=duel, vote=duel)
+    stretch.count(2, 0, 0, voter=7, duel=21, vote=21)
+    assert [(e.wins, e.losses) for e in stretch.evidence([0, 1, 2])] == [(1, 0), (1, 0)]
+    assert stretch.voters([0, 1, 2]) == 1
+    feed(stretch, [(0, 1)] * 3)
+    assert stretch.against(1).wins == 4
+    assert stretch.voters([0, 1, 2]) == 4
 
 
-def ever_claims(seed, votes=600, arms=3, crowned_at=3, count_from=0):
-    """Play an arena in which all are equal; a rival whose lead reaches `crowned_at` is crowned.
-
-    Who is asked depends on the votes: the rival that is doing best, as a policy would.
-    `count_from` is how many of the votes that crowned the leader are counted for it.
-    """
-    rng = np.random.default_rng([18, seed])
-    reign, present = Reign(int(rng.integers(arms)), 1), set(range(arms))
-    leads = dict.fromkeys(present, 0)
-    for vote in range(votes):
-        rivals = sorted(present - {reign.leader})
-        rival = max(rivals, key=leads.get) if vote % 2 else rivals[rng.integers(len(rivals))]
-        winner, loser = (reign.leader, rival) if rng.random() < 0.5 else (rival, reign.leader)
-        leads[rival] = max(0, leads[rival] + (1 if winner == rival else -1))
-        if leads[rival] == crowned_at:
-            fallen, reign = reign.leader, Reign(rival, reign.number + 1, votes=vote)
-            leads = dict.fromkeys(present, 0)
-            for _ in range(count_from):
-                reign.count(rival, fallen)
-        else:
-            reign.count(winner, loser)
-        if reign.sure(present):
-            return True
-    return False
+def test_a_tie_uses_the_voters_vote():
+    stretch = Stretch(leader=0, number=1, rivals_at_start=(1,))
+    stretch.count(0, 1, -1, voter=7, duel=1, vote=1)
+    stretch.count(0, 1, 1, voter=7, duel=2, vote=2)
+    assert (stretch.against(1).wins, stretch.against(1).losses, stretch.counted) == (0, 0, 1)
 
 
-@pytest.mark.long
-def test_arenas_of_equals_hardly_ever_claim_a_leader(quick):
-    claims = sum(ever_claims(seed, crowned_at=12) for seed in range(300))
-    assert claims <= ALPHA * 300
+def test_votes_between_two_rivals_are_not_counted():
+    stretch = Stretch(leader=0, number=1, rivals_at_start=(1, 2))
+    feed(stretch, [(1, 2), (2, 1)])
+    assert stretch.counted == 0
 
 
-@pytest.mark.long
-def test_without_a_budget_over_reigns_they_do(quick, monkeypatch):
-    honest = sum(ever_claims(seed, arms=2, crowned_at=6) for seed in range(200))
-    assert honest <= ALPHA * 200
-    monkeypatch.setattr(evidence, "needed", lambda reign: 1 / ALPHA)
-    assert sum(ever_claims(seed, arms=2, crowned_at=6) for seed in range(200)) > 3 * ALPHA * 200
+def test_sure_needs_every_present_rival():
+    stretch = Stretch(leader=0, number=1, rivals_at_start=(1,))
+    feed(stretch, [(0, 1)] * 12)
+    assert stretch.is_sure([0, 1])
+    assert not stretch.is_sure([0, 1, 2])  # one has joined that was never met
+    assert not stretch.is_sure([0])  # no rival
+    assert not stretch.is_sure([1, 2])  # the leader is absent
+    feed(stretch, [(0, 2)] * 12)
+    assert stretch.is_sure([2, 1, 0])
+    feed(stretch, [(2, 0)] * 8)
+    assert not stretch.is_sure([0, 1, 2])  # the votes have turned
+    assert [one.rival for one in stretch.evidence([2, 1, 0])] == [1, 2]
 
 
-def test_with_the_votes_that_crowned_they_do(quick):
-    claims = sum(ever_claims(seed, arms=2, crowned_at=6, count_from=6) for seed in range(200))
-    assert claims > 2 * ALPHA * 200
+def test_a_later_stretch_needs_more_and_more_voters():
+    assert [certainty_needs(number) for number in (1, 2, 3, 20)] == [8, 10, 11, 17]
+    for number in (1, 2, 3, 20):
+        stretch = Stretch(0, number, rivals_at_start=(1,))
+        feed(stretch, [(0, 1)] * (certainty_needs(number) - 1))
+        assert not stretch.is_sure([0, 1])
+        feed(stretch, [(0, 1)])
+        assert stretch.is_sure([0, 1])
+        assert stretch.against(1).needed == pytest.approx(number * (number + 1) / ALPHA)
 
 
-def test_a_reign_counts_its_own_pairs_and_takes_votes_back():
-    reign = Reign(leader=1, number=2, seq=9, at=77, votes=5)
-    for winner, loser in [(1, 0), (1, 0), (2, 1), (0, 2), (1, 1)]:
-        reign.count(winner, loser)
-    assert reign.counts == {0: [2, 0], 2: [0, 1]}
-    before = reign.against(0).log_e
-    reign.count(1, 0, -1)
-    assert reign.counts[0] == [1, 0]
-    assert reign.against(0).log_e == log_e(1, 0) < before
-    with pytest.raises(DriftduelError, match="arm 2 has 1 votes over arm 1 in reign 2"):
-        reign.count(2, 1, -2)
+def test_evidence_beyond_all_floats_is_a_number():
+    found = Evidence(1, 10_000, 0, log_e_value(10_000, 0), 40.0)
+    assert math.isfinite(found.e)
+    assert found.is_enough
 
 
-def test_sure_needs_every_rival_that_is_there_now():
-    reign = Reign(leader=0, number=1)
-    for _ in range(12):
-        reign.count(0, 1)
-    assert reign.sure([0, 1])
-    assert not reign.sure([0, 1, 2])  # one has joined that was never met
-    assert not reign.sure([0])  # alone
-    assert not reign.sure([1, 2])  # gone
-    for _ in range(12):
-        reign.count(0, 2)
-    assert reign.sure([2, 1, 0])
-    for _ in range(8):
-        reign.count(2, 0)
-    assert not reign.sure([0, 1, 2])  # the votes have turned
-    assert [one.rival for one in reign.evidence([2, 1, 0])] == [1, 2]
+def test_a_voided_vote_is_taken_back_once_and_its_voter_does_not_count_again():
+    stretch = Stretch(leader=0, number=1, rivals_at_start=(1,))
+    feed(stretch, [(0, 1)] * 9 + [(1, 0)])
+    stretch.void(1, 0, 0, duel=3, vote=10)  # (second won): the leader's third win
+    assert (stretch.against(1).wins, stretch.against(1).losses) == (8, 1)
+    stretch.void(1, 0, 0, duel=3, vote=10)
+    stretch.void(1, 0, 0, duel=99, vote=10)  # of another stretch
+    assert (stretch.against(1).wins, stretch.against(1).losses) == (8, 1)
+    stretch.count(0, 1, 1, voter=3, duel=11, vote=11)
+    assert stretch.against(1).wins == 8
+    stretch.void(1, 0, 1, duel=10, vote=11)
+    assert stretch.against(1).losses == 0
+    assert stretch.is_sure([0, 1])
+    stretch.void(0, 1, 1, duel=1, vote=11)
+    assert not stretch.is_sure([0, 1])
 
 
-def test_a_later_reign_needs_more():
-    first, third = Reign(0, 1), Reign(0, 3)
-    while not first.sure([0, 1]):
-        first.count(0, 1)
-        third.count(0, 1)
-    assert first.against(1).e >= 40
-    assert not third.sure([0, 1])
-    assert third.against(1).needed == pytest.approx(240)
+def test_a_void_ends_the_block_of_its_pair():
+    stretch = Stretch(leader=0, number=1, rivals_at_start=(1,))
+    feed(stretch, [(0, 1)] * 7)
+    stretch.void(0, 1, 1, duel=1, vote=7)
+    stretch.void(0, 1, 1, duel=2, vote=7)
+    (shown,) = feed(stretch, [(0, 1)] * 14)
+    assert shown.from_vote == 7
+    assert stretch.rivals[1].block == 3
 
 
-def test_evidence_beyond_all_floats_is_still_a_number():
-    reign = Reign(0, 1, counts={1: [10_000, 0]})
-    assert math.isfinite(reign.against(1).e)
-    assert reign.against(1).enough
+# -- pair statements
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=30))
-def test_a_snapshot_is_the_reign(votes):
-    reign = Reign(3, 4, 10, 11, 12)
-    for winner, loser in votes:
-        reign.count(winner, loser)
-    again = Reign.from_plain(reign.to_plain())
-    assert again == reign
-    assert again.to_plain() == reign.to_plain()
-    reign.count(3, 0)
-    assert again.counts.get(0, [0, 0]) != reign.counts[0]  # nothing is shared
+def test_error_shares_of_a_stretch_sum_to_at_most_one():
+    for before in (None, 2):
+        stretch = Stretch(0, 4, rivals_at_start=(1, 2, 3), before=before)
+        feed(stretch, [(0, arm) for arm in (1, 2, 3, *range(4, 60))])
+        shares = {arm: rival.share for arm, rival in stretch.rivals.items()}
+        assert sum(shares.values()) < 1
+        assert sum(shares[arm] for arm in (1, 2, 3)) == pytest.approx(0.9)
+        assert shares[2] == (0.3 if before is None else pytest.approx(0.6))
+    blocks = [evidence._block_share(block) for block in range(1, 100_000)]
+    assert sum(blocks) < 1
+    assert sum(blocks) == pytest.approx(1, abs=1e-4)
+
+
+def test_a_block_ends_exactly_when_its_level_is_reached():
+    stretch = Stretch(0, 2, vote=100, rivals_at_start=(1, 2), before=1)
+    bars = [math.log(threshold(2) / (0.675 * share)) for share in (0.8, 0.1)]
+    starts, wins, vote = [], 0, 100
+    for _ in range(40):
+        vote += 1
+        wins += 1
+        shown = stretch.count(0, 1, 1, voter=vote, duel=vote, vote=vote)
+        crossed = log_e_value(wins, 0) >= bars[len(starts)]
+        assert (shown is not None) == crossed
+        if shown is not None:
+            starts.append(shown)
+            wins = 0
+        if len(starts) == 2:
+            break
+    first, second = starts
+    assert first == PairStatement(0, 1, 100, first.to_vote)
+    assert second == PairStatement(0, 1, first.to_vote, second.to_vote)
+
+
+def test_blocks_do_not_reset_the_evidence_of_being_sure():
+    stretch = Stretch(0, 1, rivals_at_start=(1,))
+    assert len(feed(stretch, [(0, 1)] * 60)) > 2
+    assert stretch.against(1).wins == 60
+
+
+# -- estimates
+
+
+def test_the_number_of_votes_needed_is_where_the_expected_counts_are_enough():
+    found = Evidence(1, 14, 6, log_e_value(14, 6), 40.0)
+    assert not found.is_enough
+    needed = votes_until_sure([found], learned=20)
+    won, lost = 14 + 20 * 14.5 / 21, 6 + 20 * 6.5 / 21  # one rival: shrunk towards itself
+    share = math.exp(log_e_value(won + 1, lost) - log_e_value(won, lost)) / 2
+    assert 0.65 < share < 0.75
+    for more, there in ((needed - 2, False), (needed, True)):
+        log_e = log_e_value(14 + share * more, 6 + (1 - share) * more)
+        assert (log_e >= math.log(40)) == there
+    assert votes_until_sure([found], learned=40) in (2 * needed - 1, 2 * needed)
+    enough = Evidence(2, 50, 5, log_e_value(50, 5), 40.0)
+    with_easy = votes_until_sure([found, enough], learned=20)
+    assert 0 < with_easy < needed  # the share against all rivals is larger
+    assert votes_until_sure([enough], learned=20) == 0
+    assert votes_until_sure([], learned=20) is None
+    behind = Evidence(3, 10, 10, log_e_value(10, 10), 40.0)
+    assert votes_until_sure([found, behind], learned=20) is None
+    few = Evidence(3, 4, 0, log_e_value(4, 0), 40.0)
+    assert votes_until_sure([few], learned=20) is None
+    close = Evidence(3, 1_000_001, 1_000_000, log_e_value(1_000_001, 1_000_000), 40.0)
+    assert votes_until_sure([close], learned=2_000_001) is None
+
+
+# -- snapshots
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(-1, 1), st.integers(0, 9)),
+        max_size=40,
+    )
+)
+def test_a_snapshot_is_the_stretch(votes):
+    stretch = Stretch(3, 4, 10, 11, (0, 1), before=1)
+    for place, (first, second, won, voter) in enumerate(votes, start=1):
+        stretch.count(first, second, won, voter=voter, duel=place, vote=place)
+    again = Stretch.from_plain(stretch.to_plain())
+    assert again == stretch
+    assert again.to_plain() == stretch.to_plain()
+    again.count(3, 0, 1, voter=99, duel=99, vote=99)
+    assert again != stretch  # nothing is shared
+
+
+def test_a_stretch_stops_counting_at_its_limit(monkeypatch):
+    monkeypatch.setattr(evidence, "_MOST_COUNTED", 5)
+    stretch = Stretch(0, 1, rivals_at_start=(1,))
+    feed(stretch, [(0, 1)] * 9)
+    assert stretch.against(1).wins == 5

@@ -28,7 +28,7 @@ def test_a_duel_shows_two_options_and_says_until_when(arena):
     shown = arena.ask(voter="ann")
     assert {shown["left"]["name"], shown["right"]["name"]} < {"red", "green", "blue"}
     assert shown["left"]["id"] != shown["right"]["id"]
-    assert shown["expires"] == arena.clock.now + 600
+    assert shown["expires"] == arena.clock.now + 60
     assert set(shown["left"]) >= {"id", "name", "kind", "content"}
 
 
@@ -106,7 +106,7 @@ def test_a_duel_that_nobody_was_given_is_not_found(arena, duel):
 
 def test_the_board_says_at_least_what_others_rely_on(arena):
     board = arena.call("GET", "board", token=arena.reading).json()
-    assert set(board) >= {"leader", "since", "sure", "votes", "options", "changes", "policy"}
+    assert set(board) >= {"leader", "since", "sure", "votes", "ranking", "changes", "policy"}
     before = board["votes"]
     arena.vote(arena.ask()["duel"])
     assert arena.call("GET", "board", token=arena.reading).json()["votes"] == before + 1
@@ -203,7 +203,7 @@ def test_an_arena_is_made_by_those_who_may(fresh):
     new = {
         "name": "prompts",
         "options": ["short", {"name": "long", "kind": "markdown", "content": "**much**"}],
-        "policies": [{"spec": "king", "weight": 3}, {"spec": "uniform"}],
+        "policy": "uniform",
         "mode": "panel",
         "grace": 0,
         "origins": ["https://example.org"],
@@ -245,7 +245,7 @@ WRONG_ARENAS = {
     "grace for ever": {"grace": 1e9},
     "a word for a number": {"seed": "1"},
     "a fraction for a number": {"seed": 1.5},
-    "a weight of nothing": {"policies": [{"spec": "king", "weight": 0}]},
+    "two policies": {"policies": ["king", "uniform"]},
 }
 
 
@@ -323,7 +323,7 @@ def test_every_problem_has_a_page(arena):
 
 
 def test_the_server_says_that_it_runs(arena):
-    assert arena.client.get("/healthz").json() == {"ok": True}
+    assert arena.client.get("/healthz").json() == {"ok": True, "damaged": 0}
 
 
 def test_a_store_in_trouble_is_said_and_nothing_is_taken(fresh, monkeypatch):
@@ -341,3 +341,74 @@ def test_a_store_in_trouble_is_said_and_nothing_is_taken(fresh, monkeypatch):
     assert answer.headers["retry-after"] == "1"
     monkeypatch.setattr(store, "append", append)
     assert fresh.vote(duel, "right").status_code == 200  # the first one never was
+
+
+# -- leases
+
+
+def leases(arena, *duels, **body):
+    return arena.call("POST", "leases", {"duels": list(duels), **body}, arena.voting)
+
+
+def test_a_lease_is_renewed_and_a_duel_released(arena):
+    duel, other = arena.ask(voter="ann")["duel"], arena.ask(voter="ann")["duel"]
+    arena.clock.now += 20
+    assert leases(arena, duel, other).json() == {"expires": [arena.clock.now + 60] * 2}
+    assert leases(arena, duel, release=True, after=5).json() == {"expires": [0.0]}
+    arena.clock.now += 4
+    assert leases(arena, duel).json() == {"expires": [arena.clock.now + 60]}
+    assert leases(arena, other, release=True).status_code == 200
+    assert leases(arena, duel, other).json()["expires"][1] == 0.0
+    assert arena.vote(other).json()["late"]
+    problem(leases(arena, "1-1-guess"), 404, "no-such-duel")
+    problem(leases(arena), 422, "bad-request")
+    problem(leases(arena, duel, after=61), 422, "bad-request")
+
+
+def test_a_voter_at_the_cap_is_done_for_today():
+    with served(votes_a_day=1, grace=0.0) as arena:
+        seen = []
+        while (answer := arena.call("POST", "duels", {"voter": "ann"}, arena.voting)).is_success:
+            seen.append(arena.vote(answer.json()["duel"], query="?next=0").json()["counted"])
+        assert "nothing is left to compare today" in problem(answer, 409, "nothing-left")
+        assert 2 <= len(seen) <= 3
+        assert all(seen)
+        last = arena.ask(voter="bob")
+        for _ in seen:
+            voted = arena.vote(last["duel"], query="?next=1").json()
+            last = voted.get("next")
+        assert last is None  # the vote is taken all the same
+        arena.clock.now += 86_400
+        assert arena.ask(voter="ann")["duel"]
+
+
+def sources_of(made):
+    records = made.call("GET", "log?limit=1000", token=made.reading).json()["records"]
+    return [body.get("source") for _, _, kind, body in records if kind == "asked"]
+
+
+def test_votes_without_a_voter_belong_to_their_source(fresh):
+    """Token and address are one source, under a random pseudonym; a named voter has none."""
+    for token in (fresh.voting, fresh.own):
+        for _ in range(3):
+            duel = fresh.call("POST", "duels", {}, token).json()["duel"]
+            path = f"duels/{duel}/vote?next=1"
+            assert fresh.call("POST", path, {"pick": "left"}, token).status_code == 200
+    fresh.call("POST", "duels", {"voter": "ann"}, fresh.own)
+    found = sources_of(fresh)
+    assert [len(set(part)) for part in (found[:6], found[6:12])] == [1, 1]
+    assert len(set(found[:12])) == 2
+    assert None not in found[:12]
+    assert found[12] is None
+    assert "testclient" not in str(found)
+    assert fresh.call("GET", "board", token=fresh.reading).json()["voters"] == 2
+
+
+def test_judges_are_a_setting_of_a_new_arena(fresh):
+    new = {"name": "panel", "options": ["a", "b"], "claim": "judges", "grace": 0}
+    token = fresh.call("POST", "/v1/arenas", new, fresh.making).json()["token"]
+    board = fresh.call("GET", "/v1/arenas/panel/board", token=token).json()
+    assert board["claim"] == "judges"
+    assert "about these judges" in board["guarantee"]
+    wrong = new | {"name": "other", "claim": "everybody"}
+    problem(fresh.call("POST", "/v1/arenas", wrong, fresh.making), 422, "bad-request")

@@ -13,7 +13,7 @@ pytest.importorskip("uvicorn")
 
 import numpy as np
 
-from driftduel.arena import ArenaError, Hall, open_store
+from driftduel.arena import Arena, ArenaError, Hall, open_store
 from driftduel.arena.client import ArenaClient
 from driftduel.arena.folding import check
 from driftduel.errors import DriftduelError
@@ -116,6 +116,28 @@ def test_no_acknowledged_vote_is_lost(lasting_url):
     verify(lasting_url, acknowledged)
     kind = lasting_url.partition(":")[0]
     print(f"{kind}, seed {SEED}: {KILLS} kills, {len(acknowledged):,} acknowledged, none lost")
+
+
+@pytest.mark.parametrize("fault", ["lost", "another pair", "another pick"])
+def test_the_comparison_can_fail(tmp_path, fault):
+    url = f"sqlite:{tmp_path / 'arena.db'}"
+    with Arena(url, options=["a", "b", "c"], name="life") as arena:
+        acknowledged = []
+        for number in range(5):
+            shown = arena.ask(f"voter {number}")
+            ids = {"left": shown.left.id, "right": shown.right.id}
+            acknowledged.append(
+                (arena.vote(shown.duel, "left").seq, shown.duel, "left", ids, False)
+            )
+    verify(url, acknowledged)
+    seq, duel, pick, ids, late = acknowledged[2]
+    acknowledged[2] = {
+        "lost": (seq + 1000, duel, pick, ids, late),
+        "another pair": (seq, duel, pick, {"left": ids["right"], "right": ids["left"]}, late),
+        "another pick": (seq, duel, "right", ids, late),
+    }[fault]
+    with pytest.raises(AssertionError):
+        verify(url, acknowledged)
 
 
 def verify(url, acknowledged):

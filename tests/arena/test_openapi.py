@@ -7,6 +7,9 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("httpx")
 
+import msgspec
+
+from driftduel.arena import Board
 from driftduel.arena.problems import PROBLEMS
 from driftduel.arena.web.openapi import problems_of
 from tests.arena.served import served
@@ -24,12 +27,12 @@ def document(arena):
 
 
 def routes(app):
-    """Return what the router answers, apart from pages and their files."""
+    """Return what the server answers, apart from pages and their files."""
+    assert not [route for route in app.routes if route.path.startswith(("/v1/", "/healthz"))]
     return {
-        (method, re.sub(r"\{(\w+):\w+\}", r"{\1}", route.path))
-        for route in app.routes
-        for method in route.methods - {"HEAD"}
-        if route.path.startswith(("/v1/", "/healthz", "/problems/"))
+        (method, re.sub(r"\{(\w+):\w+\}", r"{\1}", entry.path))
+        for entry in app.table
+        for method in entry.methods
     }
 
 
@@ -85,3 +88,18 @@ def test_what_needs_a_token_says_so(arena, document):
         said = document["paths"][path][operation.method.lower()]
         assert said["security"] == ([] if operation.scope is None else [{"token": []}])
         assert ("401" in said["responses"]) == (operation.scope is not None)
+
+
+def test_the_schema_of_the_board_is_that_of_its_type(document):
+    schema = msgspec.json.schema(Board, ref_template="#/components/schemas/{name}")
+    schemas = document["components"]["schemas"]
+    for name, part in schema["$defs"].items():
+        assert schemas[name] == part
+    assert set(schemas["Board"]["properties"]) == set(Board.__struct_fields__)
+    answer = document["paths"]["/v1/arenas/{arena}/board"]["get"]["responses"]["200"]
+    assert answer["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Board"}
+
+
+def test_the_board_that_is_sent_follows_the_schema(arena):
+    sent = arena.call("GET", "board", token=arena.reading)
+    assert msgspec.json.decode(sent.content, type=Board, strict=True).arena == "colours"

@@ -14,7 +14,7 @@ pytest.importorskip("jinja2")
 import httpx
 from starlette.applications import Starlette
 
-from driftduel.arena.web.cookies import TOKEN_COOKIE, VOTER_COOKIE
+from driftduel.arena.web.cookies import VOTER_COOKIE
 from driftduel.arena.web.pages import routes
 from driftduel.arena.web.static_files import url_of
 from driftduel.figures.lines import LINE_COLOURS
@@ -130,35 +130,18 @@ def test_modules_import_each_other_by_hashed_names(client):
 
 
 @pytest.mark.parametrize("page", ["vote", "board"])
-def test_a_token_goes_from_the_address_into_a_cookie(client, page):
-    answer = client.get(f"/{page}/headlines?token=abc-_1&lang=de")
-    assert answer.status_code == 303
-    assert answer.headers["location"] == f"/{page}/headlines?lang=de"
-    assert answer.headers["cache-control"] == "no-store"
-    cookies = answer.headers.get_list("set-cookie")
-    (token,) = [each for each in cookies if each.startswith(TOKEN_COOKIE)]
-    assert "=abc-_1;" in token
-    for part in ("httponly", "samesite=strict", "path=/;"):
-        assert part in token.lower()
-    assert "secure" not in token.lower()
-    assert "abc" not in client.get(f"/{page}/headlines").text
+def test_a_token_in_the_query_is_refused_with_the_remedy(client, page):
+    answer = client.get(f"/{page}/headlines?token=abc-_1")
+    assert answer.status_code == 400
+    words = " ".join(Page(answer.text).words.split())
+    assert f"/{page}/headlines#token=" in words
+    assert "driftduel arena link headlines" in words
+    assert "abc-_1" not in answer.text + str(answer.headers)
 
 
-def test_links_to_the_two_pages_and_to_other_arenas_do_not_undo_each_other(client):
-    names = set()
-    for path in ("/vote/a?token=1", "/board/a?token=2", "/vote/b?token=3"):
-        names |= {
-            each.split("=")[0]
-            for each in client.get(path).headers.get_list("set-cookie")
-            if each.startswith(TOKEN_COOKIE)
-        }
-    assert len(names) == 3
-
-
-def test_cookies_can_be_for_https_alone():
-    cookies = Client(secure=True).get("/vote/a?token=1").headers.get_list("set-cookie")
-    assert len(cookies) == 2
-    assert all("; secure" in each.lower() for each in cookies)
+def test_a_voters_cookie_can_be_for_https_alone():
+    (cookie,) = Client(secure=True).get("/vote/a").headers.get_list("set-cookie")
+    assert "; secure" in cookie.lower()
 
 
 def test_a_voter_is_somebody_once(client):
@@ -171,22 +154,6 @@ def test_a_voter_is_somebody_once(client):
     client.cookies.clear()
     assert client.get("/vote/a").headers["set-cookie"] != first
     assert "set-cookie" not in client.get("/board/a").headers
-
-
-@pytest.mark.parametrize("token", ["", "a b", "a;b", "a\r\nSet-Cookie: x=y", "x" * 300, "é"])
-def test_what_cannot_be_a_token_is_not_kept(client, token):
-    answer = client.get("/vote/a", params={"token": token})
-    assert answer.status_code == 303
-    assert TOKEN_COOKIE not in str(answer.headers)
-
-
-@pytest.mark.parametrize("path", ["//evil.example/vote/a", "/vote//evil.example", "/vote/%2F%2Fe"])
-def test_a_link_leads_to_no_other_host(client, path):
-    answer = client.get(f"http://testserver{path}?token=abc")
-    assert answer.status_code in (303, 404)
-    where = answer.headers.get("location", "/")
-    assert where.startswith("/")
-    assert not where.startswith(("//", "/\\"))
 
 
 @pytest.mark.parametrize("name", CORPUS)

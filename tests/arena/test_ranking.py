@@ -1,4 +1,4 @@
-"""Strengths in the last votes: against a fit by brute force, and the ring against a list."""
+"""Strengths in the last votes: against a fit by brute force, and the window against a list."""
 
 import json
 
@@ -97,26 +97,42 @@ def test_without_votes_all_are_equal_and_nothing_is_known():
     assert found.place.tolist() == [1, 2, 3]
 
 
-@given(votes_of_four, st.integers(1, 20), st.lists(st.integers(0, 59), max_size=5))
-def test_the_ring_is_the_last_votes(votes, size, voided):
-    window, kept = Window(4, size), []
-    for seq, vote in enumerate(votes):
-        window.add(*vote, seq)
-        kept.append((*vote, seq))
-    kept = kept[-size:]
-    for place in voided:
-        if place < len(votes):
-            window.void(*votes[place], place)
-            kept = [vote for vote in kept if vote[3] != place]
-    assert (window.wins == wins_of([vote[:3] for vote in kept])).all()
+@given(
+    votes_of_four,
+    st.integers(1, 20),
+    st.integers(1, 10),
+    st.lists(st.integers(0, 59), max_size=5),
+    st.sets(st.integers(0, 59), max_size=3),
+)
+def test_the_window_has_the_votes_since_the_last_cut(votes, size, least, voided, cuts):
+    window, kept, fresh = Window(4, size, least), [], 0
+    for ref, vote in enumerate(votes):
+        window.add(*vote, ref)
+        kept, fresh = [*kept, (*vote, ref)], fresh + 1
+        if ref in cuts:
+            window.cut()
+            fresh = 0
+        kept = kept[-min(size, max(least, fresh)) :]
+    for ref in voided:
+        window.remove(ref)
+        kept = [vote for vote in kept if vote[3] != ref]
+    assert list(window.votes) == kept
+    assert window.wins == pytest.approx(wins_of([vote[:3] for vote in kept]))
     again = Window.from_plain(json.loads(json.dumps(window.to_plain())))
-    assert (again.wins == window.wins).all()
-    # What comes later does the same to both, the holes that voids left included.
-    for one in (window, again):
-        for seq in range(100, 100 + size // 2 + 1):
-            one.add(0, 1, seq % 2, seq)
-    assert (again.wins == window.wins).all()
     assert again.to_plain() == window.to_plain()
+    assert again.wins == pytest.approx(window.wins)
+
+
+def test_a_removed_vote_shortens_the_time_since_the_cut():
+    window = Window(2, size=10, least=2)
+    for ref in range(3):
+        window.add(0, 1, 1, ref)
+    window.cut()
+    for ref in range(3, 6):
+        window.add(0, 1, 1, ref)
+    window.remove(5)
+    window.add(0, 1, 0, 6)
+    assert [vote[3] for vote in window.votes] == [3, 4, 6]  # not 2, which was before the cut
 
 
 def test_a_window_widens():

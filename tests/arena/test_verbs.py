@@ -14,6 +14,7 @@ from driftduel.arena.hall import Hall
 from driftduel.arena.said import lasting
 from driftduel.arena.settings import settings_of
 from driftduel.errors import DriftduelError
+from driftduel.policies import policy_to_bytes
 from tests.arena.clock import Clock
 from tests.waiting import LONG
 
@@ -59,9 +60,9 @@ def test_a_vote_is_told_when_its_grace_is_over(arena, clock):
 
 
 def test_a_vote_that_was_undone_never_reaches_the_policy(arena, clock):
-    before = arena._live.state.lanes[0].to_bytes()
+    before = policy_to_bytes(arena._live.state.policy)
     shown = arena.ask()
-    asked = arena._live.state.lanes[0].to_bytes()
+    asked = policy_to_bytes(arena._live.state.policy)
     assert before != asked
     arena.vote(shown.duel, "left")
     arena.undo(shown.duel)
@@ -69,7 +70,7 @@ def test_a_vote_that_was_undone_never_reaches_the_policy(arena, clock):
     assert kinds(arena)[-2:] == ["voted", "undone"]
     clock.now += 5.0
     arena.tick()
-    assert arena._live.state.lanes[0].to_bytes() == asked
+    assert policy_to_bytes(arena._live.state.policy) == asked
     vote = arena.vote(shown.duel, "right")  # it is open again, for another answer
     assert vote.counted
     assert arena._live.state.tally.votes == 1
@@ -94,34 +95,43 @@ def test_an_old_answer_is_found_in_the_log(arena, clock):
     refused("already-answered", arena.vote, shown.duel, "left")
 
 
+def keep_waiting(arena, clock):
+    """Let another vote wait, for the duels that are open, until its grace is over."""
+    arena.vote(arena.ask().duel, "left")
+    clock.now += 5.0
+    arena.tick()
+
+
 def test_a_late_vote_is_written_down_and_not_learned(arena, clock):
     shown = arena.ask()
-    clock.now += 60.0
+    keep_waiting(arena, clock)
+    clock.now += 55.0
     arena.tick()
-    learned = arena._live.state.lanes[0].to_bytes()
+    learned = policy_to_bytes(arena._live.state.policy)
     vote = arena.vote(shown.duel, "left")
     assert (vote.late, vote.counted) == (True, False)
     assert arena.vote(shown.duel, "left").seq == vote.seq
     clock.now += 60.0
     arena.tick()
-    assert arena._live.state.lanes[0].to_bytes() == learned
-    assert (arena._live.state.tally.late, arena._live.state.tally.votes) == (1, 0)
+    assert policy_to_bytes(arena._live.state.policy) == learned
+    assert (arena._live.state.tally.late, arena._live.state.tally.votes) == (1, 1)
 
 
 def test_an_undone_vote_whose_lease_ends_can_come_late(arena, clock):
     shown = arena.ask()
     arena.vote(shown.duel, "left")
     arena.undo(shown.duel)
+    keep_waiting(arena, clock)
     clock.now += 60.0
     arena._live._answered.clear()
     assert arena.vote(shown.duel, "left").late
 
 
-def test_who_undoes_for_ever_keeps_others_waiting_no_longer_than_the_lease(arena, clock):
+def test_who_undoes_for_ever_keeps_others_waiting_no_longer_than_ten_leases(arena, clock):
     slow = arena.ask("ann")
     began, other = clock.now, arena.ask("bob")
     arena.vote(other.duel, "left")
-    for _ in range(30):
+    for _ in range(300):
         clock.now += 3.0
         try:
             arena.vote(slow.duel, "left")
@@ -129,8 +139,8 @@ def test_who_undoes_for_ever_keeps_others_waiting_no_longer_than_the_lease(arena
         except ArenaError:
             break
         arena.ask()  # whose lease ends later
-    assert clock.now - began <= 60.0 + 2 * 5.0
-    clock.now = began + 60.0 + 2 * 5.0
+    assert 590.0 <= clock.now - began <= 600.0 + 2 * 5.0
+    clock.now = began + 600.0 + 2 * 5.0
     arena.tick()
     assert arena._live.state.held == {}  # what bob said was learned
     assert arena.board()["votes"] == 1
@@ -202,14 +212,18 @@ def test_nobody_votes_on_a_duel_that_was_not_given_out(arena):
 
 def test_a_voters_votes_on_a_pair_count_up_to_a_limit_a_day(clock):
     with Arena(options=["a", "b"], clock=clock, votes_a_day=2) as arena:
-        counted = [arena.vote(arena.ask("ann").duel, "left").counted for _ in range(4)]
-        assert counted == [True, True, False, False]
+        for _ in range(2):
+            assert arena.vote(arena.ask("ann").duel, "left").counted
+        said = refused("nothing-left", arena.ask, "ann")
+        assert "2 votes on each pair" in said
+        assert kinds(arena)[-1] != "asked"  # to find that out changes nothing
         assert arena.vote(arena.ask("bob").duel, "left").counted
-        assert arena.vote(arena.ask().duel, "left").counted
+        for _ in range(3):
+            assert arena.vote(arena.ask().duel, "left").counted
         clock.now += 86_400.0
         assert arena.vote(arena.ask("ann").duel, "left").counted
-        tally = arena._live.state.tally
-        assert (tally.votes, tally.counted, tally.uncounted) == (7, 5, 2)
+        board = arena.board()
+        assert (board["votes"], board["learned"], board["uncounted"]) == (7, 7, 0)
 
 
 def test_what_a_voter_was_shown_can_be_shown_again(arena):
@@ -222,14 +236,13 @@ def test_what_a_voter_was_shown_can_be_shown_again(arena):
 
 def test_open_duels_are_bounded(clock):
     with Arena(options=OPTIONS, clock=clock, most_open=5, most_open_each=2, lease=9.0) as arena:
-        for _ in range(2):
-            arena.ask("ann")
-        assert "2 duels are open" in refused("too-many", arena.ask, "ann")
-        for _ in range(3):
-            arena.ask()
-        assert "5 duels are open" in refused("too-many", arena.ask)
-        clock.now += 9.0
-        arena.ask("ann")
+        anns = [arena.ask("ann").duel for _ in range(3)]
+        assert [arena._live.is_open(duel) for duel in anns] == [False, True, True]
+        others = [arena.ask().duel for _ in range(4)]
+        assert [arena._live.is_open(duel) for duel in anns] == [False, False, True]
+        others += [arena.ask().duel for _ in range(2)]
+        assert [arena._live.is_open(duel) for duel in others] == [False] + 5 * [True]
+        assert [r.body["why"] for r in arena.records() if r.kind == "forgot"] == 4 * ["evicted"]
 
 
 def test_options_come_and_go(arena):
@@ -252,12 +265,12 @@ def test_a_leader_that_leaves_is_followed_by_another(clock):
             shown = arena.ask()
             arena.vote(shown.duel, "left" if shown.left.name == "green" else "right")
         assert arena.best().name == "green"
-        reigns = arena._live.state.tally.reigns
+        number = arena._live.state.tally.stretch.number
         arena.leave("o2")
         assert arena.best().name != "green"
-        assert arena._live.state.tally.reigns == reigns + 1
+        assert arena._live.state.tally.stretch.number == number + 1
         change = arena._live.state.tally.changes[-1]
-        assert (change["from"], change["alarm"]) == (1, False)
+        assert (change["before"], change["alarm"]) == (1, False)
 
 
 def test_votes_can_be_voided(arena, clock):
@@ -271,11 +284,11 @@ def test_votes_can_be_voided(arena, clock):
     waiting = arena.vote(shown.duel, "right").seq
     tally = arena._live.state.tally
     assert int(tally.wins.sum()) == 4
-    learned = arena._live.state.lanes[0].policy.ledger.due
+    learned = arena._live.state.policy.ledger.due
     assert arena.void([seqs[0], seqs[0], waiting], "a bot") == 2
     assert int(tally.wins.sum()) == 3
     assert (tally.lefts, tally.rights, int(tally.window.wins.sum())) == (3, 0, 3)
-    assert arena._live.state.lanes[0].policy.ledger.due == learned + 1  # one was forgotten
+    assert arena._live.state.policy.ledger.due == learned + 1  # one was forgotten
     assert "void already" in refused("bad-request", arena.void, [seqs[0]], "again")
     assert "no vote" in refused("bad-request", arena.void, [1], "the settings")
     assert arena.void([], "nothing") == 0
@@ -387,8 +400,7 @@ def test_votes_of_the_past_are_heard_before_the_first_duel(clock):
         ({"seed": -3}, "seed=-3"),
         ({"seed": "x"}, "settings are not right"),
         ({"policy": "kign"}, "king"),
-        ({"policies": ["king"] * 9}, "at most 8"),
-        ({"policies": [("king", 0)]}, "weight=0"),
+        ({"policies": ["king", "uniform"]}, "unknown field `policies`"),
         ({"name": "Not This"}, "small letters"),
         ({"colour": "red"}, "colour"),
     ],
@@ -414,24 +426,8 @@ def test_an_arena_of_one_name_is_there_once(store):
 
 
 def test_policies_that_cannot_let_options_go_start_anew():
-    assert settings_of(3, policy="rmed1").lanes[0].spec == "anew-rmed1"
-    assert settings_of(3, policy="king").lanes[0].spec == "king"
-
-
-@pytest.mark.long
-def test_voters_keep_their_lane_and_lanes_their_share(clock):
-    policies = [("uniform", 3), "king"]
-    with Arena(options=OPTIONS, clock=clock, policies=policies, votes_a_day=10**6) as arena:
-        lanes = {}
-        for number in range(200):
-            for _ in range(2):
-                shown = arena.ask(f"voter {number}")
-                lane = int(shown.duel.split("-")[0], 16) >> 40
-                assert lanes.setdefault(number, lane) == lane
-                arena.vote(shown.duel, "left")
-        first = sum(lane == 0 for lane in lanes.values())
-        assert 120 <= first <= 178  # 150, four standard deviations
-        assert sum(lane.policy.ledger.asked for lane in arena._live.state.lanes) == 400
+    assert settings_of(3, policy="rmed1").policy == "anew-rmed1"
+    assert settings_of(3, policy="king").policy == "king"
 
 
 @pytest.mark.long

@@ -5,6 +5,7 @@ import base64
 import hashlib
 import hmac
 import json
+import queue
 import socket
 from contextlib import suppress
 
@@ -14,14 +15,18 @@ pytest.importorskip("anyio")
 pytest.importorskip("starlette")
 pytest.importorskip("httpx")
 
+import msgspec
+
 from driftduel.arena.addresses import Place, is_public, place_of, resolved
+from driftduel.arena.board_fields import CertifiedChange
 from driftduel.arena.hall import Hall
+from driftduel.arena.news import has_news, message, news_of
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
 from driftduel.arena.said import lasting
 from driftduel.arena.sending import post
 from driftduel.arena.stores import Append, open_store
-from driftduel.arena.webhooks import EVENTS, Messenger, events_in, shown_secret, signature, verified
+from driftduel.arena.webhooks import EVENTS, Messenger, shown_secret, signature, verified
 from driftduel.errors import DriftduelError
 from tests.arena.served import Clock, problem, served
 from tests.waiting import LONG
@@ -33,18 +38,60 @@ URL = "http://192.0.2.1/hook"  # nobody's, and nothing is sent there: `send` is 
 # -- what is news
 
 
-def test_what_a_log_says_that_others_may_want_to_hear():
-    bodies = [
-        ("asked", {"ref": 1}),
-        ("told", {"ref": 1, "leads": 2, "sure": False}),
-        ("told", {"ref": 2, "alarm": True, "leads": 0}),
-        ("told", {"ref": 3, "sure": True}),
-        ("closed", {}),
-    ]
-    records = [Record(seq, seq, *body) for seq, body in enumerate(bodies, start=1)]
-    found = [(event.kind, event.record.seq) for event in events_in(records)]
-    assert found == [("crowned", 2), ("alarm", 3), ("crowned", 3), ("sure", 4), ("closed", 5)]
-    assert {kind for kind, _ in found} == set(EVENTS)
+FACTS = {"leader": 2, "previous": 0, "sure": False, "votes": 31}
+NAMES = {
+    arm: {"id": f"o{arm + 1}", "name": name} for arm, name in enumerate(["red", "green", "blue"])
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "events"),
+    [
+        ("asked", {"ref": 1}, []),
+        ("told", {"ref": 1, "leads": 2, "sure": False}, ["changed"]),
+        ("told", {"ref": 2, "alarm": True, "leads": 0}, ["alarm", "changed"]),
+        ("told", {"ref": 2, "alarm": True}, ["alarm"]),
+        ("told", {"ref": 3, "sure": True}, ["sure"]),
+        ("told", {"ref": 3, "certified": [[0, 2, 5, 30]], "leads": 2}, ["certified", "changed"]),
+        ("left", {"option": "o1", "leads": 2}, ["changed"]),
+        ("closed", {}, ["closed"]),
+    ],
+)
+def test_the_events_of_a_record(kind, body, events):
+    found = news_of(kind, body, seq=7, at=9, **FACTS)
+    assert [event.kind for event in found] == events
+    assert has_news(kind, body) or not events
+    for event in found:
+        assert (event.seq, event.at, event.votes) == (7, 9, 31)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "text"),
+    [
+        ("told", {"leads": 2}, "colours: blue leads now, after 31 votes; before, it was red."),
+        ("told", {"alarm": True},
+         "colours: the leader was beaten, after 31 votes. blue leads now; before, it was red."),
+        ("told", {"sure": True}, "colours: the board is sure of blue, after 31 votes."),
+        ("told", {"certified": [[0, 2, 5, 30]]},
+         "colours: Preferences between red and blue changed between vote 5 and vote 30 "
+         "(certified): blue is preferred now."),
+        ("closed", {},
+         "colours is closed after 31 votes. blue leads; the board is not sure."),
+    ],
+)  # fmt: skip
+def test_a_message_has_names_numbers_and_a_sentence(kind, body, text):
+    (event,) = news_of(kind, body, seq=7, at=9, **FACTS)
+    said = json.loads(message(event, "colours", NAMES))
+    assert said["text"] == text
+    assert said["leader"] == {"id": "o3", "name": "blue"}
+    assert said["previous"] == {"id": "o1", "name": "red"}
+    assert (said["sure"], said["votes"], said["seq"]) == (False, 31, 7)
+    if "certified" in body:
+        change = {"before": "red", "after": "blue", "from_vote": 5, "to_vote": 30, "level": 0.05,
+                  "before_id": "o1", "after_id": "o3"}  # fmt: skip
+        assert said["certified_changes"] == [change]
+        # The names are those of the board, apart from where it stands in the log.
+        assert change.keys() == set(CertifiedChange.__struct_fields__) - {"seq", "at"}
 
 
 # -- signatures
@@ -175,9 +222,10 @@ def test_news_is_told_in_order_and_once(hall):
 
     async def test(messenger):
         told = await send.until(2)
-        assert told == [f"colours.{crowned}.crowned", f"colours.{end}.closed"]
+        assert told == [f"colours.{crowned}.changed", f"colours.{end}.closed"]
         said = verified(shown_secret(b"s" * 32), send.headers, send.content, Clock().now)
-        assert said == {"type": "closed", "arena": "colours", "seq": end, "at": said["at"]}
+        assert (said["type"], said["arena"], said["seq"]) == ("closed", "colours", end)
+        assert said["votes"] == hall.arena("colours").state.tally.votes
         while done(hall) != [end]:
             await asyncio.sleep(SOON)
 
@@ -187,7 +235,7 @@ def test_news_is_told_in_order_and_once(hall):
 
 
 def test_who_leads_is_said_by_name(hall):
-    hooked(hall, "crowned")
+    hooked(hall, "changed")
     until_crowned(hall)
 
     async def test(messenger):
@@ -235,7 +283,7 @@ def test_what_is_not_taken_is_sent_again_and_the_rest_waits(hall, answer):
     async def test(messenger):
         told = await send.until(4)
         assert told[0] == told[1] == told[2]
-        assert told[0].endswith("crowned")
+        assert told[0].endswith("changed")
         assert told[3].endswith("closed")
 
     send = Post(answer, answer)
@@ -273,11 +321,22 @@ def test_what_a_server_did_not_get_told_the_next_one_tells(tmp_path):
         second.close()
 
 
-def test_a_record_that_says_two_things_is_told_whole(hall):
+def two_events(hall):
+    """Append a record with two events behind the back of the arena; return its seq."""
     live = hall.arena("colours")
     lasting(live.tick())
-    both = Record(live.seq + 1, live.state.at, "told", {"alarm": True, "leads": 1})
-    assert hall.store.append([Append("colours", (both,))]) == [None]
+    body = {"alarm": True, "leads": 1}
+    both = Record(live.seq + 1, live.state.at, "told", body)
+    events = [
+        (both.seq, place, msgspec.json.encode(event).decode())
+        for place, event in enumerate(news_of("told", body, seq=both.seq, at=0, **FACTS))
+    ]
+    assert hall.store.append([Append("colours", (both,), events=events)]) == [None]
+    return both
+
+
+def test_a_record_with_two_events_is_told_whole(hall):
+    both = two_events(hall)
     hooked(hall)
 
     async def ended_in_between(messenger):
@@ -289,7 +348,7 @@ def test_a_record_that_says_two_things_is_told_whole(hall):
 
     async def taken(messenger):
         told = await second.until(2)
-        assert told == [f"colours.{both.seq}.alarm", f"colours.{both.seq}.crowned"]
+        assert told == [f"colours.{both.seq}.alarm", f"colours.{both.seq}.changed"]
         while done(hall) != [both.seq]:
             await asyncio.sleep(SOON)
 
@@ -302,11 +361,9 @@ def test_hooks_come_and_go_while_it_runs(hall):
 
     async def test(messenger):
         known = hooked(hall, done=live.seq)
-        messenger.look_again("colours")
         until_crowned(hall)
         await send.until(1)
         assert hall.store.drop_hook("colours", known)
-        messenger.look_again("colours")
         other = hooked(hall, "closed", done=live.seq)
         lasting(live.end())
         told = await send.until(2)
@@ -315,6 +372,65 @@ def test_hooks_come_and_go_while_it_runs(hall):
 
     send = Post()
     telling(hall, send, test)
+
+
+def test_the_store_is_read_when_there_is_news_not_on_a_schedule(hall):
+    """Thousands of looks, and the store is read as often as it notified."""
+    hooked(hall)
+    until_crowned(hall)
+    store, reads = hall.store, []
+    for name in ("events", "hooks", "hooked", "behind"):
+        read = getattr(store, name)
+        setattr(store, name, lambda *a, read=read: reads.append(read.__name__) or read(*a))
+
+    async def test(messenger):
+        await send.until(1)
+        looks, owned = [], store.owned
+        store.owned = lambda: looks.append(1) or owned()
+        while len(looks) < 50:
+            await asyncio.sleep(SOON)
+        assert len(reads) < 10, reads
+        lasting(hall.arena("colours").end())
+        await send.until(2)
+
+    send = Post()
+    telling(hall, send, test)
+
+
+@pytest.mark.long
+def test_postgresql_notifies_other_processes(postgres_url):
+    first, second = open_store(postgres_url), open_store(postgres_url)
+    heard = queue.Queue()
+    try:
+        end = first.subscribe(heard.put)
+        assert heard.get(timeout=LONG) == ""  # connected: anything may have been missed
+        second.create("a", b"x" * 32, [Record(1, 0, "opened", {})], [])
+        hook = second.put_hook("a", URL, b"s", EVENTS, 1)
+        assert heard.get(timeout=LONG) == "a"
+        events = [(2, 0, "{}")]
+        entry = Append("a", [Record(2, 0, "told", {})], events=events)
+        assert second.append([entry]) == [None]
+        assert heard.get(timeout=LONG) == "a"
+        assert (first.hooked(), first.behind(), first.events("a", 1, 9)) == (
+            ["a"],
+            ["a"],
+            [(2, "{}")],
+        )
+        first.hook_done(hook, 2)
+        assert first.behind() == []
+        import psycopg
+
+        with psycopg.connect(postgres_url, autocommit=True) as admin:
+            admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+            )
+        assert heard.get(timeout=LONG) == ""  # it listens again
+        assert second.drop_hook("a", hook)
+        assert heard.get(timeout=LONG) == "a"
+        end()
+    finally:
+        first.close()
+        second.close()
 
 
 def test_one_who_does_not_answer_keeps_nobody_waiting(hall):
@@ -380,7 +496,9 @@ def test_an_address_is_taken_apart():
     ["127.0.0.1", "127.9.9.9", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254",
      "0.0.0.0", "100.64.0.1", "224.0.0.1", "255.255.255.255", "192.0.2.1", "::1", "::",
      "fe80::1", "fc00::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1",
-     "2002:7f00:1::", "fe80::1%eth0", "240.0.0.1", "2001:0:4136:e378:8000:63bf:80ff:fffe"],
+     "2002:7f00:1::", "fe80::1%eth0", "240.0.0.1", "2001:0:4136:e378:8000:63bf:80ff:fffe",
+     "fec0::1", "::7f00:1", "::8.8.8.8", "64:ff9b:1::1", "192.0.0.8", "192.0.0.9", "198.18.0.1",
+     "192.88.99.1", "192.175.48.1", "2001:db8::1", "3fff::1", "100::1", "2001:2::1", "5f00::1"],
 )  # fmt: skip
 def test_addresses_that_are_not_of_the_open_internet(address):
     assert not is_public(address)
@@ -431,8 +549,9 @@ def test_a_name_is_looked_up_once_and_that_address_is_used(monkeypatch, hall):
 def test_one_private_address_among_many_is_too_many(monkeypatch):
     found(monkeypatch, ["8.8.8.8", "10.0.0.1"], ["8.8.8.8", "10.0.0.1"])
     place = place_of("http://both.example/")
-    with pytest.raises(ArenaError, match=r"10\.0\.0\.1"):
+    with pytest.raises(ArenaError, match=r"'both\.example' is not, or not only") as refused:
         asyncio.run(resolved(place, private=False))
+    assert "10.0.0.1" not in str(refused.value)
     assert asyncio.run(resolved(place, private=True)) == "8.8.8.8"
 
 
@@ -521,6 +640,19 @@ def test_hooks_over_http():
         assert arena.call("DELETE", f"hooks/{said['id']}").status_code == 204
         problem(arena.call("DELETE", f"hooks/{said['id']}"), 404, "no-such-hook")
         problem(arena.call("POST", "hooks", {"url": URL, "events": ["all"]}), 422, "bad-request")
+        old = arena.call("POST", "hooks", {"url": URL, "events": ["crowned", "changed"]}).json()
+        (shown,) = arena.call("GET", "hooks").json()["hooks"]
+        assert (shown["id"], shown["events"]) == (old["id"], ["changed"])
+
+
+def test_an_arena_has_a_limited_number_of_hooks():
+    with served(limits={"private_hooks": True}) as arena:
+        made = [arena.call("POST", "hooks", {"url": URL}) for _ in range(20)]
+        assert {each.status_code for each in made} == {201}
+        said = problem(arena.call("POST", "hooks", {"url": URL}), 429, "too-many")
+        assert "20 webhooks" in said
+        assert arena.call("DELETE", f"hooks/{made[0].json()['id']}").status_code == 204
+        assert arena.call("POST", "hooks", {"url": URL}).status_code == 201
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1/", "http://localhost:8000/", "http://[::1]/"])

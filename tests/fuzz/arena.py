@@ -40,6 +40,8 @@ _SOUND: tuple[tuple[str, str, Any, str], ...] = (
     ("GET", "/healthz", None, ""),
     ("GET", "/problems/too-late", None, ""),
     ("GET", "/vote/colours?token=<vote>", None, ""),
+    ("POST", "/v1/arenas/colours/session?page=vote", None, "vote"),
+    ("POST", "/v1/arenas/colours/leases", {"duels": ["<duel>"], "release": False}, "vote"),
     ("GET", "/board/colours", None, ""),
     ("GET", "/static/drift-duel.js", None, ""),
 )  # fmt: skip

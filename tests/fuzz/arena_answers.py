@@ -56,7 +56,7 @@ async def _ask(sent: list[dict[str, Any]]) -> str | None:
 
         for request in sent:
             status, headers, body = await _answer(app, request, filled)
-            refused = _checked(request["method"], status, headers, body)
+            refused = _checked(request, status, headers, body)
         lasting(live.tick())
         again = folded(hall.store, "colours")
         assert again.to_bytes() == live.state.to_bytes(), "the log folds to another state"
@@ -103,8 +103,11 @@ async def _answer(
     return got[0]["status"], head, b"".join(each.get("body", b"") for each in got[1:])
 
 
-def _checked(method: str, status: int, headers: dict[str, str], body: bytes) -> str | None:
+def _checked(
+    request: dict[str, Any], status: int, headers: dict[str, str], body: bytes
+) -> str | None:
     """Check an answer; return its sentence if it is a problem."""
+    method = request["method"]
     for needed in ("content-security-policy", "x-content-type-options", "referrer-policy"):
         assert needed in headers, f"{needed} is missing"
     assert "unsafe" not in headers["content-security-policy"]
@@ -117,6 +120,9 @@ def _checked(method: str, status: int, headers: dict[str, str], body: bytes) -> 
         return None
     if method.upper() == "HEAD" and not body:
         return "Nothing."
+    if media.startswith("text/html"):  # a page says it to a person, an operation to a program
+        assert request["target"].startswith(("/vote/", "/board/")), request["target"]
+        return "A page."
     assert media == "application/problem+json", media
     said = json.loads(body)
     name = said["type"].removeprefix("/problems/")

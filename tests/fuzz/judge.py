@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 from driftduel import cli
 from driftduel.errors import DriftduelError
+from driftduel.logs.schemas import validate
 from driftduel.specs import Range
 from tests.fuzz.inputs import MOST_ROUNDS, Input
 
@@ -125,6 +126,8 @@ def _wrong(given: Input, code: Any, out: str, err: str, new: set[Path]) -> str |
     elif code == 0 and "--json" in given.argv and out.startswith(("{", "[")):
         try:
             json.loads(out, parse_constant=_no_number)
+            if given.argv[0] == "log":
+                validate(given.argv[1], out)
         except ValueError as error:
             return f"no JSON: {error}"
     return None

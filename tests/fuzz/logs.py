@@ -1,6 +1,8 @@
 """Draw logs of comparisons: sound ones, and broken ones of every kind that files can be."""
 
+import gzip
 import io
+import json
 from functools import cache
 from typing import Any
 
@@ -12,6 +14,10 @@ from tests.fuzz.inputs import LETTERS, NUMBERS, WORDS, Input, Rng, damaged, muta
 __all__ = ["logs"]
 
 _NAMES = ("ale", "gin", "tea", "a", "first", "1", "tie", "Zoë")
+_PAIRS = (
+    ("model_a", "model_b"), ("home", "away"), ("home_team", "visitor_team"), ("White", "Black"),
+    ("player1", "player2"), ("left", "right"), ("Option A", "Option B"),
+)  # fmt: skip
 _TIMES = {
     "round": str,
     "date": lambda t: f"2020-{1 + t // 28:02}-{1 + t % 28:02}",
@@ -26,20 +32,14 @@ _ODD = (
     "01/02/03", "x" * 1_000_000, '"', '""', '"open', "a,b", "a\tb", "a\nb", "\ufeff", "\x1b[31m",
 )  # fmt: skip
 _COMMANDS = ("summary", "summary", "changes", "changes", "count", "count", "measure", "world",
-             "compare", "replay", "report")  # fmt: skip
+             "compare", "replay", "report", "forecast", "evaluate")  # fmt: skip
 
 
 def logs(rng: Rng) -> Input:
     """Return a log, mostly with something wrong in it, and a command that reads it."""
-    kind = pick(rng, ("csv", "csv", "csv", "tsv", "parquet", "npz"))
+    kind = pick(rng, ("csv", "csv", "csv", "tsv", "parquet", "npz", "jsonl", "jsonl.gz", "json"))
     name = f"v.{kind}"
-    if kind == "npz":
-        content = _counted(rng)
-    elif kind == "parquet":
-        content = _parquet(rng)
-    else:
-        content = _text(rng, "\t" if kind == "tsv" else ",")
-    files = {name: content}
+    files = {name: _content(rng, kind)}
     argv = ["log", pick(rng, _COMMANDS), name, *_arguments(rng)]
     if argv[1] in ("count", "world"):
         argv += ["--save", pick(rng, ("c.npz",) * 9 + ("c.txt", name, "o/c.npz"))]
@@ -47,19 +47,31 @@ def logs(rng: Rng) -> Input:
         argv += [f"--rounds={pick(rng, NUMBERS)}"]
     if argv[1] in ("compare", "replay"):
         argv += ["--policy", "uniform", "--runs", pick(rng, ("1",) * 9 + ("0", "-1", "x"))]
+    if argv[1] == "forecast" and rng.random() < 0.3:
+        argv += [f"--pair={pick(rng, ('model 0,model 1', 'model 1,model 1', 'ale,gin', 'x', ','))}"]
     if argv[1] == "compare":
         argv += ["--rounds", "50", "--sisters", pick(rng, ("2",) * 9 + ("0", "1"))]
     if argv[1] == "measure":
         argv += ["--draws", pick(rng, ("3",) * 99 + tuple(NUMBERS))]
     if argv[1] == "report":  # policies are played by compare
         argv += ["--no-policies", "--out", pick(rng, ("page",) * 9 + (name, "o/page"))]
-    elif argv[1] != "count":
-        argv += ["--json"] * (rng.random() < 0.5)
+    argv += ["--json"] * (rng.random() < 0.5)
     if kind != "npz" and rng.random() < 0.1:  # a log in two files
         other = f"w.{kind}"
-        files[other] = _parquet(rng) if kind == "parquet" else _text(rng, ",")
+        files[other] = _content(rng, kind)
         argv.insert(3, other)
     return Input("", files, argv)
+
+
+def _content(rng: Rng, kind: str) -> bytes:
+    if kind == "npz":
+        return _counted(rng)
+    if kind == "parquet":
+        return _parquet(rng)
+    if kind.startswith("json"):
+        content = _json(rng, lines=kind != "json")
+        return gzip.compress(content) if kind.endswith(".gz") and rng.random() < 0.95 else content
+    return _text(rng, "\t" if kind == "tsv" else ",")
 
 
 def _arguments(rng: Rng) -> list[str]:
@@ -67,7 +79,24 @@ def _arguments(rng: Rng) -> list[str]:
     if rng.random() < 0.03:
         argv += ["--bins", pick(rng, NUMBERS)]
     for option, words in (
-        ("--columns", ("winner=first", "first=a,second=b", "loser=winner", "winner=", "=", "x=y")),
+        (
+            "--columns",
+            (
+                "winner=first",
+                "first=a,second=b",
+                "loser=winner",
+                "winner=",
+                "=",
+                "x=y",
+                "winner=result.winner",
+                "first_score=hs,second_score=as",
+                "first_won=time",
+                "first_won=winner_a,second_won=winner_b",
+                "winner=winner_a",
+            ),
+        ),
+        ("--present", ("model 0", "model 0,model 1", "ale,tea", ",", "nothing")),
+        ("--most", ("2", "3", "1", "1001", "-1", "x")),
         ("--time", ("time", "winner", "group", "weight", "nothing")),
         ("--group", ("group", "time", "winner+time", "+", "nothing")),
         ("--time-format", ("%Y-%m-%d", "%d/%m/%Y", "%H:%M", "%Q", "%", "%s", "%z", "%Y%m%d%Z")),
@@ -78,8 +107,8 @@ def _arguments(rng: Rng) -> list[str]:
     return argv
 
 
-def _table(rng: Rng) -> dict[str, list[str]]:
-    """Return the columns of a small sound log."""
+def _table(rng: Rng, *, nested: bool = False) -> dict[str, list[str]]:
+    """Return the columns of a small sound log, perhaps with the winner in a key in a key."""
     rows = int(rng.choice([0, 1, 2, 30, 30, 60, 60, 60, 60, 60, 120, 120]))
     options = int(rng.choice([1, 2, 2, 3, 3, 3, 3, 3, 4, 4, 8]))
     first = rng.integers(options, size=rows)
@@ -87,12 +116,26 @@ def _table(rng: Rng) -> dict[str, list[str]]:
     names = np.array(_NAMES if rng.random() < 0.3 else [f"model {i}" for i in range(8)])
     won = rng.random(rows) < 0.6
     winner = names[np.where(won, first, second)]
-    table = {"first": names[first], "second": names[second]}
-    match rng.integers(4):
+    one, other = pick(rng, _PAIRS) if rng.random() < 0.5 else ("first", "second")
+    table = {one: names[first], other: names[second]}
+    match rng.integers(9):
         case 0:
             table = {"winner": winner, "loser": names[np.where(won, second, first)]}
         case 1:
-            table["winner"] = np.where(won, *pick(rng, (("a", "b"), ("1", "0"), ("1", "2"))))
+            words = (("a", "b"), ("1", "0"), ("1", "2"), ("1-0", "0-1"), ("H", "A"), ("1", "-1"))
+            table[pick(rng, ("winner", "result", "preference"))] = np.where(won, *pick(rng, words))
+        case 2:
+            scores = (("home_goals", "away_goals"), ("score_a", "score_b"), ("hs", "as"))
+            for name in pick(rng, scores):
+                table[name] = rng.integers(4, size=rows)
+        case 3:
+            flags = rng.permutation(np.eye(3, dtype=int))[rng.integers(3, size=rows)]
+            table |= {"winner_a": flags[:, 0], "winner_b": flags[:, 1], "winner_tie": flags[:, 2]}
+        case 4:
+            table = {"winner": winner, "loser": names[np.where(won, second, first)]}
+            table["home_team"] = names[first]
+        case 5 if nested:
+            table["result.winner"] = winner
         case _:
             table["winner"] = winner
     if rng.random() < 0.8:
@@ -103,6 +146,10 @@ def _table(rng: Rng) -> dict[str, list[str]]:
         table["group"] = [str(t // 5) for t in range(rows)]
     if rng.random() < 0.3:
         table["weight"] = [str(w) for w in rng.choice([1, 2, 0.5], size=rows)]
+    if rng.random() < 0.1 and "first" in table and "winner" in table and "time" in table:
+        table |= {"seq": np.arange(rows), "voter": first, "counted": won}  # an arena export
+        present = ('["model 0", "model 1"]', '["new"]', "[]", "", "[", "{}", "[1]", '["ale"]')
+        table["options"] = [pick(rng, present)] + [""] * (rows - 1) if rows else []
     if rng.random() < 0.2:
         table["tie"] = [str(t) for t in rng.choice([0, 1], size=rows)]
     return {name: [str(cell) for cell in column] for name, column in table.items()}
@@ -164,6 +211,69 @@ def _text(rng: Rng, separator: str) -> bytes:
         case 2:
             content = text.encode(pick(rng, ("utf-16", "utf-8-sig", "latin-1")), "replace")
     return content
+
+
+def _json(rng: Rng, *, lines: bool) -> bytes:
+    """Return JSON or JSON lines, some of it nested, retyped, cut off or no JSON at all."""
+    table: dict[str, list[Any]] = dict(_table(rng, nested=True))
+    if rng.random() < 0.7:
+        _spoil(rng, table)
+    rows = [_object(rng, row) for row in (dict(zip(table, r)) for r in zip(*table.values()))]  # noqa: B905
+    odd = (None, 5, [], {}, "x", [1, {}], {"winner": []}, {"winner": {"a": {}}})
+    if rows and rng.random() < 0.1:
+        rows[rng.integers(len(rows))] = pick(rng, odd)
+    if lines or rng.random() < 0.2:
+        text = pick(rng, ("\n", "\n", "\n\n", "\r\n")).join(json.dumps(row) for row in rows)
+    else:
+        whole: Any = rows
+        match rng.integers(5):
+            case 0:
+                whole = {"version": 1, "votes": rows}
+            case 1:
+                whole = {name: list(column) for name, column in table.items()}
+            case 2:
+                whole = pick(rng, (rows[:1], [rows], {"a": rows, "b": rows}, {"a": {"b": rows}}))
+        text = json.dumps(whole, indent=pick(rng, (None, None, 1)))
+    content = text.encode("utf-8", "surrogateescape")
+    match rng.integers(12):
+        case 0:
+            content = damaged(rng, content)
+        case 1:
+            content = content[: rng.integers(len(content) + 1)]
+        case 2:
+            broken = (
+                b"",
+                b"[",
+                b"{",
+                b"null",
+                b"[]",
+                b"{}",
+                b"NaN",
+                b"\xff",
+                b"[" * 5000,
+                b"{}\n" * 9,
+            )
+            content = pick(rng, broken)
+        case 3:
+            content = mutated(rng, text[:5000]).encode("utf-8", "surrogateescape")
+    return content
+
+
+def _object(rng: Rng, row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row as JSON has it: some cells as numbers, a dotted name as a key in a key."""
+    found: dict[str, Any] = {}
+    for name, cell in row.items():
+        value = cell
+        if rng.random() < 0.002:
+            value = pick(rng, (None, 1, 2.5, True, [], {}, [cell], {"a": cell}, 10**30))
+        elif cell.isdigit() and len(cell) < 300:
+            value = int(cell)
+        outer, dot, inner = name.partition(".")
+        if dot:
+            found[outer] = {inner: value}
+        else:
+            found[name] = value
+    return found
 
 
 _KINDS = (

@@ -11,6 +11,7 @@ if _find_spec("msgspec") is None:
     raise MissingExtraError("msgspec", "arena", "an arena")
 
 from driftduel.arena.arena import Arena
+from driftduel.arena.board import Board
 from driftduel.arena.client import ArenaClient
 from driftduel.arena.hall import Hall
 from driftduel.arena.live import Live
@@ -25,6 +26,7 @@ __all__ = [
     "Arena",
     "ArenaClient",
     "ArenaError",
+    "Board",
     "Hall",
     "Live",
     "Option",

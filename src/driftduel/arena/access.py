@@ -45,14 +45,14 @@ def new_pseudonym() -> str:
 
 
 class DuelName(NamedTuple):
-    """What a duel is called outside: its ref, the era in which it was asked for, a signature."""
+    """The public id of a duel: its ref, the random word of its era, a signature."""
 
     ref: int
-    era: int
+    word: int
 
     def written(self, secret: bytes, arena: str) -> str:
         """Write and sign it."""
-        said = f"{self.ref:x}-{self.era:x}"
+        said = f"{self.ref:x}-{self.word:x}"
         return f"{said}-{_signature(secret, arena, said)}"
 
     @staticmethod
@@ -71,8 +71,8 @@ def _read(text: str, secret: bytes, arena: str) -> DuelName:
     said, _, signature = text.rpartition("-")
     if not hmac.compare_digest(_signature(secret, arena, said), signature):
         raise ValueError
-    ref, _, era = said.partition("-")
-    name = DuelName(int(ref, 16), int(era, 16))
+    ref, _, word = said.partition("-")
+    name = DuelName(int(ref, 16), int(word, 16))
     if not 0 < name.ref < _MOST:
         raise ValueError
     return name

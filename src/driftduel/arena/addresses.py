@@ -77,14 +77,15 @@ async def resolved(place: Place, private: bool) -> str:
             if not is_public(address):
                 raise ArenaError(
                     "bad-address",
-                    f"{place.host!r} is {address}, which is not an address of the open Internet; "
-                    "whoever runs the server can allow it.",
+                    # Without the address: it would tell a stranger how the network is numbered.
+                    f"{place.host!r} is not, or not only, an address of the public Internet; the "
+                    "server's operator can allow it with --private-hooks.",
                 )
     return addresses[0]
 
 
 def is_public(address: str) -> bool:
-    """Tell whether an IP address belongs to the open Internet, whatever it is wrapped in."""
+    """Return whether an IP address belongs to the public Internet, however it is wrapped."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
@@ -92,7 +93,43 @@ def is_public(address: str) -> bool:
             inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
-    return ip.is_global and not ip.is_multicast
+    return ip.is_global and not ip.is_multicast and not any(ip in each for each in _DENIED)
 
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+# Networks that `is_global` lets through in some version of Python, or that lead to IPv4 addresses
+# which cannot be read off the address.
+_DENIED = [
+    ipaddress.ip_network(each)
+    for each in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",
+        "100.64.0.0/10",  # shared address space (carrier-grade NAT)
+        "127.0.0.0/8",
+        "169.254.0.0/16",  # link-local; metadata services of clouds
+        "172.16.0.0/12",
+        "192.0.0.0/24",  # IETF protocol assignments
+        "192.0.2.0/24",  # documentation
+        "192.31.196.0/24",  # AS112
+        "192.52.193.0/24",  # AMT relays
+        "192.88.99.0/24",  # 6to4 relays
+        "192.168.0.0/16",
+        "192.175.48.0/24",  # AS112
+        "198.18.0.0/15",  # benchmarks
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, broadcast
+        "::/96",  # IPv4-compatible, unspecified, loopback
+        "64:ff9b:1::/48",  # NAT64 for local use
+        "100::/64",  # discard
+        "2001::/23",  # IETF protocol assignments
+        "2001:db8::/32",  # documentation
+        "3fff::/20",  # documentation
+        "5f00::/16",  # segment routing
+        "fc00::/7",  # unique local
+        "fe80::/10",  # link-local
+        "fec0::/10",  # site-local
+        "ff00::/8",  # multicast
+    )
+]

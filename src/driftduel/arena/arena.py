@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,6 +13,7 @@ from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
 from driftduel.arena.said import Option, Shown, Vote, lasting
 from driftduel.arena.stores import open_store
+from driftduel.errors import DriftduelError
 
 __all__ = ["Arena"]
 
@@ -34,9 +36,11 @@ class Arena:
     clock
         Tells the time in seconds since 1970.
     settings
-        If the arena is new: `policy` or `policies`, `mode`, `order`, `ties`, `seed`, `grace`,
-        `lease`, `votes_a_day` and so on (`driftduel.arena.Settings`). In a program of yours there
-        is no grace unless you want one: a vote is learned at once, and cannot be undone.
+        If the arena is new: `policy`, `mode`, `order`, `ties`, `seed`, `grace`,
+        `lease`, `votes_a_day` and so on (`driftduel.arena.Settings`), with the defaults of
+        ``driftduel arena new``. A vote can be undone until the arena needs it: the next duel is
+        asked for, or the board is read. Pass `grace` to keep every vote undoable for that many
+        seconds, as a server does.
 
     Examples
     --------
@@ -66,16 +70,37 @@ class Arena:
                     raise ArenaError(
                         "no-such-arena", f"there is no arena {name!r} yet; say its options."
                     )
-                self._hall.create(name, options, **({"grace": 0.0} | settings))
+                self._hall.create(name, options, **settings)
             self._live = self._hall.arena(name)
         except BaseException:
             self._hall.close()
             raise
         self.name = name
+        self._keeps_graces = "grace" in settings
 
     def ask(self, voter: str | None = None, *, resume: bool = False) -> Shown:
-        """Choose what to show; `resume` shows again what this voter has not answered."""
+        """Choose what to show; `resume` shows again what this voter has not answered.
+
+        Raises
+        ------
+        ArenaError
+            ``nothing-left``, if the voter reached the cap on every pair that is to be compared.
+        """
+        self._learn()
         return lasting(self._live.ask(voter, resume=resume))
+
+    def renew(self, duel: str) -> float:
+        """Renew the lease of a duel; return its end in seconds since 1970, 0 if it is not open."""
+        return self._live.renew([duel])[0]
+
+    def release(self, duel: str) -> None:
+        """Give a duel back without an answer, so that no vote has to wait for it."""
+        lasting(self._live.release([duel]))
+
+    def _learn(self) -> None:
+        """Let the policy learn from votes that can be undone, unless a grace was asked for."""
+        if not self._keeps_graces and self._live.state.voted:
+            lasting(self._live.end_graces())
 
     def vote(self, duel: str, pick: str) -> Vote:
         """Take an answer: left, right, tie or skip. Saying the same twice does no harm."""
@@ -90,28 +115,38 @@ class Arena:
         return lasting(self._live.undo(duel))
 
     def join(self, name: str, kind: str = "text", content: str = "") -> Option:
-        """Let an option take part; one that left by its id, or a new one by its name."""
-        if name in self._live.state.ids:
-            return lasting(self._live.come_back(name))
+        """Let an option take part: one that left by its id or name, or a new one by its name."""
+        self._learn()
+        there = self._live.find(name)
+        if there is not None and (there.id == name or not there.present):
+            return lasting(self._live.come_back(there.id))
         text = option_text("", name, kind, content)
         return lasting(self._live.join(text.name, text.kind, text.content))
 
     def leave(self, option: str) -> Option:
-        """Show an option, said by its id, no more."""
-        return lasting(self._live.leave(option))
+        """Retire an option, given by its id or unique name: it is no longer shown."""
+        self._learn()
+        return lasting(self._live.leave(self._live.need(option).id))
 
     def options(self) -> list[Option]:
         """Return every option that ever was."""
         return self._live.options()
 
     def hear(self, votes: Sequence[tuple[str, str, str | None]]) -> int:
-        """Take votes of the past before the first duel: two ids, and the winner's or None."""
-        arm = self._live.state.arm
+        """Take votes of the past before the first duel: two options, and the winner or None.
+
+        Options are given by their ids or unique names.
+        """
+        live = self._live
+        arms = {
+            each: live.state.arm(live.need(each).id)
+            for each in {each for vote in votes for each in vote if each is not None}
+        }
         said = [
-            [arm(first), arm(second), -1 if winner is None else int(winner == first), 1.0]
+            [arms[first], arms[second], -1 if winner is None else int(winner == first), 1.0]
             for first, second, winner in votes
         ]
-        return lasting(self._live.hear(said))
+        return lasting(live.hear(said))
 
     def void(self, seqs: Iterable[int], why: str) -> int:
         """Take votes out of all counts; what policies learned from them stays learned."""
@@ -123,6 +158,7 @@ class Arena:
 
     def end(self) -> None:
         """Ask for no more duels; open ones may still be answered."""
+        self._learn()
         lasting(self._live.end())
 
     def tick(self) -> None:
@@ -131,10 +167,12 @@ class Arena:
 
     def best(self) -> Option | None:
         """Return the option to ship now."""
+        self._learn()
         return self._live.best()
 
     def board(self) -> "Board":
         """Return what there is to say: who leads, how sure that is, what changed."""
+        self._learn()
         return self._live.board()
 
     def records(self, after: int = 0, limit: int = 10_000) -> list[Record]:
@@ -143,6 +181,8 @@ class Arena:
 
     def close(self) -> None:
         """Let the store go. The arena is there the next time."""
+        with suppress(DriftduelError):  # a store that fails has the votes all the same
+            self._learn()
         self._hall.close()
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""What an arena says of itself at one moment: as plain data, in a terminal and in a notebook."""
+"""The board of an arena at one moment: as an object, as JSON, in a terminal and in a notebook."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -7,290 +7,406 @@ from html import escape
 from textwrap import wrap
 from typing import Any
 
+import msgspec
+import numpy as np
+
 from driftduel._tables import fitted
 from driftduel.arena.bias import left_share
+from driftduel.arena.board_fields import (
+    Answers,
+    CertifiedChange,
+    Challenger,
+    Fields,
+    LeaderChange,
+    LeftShare,
+    Line,
+    OptionName,
+    Pairs,
+    RankedOption,
+    RivalEvidence,
+    Sentences,
+    Since,
+    Strengths,
+    VotesPerVoter,
+)
+from driftduel.arena.evidence import certainty_needs, votes_until_sure
 from driftduel.arena.folding import latest
-from driftduel.arena.ranking import History, ranked
+from driftduel.arena.ranking import History, WindowVote, ranked
 from driftduel.arena.said import Option, option_of
 from driftduel.arena.sentences import clean, guarantee, sentences, warnings
 from driftduel.arena.state import State
 from driftduel.arena.stores import Store
-from driftduel.wording import counted, decimals, duration, interval, number, share, whole
+from driftduel.evidence import ALPHA
+from driftduel.wording import counted, duration, interval, number, share, whole
 
 __all__ = ["Board", "board_in", "board_of", "noted"]
 
 _WIDTH = 80
-Plain = dict[str, Any]
+_FEW_PICKS = 30
+_SAID_LATER = Sentences("", "", "", "", "", "", "", "")
 Cells = list[tuple[str, ...]]
 
 
-class Board:
-    """Who leads, how sure that is, what changed.
+class Board(Fields, frozen=True, kw_only=True):
+    """The leader, the evidence for it, and the changes.
 
-    Parameters
-    ----------
-    data
-        All of it, as numbers, strings, lists and mappings.
+    Fields can be read as attributes or by name (``board.leader``, ``board["leader"]``); JSON, the
+    HTTP interface and webhooks use the same names. Votes are numbered in the order of learning.
     """
 
-    def __init__(self, data: Plain) -> None:
-        self.data = data
+    arena: str
+    """Name of the arena."""
+    leader: OptionName | None
+    """The policy's best guess; null before the first learned vote."""
+    sure: bool
+    """Whether the evidence against every present rival is enough now."""
+    claim: str
+    """Population of the statements: ``voters`` or ``judges``."""
+    since: Since | None
+    """When the leader took the lead."""
+    stretch: int
+    """Number of the stretch of evidence; a change of the leader or a departure starts one."""
+    evidence: list[RivalEvidence]
+    """The evidence of this stretch against each present rival."""
+    counted_voters: int
+    """Distinct voters in this evidence; with ``judges`` the number of counted votes."""
+    voters_required: int
+    """Minimum number of voters on each pair with which this stretch can become sure."""
+    votes_needed: int | None
+    """Estimated number of votes until sure if preferences stay as they are; 0 if sure; null if
+    there is no estimate."""
+    challenger: Challenger | None
+    votes: int
+    """Votes that arrived in time, with ties and without skips."""
+    learned: int
+    """Votes that the policy has learned and that were not voided."""
+    waiting: int
+    """Votes that can still be undone or wait for earlier duels."""
+    held: int
+    """Votes that wait for earlier duels without an answer."""
+    held_by: int
+    """The number of these duels."""
+    lease: float
+    """Seconds after which such a duel is given up unless its lease is renewed."""
+    imported: int
+    """Past votes that the arena started from."""
+    ties: int
+    skips: int
+    late: int
+    """Votes after the lease of their duel."""
+    uncounted: int
+    """Votes of one voter on one pair beyond the daily cap."""
+    voided: int
+    """Votes taken out by the owner."""
+    open: int
+    """Duels without an answer."""
+    voters: int
+    """Distinct voters; all votes without a voter id from one source are one voter."""
+    ranking: list[RankedOption]
+    """Every option that ever took part, in the order of joining."""
+    ranking_votes: int
+    """Number of votes that ranking and pairs describe."""
+    changes: list[LeaderChange]
+    """The last changes of the leader, oldest first."""
+    lead_changes: int
+    """Number of changes of the leader."""
+    certified_changes: list[CertifiedChange]
+    """Certified changes of preferences, oldest first."""
+    alarms: int
+    false_alarms_at_most: float | None
+    """Bound on the expected number of alarms if no challenger was better than the leader it met;
+    null for policies without a bound."""
+    pairs: Pairs
+    history: Strengths
+    left: LeftShare
+    lateness: Answers
+    votes_per_voter: VotesPerVoter
+    mode: str
+    policy: str
+    order: str
+    seed: int
+    seq: int
+    """Last record of the log."""
+    at: int
+    """Its time, in milliseconds since 1970."""
+    closed: bool
+    says: Sentences
+    guarantee: str
+    warnings: list[str]
 
-    def to_json(self) -> Plain:
-        """Return it as plain data: no NaN, no infinity, nothing that JSON cannot say."""
-        return self.data
-
-    def __getitem__(self, key: str) -> Any:
-        return self.data[key]
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data that JSON can represent."""
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        return plain
 
     def __str__(self) -> str:
-        says, parts = self.data["says"], []
-        head = f"{clean(self.data['arena'])} ({self.data['policy']}, {self.data['mode']} mode)"
-        since = self.data["since"]
-        when = "" if since is None else f"Since {_time(since['at'])}."
-        parts.append([head, *_folded(says["claim"], says["doubt"], when)])
-        parts += [_folded(warning) for warning in self.data["warnings"]]
+        says, parts = self.says, []
+        head = f"{clean(self.arena)} ({self.policy}, {self.mode} mode)"
+        when = "" if self.since is None else f"Since {_time(self.since.at)}."
+        parts.append([head, *_folded(says.claim, says.doubt, when, says.waiting)])
+        parts += [_folded(warning) for warning in self.warnings]
         for title, columns, right, rows in self._tables():
             body = fitted(rows, columns, right, (), _WIDTH)
             parts.append([*_folded(title), *body.text.split("\n")])
-        parts.append(_folded(says["challenger"], says["changes"], says["left"]))
-        parts += [_folded(sentence) for sentence in says["lanes"]]
-        parts.append(_folded(self._counts(), self.data["guarantee"]))
+        parts.append(_folded(says.challenger, says.certified, says.changes, says.left))
+        parts.append(_folded(self._counts(), self.guarantee))
         return "\n\n".join("\n".join(part) for part in parts)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        says = self.data["says"]
-        since = self.data["since"]
-        when = "" if since is None else f" Since {_time(since['at'])}."
-        head = f"{says['claim']} {says['doubt']}{when}"
-        above = [f"<p><strong>{escape(head)}</strong></p>", *map(_p, self.data["warnings"])]
+        says = self.says
+        when = "" if self.since is None else f" Since {_time(self.since.at)}."
+        head = f"{says.claim} {says.doubt}{when}"
+        notes = [says.waiting] if says.waiting else []
+        above = [f"<p><strong>{escape(head)}</strong></p>", *map(_p, notes + self.warnings)]
         tables = [
             f"{_p(title)}<table><thead>{_tr(columns, 'th')}</thead><tbody>"
             f"{''.join(_tr(row, 'td') for row in rows)}</tbody></table>"
             for title, columns, _, rows in self._tables()
         ]
-        below = [says["challenger"], says["changes"], says["left"], *says["lanes"]]
-        below += [self._counts(), self.data["guarantee"]]
+        below = [says.challenger, says.certified, says.changes, says.left]
+        below += [self._counts(), self.guarantee]
         return "".join([*above, *tables, *map(_p, below)])
 
     def _tables(self) -> Iterable[tuple[str, tuple[str, ...], str, Cells]]:
-        """Return each table's title, columns, those to the right, and rows."""
-        data = self.data
-        if data["evidence"]:
+        """Return each table's title, columns, right-aligned columns, and rows."""
+        if self.evidence:
             yield (
-                "Evidence that the leader wins more than half, since it began to lead:",
+                "Counted votes between the leader and each rival, and the evidence:",
                 ("against", "won", "lost", "evidence", "needed"),
                 "1234",
                 [
                     (
-                        clean(rival["name"]),
-                        whole(rival["wins"]),
-                        whole(rival["losses"]),
-                        _large(rival["e"]),
-                        _large(rival["needed"]),
+                        clean(rival.name),
+                        whole(rival.wins),
+                        whole(rival.losses),
+                        _large(rival.e),
+                        _large(rival.needed),
                     )
-                    for rival in data["evidence"]
+                    for rival in self.evidence
                 ],
             )
-        there = sorted((o for o in data["options"] if o["present"]), key=lambda o: o["rank"])
+        present = sorted((each for each in self.ranking if each.present), key=lambda x: x.rank or 0)
         yield (
-            data["says"]["ranking"],
+            self.says.ranking,
             ("rank", "option", "strength", "95% band", "won", "duels"),
             "02345",
             [
                 (
-                    whole(option["rank"]),
-                    clean(option["name"]),
-                    share(option["strength"]),
-                    interval(option["low"], option["high"], share),
-                    whole(option["wins"]),
-                    whole(option["votes"]),
+                    whole(option.rank),
+                    clean(option.name),
+                    share(option.strength),
+                    interval(option.low, option.high, share),
+                    whole(option.wins),
+                    whole(option.duels),
                 )
-                for option in there
+                for option in present
             ],
         )
-        if len(data["lanes"]) > 1:
-            yield (
-                "Policies side by side, and what a duel costs those who vote:",
-                ("policy", "votes", "leader", "loss", "95% interval"),
-                "134",
-                [
-                    (
-                        lane["policy"],
-                        whole(lane["votes"]),
-                        clean(lane["leader"]["name"]) if lane["leader"] else "nobody",
-                        decimals(lane["loss"], 3),
-                        interval(lane["low"], lane["high"], lambda x: decimals(x, 3)),
-                    )
-                    for lane in data["lanes"]
-                ],
-            )
 
     def _counts(self) -> str:
-        data = self.data
-        voters = counted(data["voters"], "voter")
         said = [
-            f"{counted(data['votes'], 'vote')} of {voters}" if data["voters"]
-            else counted(data["votes"], "vote"),
-            f"{whole(data['counted'])} learned",
+            f"{counted(self.votes, 'vote')} of {counted(self.voters, 'voter')}"
+            if self.voters else counted(self.votes, "vote"),
+            f"{whole(self.learned)} learned",
             *(
-                f"{counted(data[key], *names)}"
-                for key, names in (("ties", ("tie",)), ("skips", ("skip",)))
-                if data[key]
+                counted(count, word)
+                for count, word in ((self.ties, "tie"), (self.skips, "skip"))
+                if count
             ),
-            *(f"{whole(data[key])} {key}" for key in ("late", "uncounted", "voided") if data[key]),
-            f"{counted(data['open'], 'duel')} open",
+            *(f"{whole(self[key])} {key}" for key in ("late", "uncounted", "voided") if self[key]),
+            f"{counted(self.open, 'duel')} open",
         ]  # fmt: skip
-        late = data["lateness"]
+        late = self.lateness
         times = (
-            "" if late["median"] is None
-            else f" Half of the answers took at most {duration(late['median'])}, nine of ten at "
-            f"most {duration(late['p90'])}."
+            "" if late.median is None
+            else f" Half of the answers took at most {duration(late.median)}, nine of ten at "
+            f"most {duration(late.p90)}."
         )  # fmt: skip
         return f"{', '.join(said)}.{times}"
 
 
 def board_of(name: str, state: State, options: Sequence[Option]) -> Board:
-    """Return what there is to say of an arena.
+    """Return the board of an arena.
 
     Parameters
     ----------
     name
-        The arena's.
+        Name of the arena.
     state
-        What it knows.
+        Its state.
     options
-        Every option that ever was; any order.
+        Every option that ever took part; any order.
     """
     return noted(name, state, options)()
 
 
 def noted(name: str, state: State, options: Sequence[Option]) -> Callable[[], Board]:
-    """Note what a board needs of a state, which may then go on; return who makes it of that.
+    """Copy the parts of a state that a board needs; return a function that makes the board.
 
-    Strengths are fitted, which takes long where there are many options, and nobody has to wait
-    for it with a vote.
+    The state may change afterwards. Fitting strengths takes long where there are many options, so
+    the caller releases the arena's lock before it calls the function.
     """
-    tally, settings, policy = state.tally, state.settings, state.lanes[0].policy
+    tally, settings, policy = state.tally, state.settings, state.policy
     names = {option.id: option.name for option in options}
-    refs = [{"id": each, "name": names.get(each, each)} for each in state.ids]
+    refs = [OptionName(each, names.get(each, each)) for each in state.ids]
 
-    def ref(arm: int | None) -> Plain | None:
-        return None if arm is None else dict(refs[arm])
+    def ref(arm: int | None) -> OptionName | None:
+        return None if arm is None else refs[arm]
 
-    reign, left = tally.reign, left_share(tally.lefts, tally.rights)
+    # Before the first vote the policy's guess is a draw by lot.
+    stretch = tally.stretch if tally.counted or tally.heard else None
+    left = left_share(tally.lefts, tally.rights)
+    many_picks = tally.lefts + tally.rights >= _FEW_PICKS
     nearest = next(iter(policy.contest().challengers or ()), None)
-    data: Plain = {
+    found = [] if stretch is None else stretch.evidence(state.present)
+    held, held_by = state.waiting()
+    fields: dict[str, Any] = {
         "arena": name,
-        "mode": settings.mode,
-        "policy": settings.lanes[0].spec,
-        "order": settings.order,
-        "seed": settings.seed,
-        "seq": state.seq,
-        "at": state.at,
-        "closed": state.closed,
-        "leader": None if reign is None else ref(reign.leader),
-        "since": None if reign is None
-        else {"seq": reign.seq, "at": reign.at, "votes": reign.votes},
-        "sure": tally.sure(state.present),
-        "evidence": [] if reign is None else [
-            {**refs[one.rival], "wins": one.wins, "losses": one.losses, "e": one.e,
-             "needed": one.needed}
-            for one in reign.evidence(state.present)
+        "leader": None if stretch is None else refs[stretch.leader],
+        "sure": stretch is not None and stretch.is_sure(state.present),
+        "claim": settings.claim,
+        "since": None if stretch is None else Since(*tally.since),
+        "stretch": 0 if stretch is None else stretch.number,
+        "evidence": [
+            RivalEvidence(*_named(refs[one.rival]), one.wins, one.losses, one.e, one.needed)
+            for one in found
         ],
-        "challenger": {**refs[nearest.arm], "share": nearest.share}
+        "counted_voters": 0 if stretch is None else stretch.voters(state.present),
+        "voters_required": certainty_needs(1 if stretch is None else stretch.number),
+        "challenger": Challenger(*_named(refs[nearest.arm]), nearest.share)
         if nearest is not None and nearest.share > 0 else None,
         "votes": tally.votes,
-        "counted": tally.counted,
+        "learned": tally.counted,
+        "waiting": len(state.voted) + len(state.held),
+        "held": held,
+        "held_by": held_by,
+        "lease": settings.lease,
+        "imported": tally.heard,
         "ties": tally.ties,
         "skips": tally.skips,
         "late": tally.late,
         "uncounted": tally.uncounted,
         "voided": tally.voided,
         "open": len(state.open),
-        "held": len(state.voted) + len(state.held),
         "voters": tally.voters.voters,
-        "options": _options(refs, state),
         "changes": [
-            {**change, "from": ref(change["from"]), "to": ref(change["to"])}
-            for change in tally.changes
+            LeaderChange(**{**each, "before": ref(each["before"]), "after": ref(each["after"])})
+            for each in tally.changes
         ],
-        "crownings": tally.crownings,
+        "lead_changes": tally.crownings,
+        "certified_changes": [
+            CertifiedChange(
+                before=refs[each["before"]].name,
+                after=refs[each["after"]].name,
+                from_vote=each["from_vote"],
+                to_vote=each["to_vote"],
+                level=ALPHA,
+                before_id=refs[each["before"]].id,
+                after_id=refs[each["after"]].id,
+                seq=each["seq"],
+                at=each["at"],
+            )
+            for each in tally.certified
+        ],
         "alarms": tally.alarms,
         "false_alarms_at_most": policy.false_alarms_at_most(),
-        "pairs": {
-            "ids": list(state.ids),
-            "wins": tally.wins.tolist(),
-            "ties": tally.tied.tolist(),
-            "skips": tally.skipped.tolist(),
-        },
-        "history": {},
-        "left": {"share": left.share, "low": left.low, "high": left.high},
-        "lateness": {"median": tally.lateness.quantile(0.5), "p90": tally.lateness.quantile(0.9)},
-        "votes_a_voter": {"median": tally.voters.median, "most": tally.voters.most},
-        "lanes": [
-            {"policy": lane.spec, "weight": lane.weight, "votes": int(votes),
-             "leader": ref(state.lanes[number].policy.best()),
-             "loss": found.loss, "low": found.low, "high": found.high}
-            for number, (lane, votes, found) in enumerate(
-                zip(settings.lanes, tally.lanes.votes, tally.lanes.losses(), strict=True)
-            )
-        ],
+        "left": LeftShare(
+            left.share, left.low if many_picks else None, left.high if many_picks else None
+        ),
+        "lateness": Answers(tally.lateness.quantile(0.5), tally.lateness.quantile(0.9)),
+        "votes_per_voter": VotesPerVoter(tally.voters.median, tally.voters.most),
+        "mode": settings.mode,
+        "policy": settings.policy,
+        "order": settings.order,
+        "seed": settings.seed,
+        "seq": state.seq,
+        "at": state.at,
+        "closed": state.closed,
     }  # fmt: skip
-    lanes = tally.lanes.says([lane.spec for lane in settings.lanes])
     wins, present, ids = tally.window.wins.copy(), state.present, list(state.ids)
-    history = tally.history.copy()
+    votes, history, skips = list(tally.window.votes), tally.history.copy(), tally.skipped.tolist()
+    totals = tally.wins.copy(), tally.tied.copy()
+    learned = 0 if stretch is None else tally.number - stretch.vote
 
     def make() -> Board:
-        ranking = ranked(wins, present)
-        for arm, option in enumerate(data["options"]):
-            option |= {
-                "rank": int(ranking.place[arm]) or None,
-                "strength": _or_none(ranking.strength[arm]),
-                "low": _or_none(ranking.low[arm]),
-                "high": _or_none(ranking.high[arm]),
-            }
-        data["history"] = _lines(history, ids)
-        data["says"] = sentences(data)
-        data["says"]["lanes"] = lanes
-        data["guarantee"] = guarantee(data)
-        data["warnings"] = warnings(data)
-        return Board(data)
+        pairs = _pairs(votes, ids, skips)
+        board = Board(
+            **fields,
+            votes_needed=votes_until_sure(found, learned),
+            ranking=_ranking(refs, wins, present, pairs, *totals),
+            ranking_votes=len(votes),
+            pairs=pairs,
+            history=_lines(history, ids),
+            says=_SAID_LATER,
+            guarantee="",
+            warnings=[],
+        )
+        board = msgspec.structs.replace(board, says=sentences(board))
+        return msgspec.structs.replace(board, guarantee=guarantee(board), warnings=warnings(board))
 
     return make
 
 
 def board_in(store: Store, arena: str) -> Board:
-    """Return an arena's board from its log, whoever has the arena in hand."""
+    """Return an arena's board from its log, even if another process owns the arena."""
     state, _ = latest(store, arena)
     texts = {text.id: text for text in store.options(arena)}
     return board_of(arena, state, [option_of(state, texts, known_as) for known_as in state.ids])
 
 
-def _options(refs: list[Plain], state: State) -> list[Plain]:
-    """Return each option with its votes."""
-    tally = state.tally
-    met = tally.wins.sum(axis=0) + tally.wins.sum(axis=1) + tally.tied.sum(axis=1)
+def _named(option: OptionName) -> tuple[str, str]:
+    return option.id, option.name
+
+
+def _pairs(votes: Sequence[WindowVote], ids: list[str], skips: list[list[int]]) -> Pairs:
+    """Count votes by pair."""
+    wins, ties = (np.zeros((len(ids), len(ids)), np.int64) for _ in range(2))
+    for first, second, won, _ in votes:
+        if won < 0:
+            ties[first, second] += 1
+            ties[second, first] += 1
+        else:
+            wins[(first, second) if won else (second, first)] += 1
+    return Pairs(ids, wins.tolist(), ties.tolist(), skips)
+
+
+def _ranking(
+    refs: list[OptionName],
+    wins: np.ndarray[Any, Any],
+    present: tuple[int, ...],
+    pairs: Pairs,
+    total_wins: np.ndarray[Any, Any],
+    total_ties: np.ndarray[Any, Any],
+) -> list[RankedOption]:
+    """Return each option with its strength and its votes."""
+    fit = ranked(wins, present)
+    won, tied = np.array(pairs.wins), np.array(pairs.ties)
+    duels = won.sum(axis=0) + won.sum(axis=1) + tied.sum(axis=1)
+    total_duels = total_wins.sum(axis=0) + total_wins.sum(axis=1) + total_ties.sum(axis=1)
     return [
-        {
-            **refs[arm],
-            "present": arm in state.present,
-            "votes": int(met[arm]),
-            "wins": int(tally.wins[arm].sum()),
-        }
-        for arm in range(len(refs))
+        RankedOption(
+            *_named(option),
+            present=arm in present,
+            rank=int(fit.place[arm]) or None,
+            strength=_or_none(fit.strength[arm]),
+            low=_or_none(fit.low[arm]),
+            high=_or_none(fit.high[arm]),
+            wins=int(won[arm].sum()),
+            duels=int(duels[arm]),
+            total_wins=int(total_wins[arm].sum()),
+            total_duels=int(total_duels[arm]),
+        )
+        for arm, option in enumerate(refs)
     ]
 
 
-def _lines(history: History, ids: list[str]) -> Plain:
-    """Return how strengths went, each line with the option's id."""
+def _lines(history: History, ids: list[str]) -> Strengths:
+    """Return strengths over time, each line with the option's id."""
     lines = history.lines(len(ids))
-    lines["series"] = [
-        {"id": known_as, **line} for known_as, line in zip(ids, lines["series"], strict=True)
-    ]
-    return lines
+    series = [Line(known_as, **line) for known_as, line in zip(ids, lines["series"], strict=True)]
+    return Strengths(lines["votes"], lines["at"], series)
 
 
 def _or_none(value: float) -> float | None:
@@ -298,7 +414,7 @@ def _or_none(value: float) -> float | None:
 
 
 def _large(value: float) -> str:
-    """Write evidence; beyond a million nobody wants the digits."""
+    """Write an e-value; digits beyond a million carry no information."""
     return number(value) if value < 1e6 else "over a million"
 
 

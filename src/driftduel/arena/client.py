@@ -3,7 +3,8 @@
 import http.client
 import ssl
 import threading
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
@@ -11,6 +12,7 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 import msgspec
 
 from driftduel.arena.board import Board
+from driftduel.arena.names import find_named
 from driftduel.arena.problems import PROBLEMS, ArenaError
 from driftduel.arena.records import Record
 from driftduel.arena.said import Option, Shown, Vote
@@ -20,6 +22,8 @@ __all__ = ["ArenaClient"]
 
 Answer = TypeVar("Answer")
 _TRIES = 4
+_MOST_WAITS, _LONGEST_WAIT = 3, 30.0
+_WAIT = (429, 503)
 _LOST = (http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError, OSError)
 _LONGEST_ANSWER = 64 << 20
 
@@ -28,7 +32,9 @@ class ArenaClient:
     """Asks an arena's server.
 
     A call that may be repeated is repeated if the connection is lost: voting the same twice is one
-    vote. It may be used by several threads; each has a connection of its own, which stays open.
+    vote. If the server answers 429 or 503 with ``Retry-After``, the client waits that long, at most
+    30 s, and tries again, at most three times. It may be used by several threads; each has a
+    connection of its own, which stays open.
 
     Parameters
     ----------
@@ -41,6 +47,8 @@ class ArenaClient:
         The arena's name; None: the one that the link names, or the one that the token is for.
     timeout
         Seconds after which a silent server counts as lost.
+    sleep
+        Waits for a number of seconds, before a call is repeated.
 
     Examples
     --------
@@ -57,6 +65,7 @@ class ArenaClient:
         *,
         arena: str | None = None,
         timeout: float = 30.0,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         try:
             parts = urlsplit(url)
@@ -65,10 +74,10 @@ class ArenaClient:
             raise DriftduelError(f"url={url[:80]!r} is no address of a server.") from None
         if parts.scheme not in ("http", "https") or not self._host:
             raise DriftduelError(f"url={url[:80]!r} must begin with http:// or https://.")
-        self._secure, self._timeout = parts.scheme == "https", timeout
+        self._secure, self._timeout, self._sleep = parts.scheme == "https", timeout, sleep
         root, named = _in_path(parts.path)
         self._root = root
-        self._token = token or parse_qs(parts.query).get("token", [""])[0]
+        self._token = token or parse_qs(parts.fragment).get("token", [""])[0]
         if not self._token.isascii() or not self._token.isprintable():
             raise DriftduelError("the token has characters that no token has.")
         self._name = arena or named
@@ -84,9 +93,27 @@ class ArenaClient:
         return self._name
 
     def ask(self, voter: str | None = None, *, resume: bool = False) -> Shown:
-        """Choose what to show; `resume` shows again what this voter has not answered."""
+        """Choose what to show; `resume` shows again what this voter has not answered.
+
+        Raises
+        ------
+        ArenaError
+            ``nothing-left``, if the voter reached the cap on every pair that is to be compared.
+        """
         body = {"resume": resume} | ({} if voter is None else {"voter": voter})
         return self._call("POST", self._at("duels"), body, answer=Shown)
+
+    def renew(self, duel: str) -> float:
+        """Renew the lease of a duel; return its end in seconds since 1970, 0 if it is not open."""
+        body = {"duels": [duel]}
+        return self._call("POST", self._at("leases"), body, answer=dict[str, list[float]])[
+            "expires"
+        ][0]
+
+    def release(self, duel: str) -> None:
+        """Give a duel back without an answer, so that no vote has to wait for it."""
+        body = {"duels": [duel], "release": True}
+        self._call("POST", self._at("leases"), body, answer=dict[str, list[float]])
 
     def vote(self, duel: str, pick: str) -> Vote:
         """Take an answer: left, right, tie or skip. Saying the same twice does no harm."""
@@ -102,15 +129,17 @@ class ArenaClient:
         return self._call("POST", path, answer=dict[str, int])["seq"]
 
     def join(self, name: str, kind: str = "text", content: str = "") -> Option:
-        """Let an option take part; one that left by its id, or a new one by its name."""
-        if any(name == option.id for option in self.options()):
-            return self._present(name, True)
+        """Let an option take part: one that left by its id or name, or a new one by its name."""
+        there = find_named(self.options(), name)
+        if there is not None and (there.id == name or not there.present):
+            return self._present(there.id, True)
         body = {"name": name, "kind": kind, "content": content}
         return self._call("POST", self._at("options"), body, answer=Option, again=False)
 
     def leave(self, option: str) -> Option:
-        """Show an option, said by its id, no more."""
-        return self._present(option, False)
+        """Retire an option, given by its id or unique name: it is no longer shown."""
+        there = find_named(self.options(), option)
+        return self._present(option if there is None else there.id, False)
 
     def _present(self, option: str, present: bool) -> Option:
         return self._call("PATCH", self._at("options", option), {"present": present}, answer=Option)
@@ -119,7 +148,7 @@ class ArenaClient:
         """Return every option that ever was."""
         return [
             Option(str(each["id"]), str(each["name"]), present=bool(each["present"]))
-            for each in self.board()["options"]
+            for each in self.board().ranking
         ]
 
     def void(self, seqs: Iterable[int], why: str) -> int:
@@ -149,7 +178,7 @@ class ArenaClient:
 
     def board(self) -> Board:
         """Return what there is to say: who leads, how sure that is, what changed."""
-        return Board(self._call("GET", self._at("board"), answer=dict[str, Any]))
+        return self._call("GET", self._at("board"), answer=Board)
 
     def records(self, after: int = 0, limit: int = 10_000) -> list[Record]:
         """Return what is in the log."""
@@ -197,7 +226,13 @@ class ArenaClient:
         `again`: whether it may be asked twice, should the connection be lost before the answer.
         """
         content = None if body is None else msgspec.json.encode(body)
-        status, said = self._exchange(method, self._root + path, content, again)
+        for waits in range(_MOST_WAITS + 1):
+            status, said, wait = self._exchange(method, self._root + path, content, again)
+            # With 429 nothing was done; with 503 a proxy may have lost the answer.
+            if status not in _WAIT or wait is None or not (again or status == 429):
+                break
+            if waits < _MOST_WAITS:
+                self._sleep(wait)
         if status < 300:
             try:
                 return msgspec.json.decode(said, type=answer)
@@ -220,7 +255,8 @@ class ArenaClient:
 
     def _exchange(
         self, method: str, path: str, content: bytes | None, again: bool
-    ) -> tuple[int, bytes]:
+    ) -> tuple[int, bytes, float | None]:
+        """Return the status, the body, and the seconds of ``Retry-After``."""
         if self._closed:
             raise DriftduelError("the client is closed; make another.")
         headers = {"Accept": "application/json", "Authorization": f"Bearer {self._token}"}
@@ -248,7 +284,7 @@ class ArenaClient:
                 self._let_go()  # half of an answer must not be read by the next call
                 raise
             else:
-                return response.status, said
+                return response.status, said, _seconds(response.getheader("Retry-After"))
         raise AssertionError
 
     def _connection(self) -> http.client.HTTPConnection:
@@ -269,6 +305,13 @@ class ArenaClient:
             kept.close()
             self._open.discard(kept)
             self._threads.connection = None
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """Return the seconds that a server asks for, within bounds; None if it names none."""
+    if retry_after is None or not retry_after.isdecimal():
+        return None
+    return min(float(retry_after[:9]), _LONGEST_WAIT)
 
 
 def _in_path(path: str) -> tuple[str, str | None]:

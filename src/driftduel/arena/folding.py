@@ -4,7 +4,7 @@ import hashlib
 
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.state import State
-from driftduel.arena.stores import Store
+from driftduel.arena.stores import DamagedSnapshotError, Store
 from driftduel.errors import DriftduelError, LogError
 
 __all__ = ["check", "digest", "folded", "latest"]
@@ -14,36 +14,47 @@ _AT_ONCE = 10_000
 
 def folded(store: Store, arena: str, upto: int | None = None) -> State:
     """Return the state that the whole log makes, without any snapshot."""
-    first = store.records(arena, 0, 1)
+    first = store.records(arena, 0, 1, verified=True)
     if not first:
         raise ArenaError("no-such-arena", f"there is no arena {arena!r:.80}.")
     return _through(store, arena, State.opened(first[0]), upto)
 
 
 def latest(store: Store, arena: str) -> tuple[State, int]:
-    """Return the state as fast as can be, and the place of the snapshot it was made from.
+    """Return the state as fast as possible, and the place of the snapshot it was made from.
 
-    A snapshot that cannot be read, such as one of another version, is worth nothing and costs
-    nothing but time: the log has everything.
+    A snapshot that cannot be read, such as one of another version or a damaged one, only costs
+    time: an older one is taken, or the whole log is replayed.
     """
-    snapshot = store.newest_snapshot(arena)
-    if snapshot is not None:
+    upto: int | None = None
+    while upto is None or upto > 0:
         try:
-            seq, data = snapshot
-            state = State.from_bytes(data)
-            if state.seq == seq:
-                return _through(store, arena, state, None), seq
-        except LogError:
-            raise
-        except DriftduelError:
-            pass
+            snapshot = store.newest_snapshot(arena, upto)
+        except DamagedSnapshotError as damage:
+            upto = damage.place - 1
+            continue
+        if snapshot is None:
+            break
+        seq, data = snapshot
+        state = _readable(data)
+        if state is not None and state.seq == seq:
+            return _through(store, arena, state, None), seq
+        upto = seq - 1
     return folded(store, arena), 0
+
+
+def _readable(data: bytes) -> State | None:
+    """Return the state of a snapshot; None if another version wrote it."""
+    try:
+        return State.from_bytes(data)
+    except DriftduelError:
+        return None
 
 
 def _through(store: Store, arena: str, state: State, upto: int | None) -> State:
     while upto is None or state.seq < upto:
         limit = _AT_ONCE if upto is None else min(_AT_ONCE, upto - state.seq)
-        records = store.records(arena, state.seq, limit)
+        records = store.records(arena, state.seq, limit, verified=True)
         for record in records:
             state.apply(record)
         if not records:
@@ -52,36 +63,48 @@ def _through(store: Store, arena: str, state: State, upto: int | None) -> State:
 
 
 def check(store: Store, arena: str) -> str:
-    """Fold the whole log, and compare with what the snapshots say; return a sentence.
+    """Replay the log and compare it with its hashes and its newest snapshot; return a sentence.
+
+    Votes may arrive meanwhile: the end of the log and the snapshot are chosen once, at the start.
 
     Raises
     ------
     LogError
-        If a record is not what the policy, the seed and the records before it make of it, or if a
-        snapshot is not what the log makes of the records up to it.
+        If the hash of a record or the checksum of the snapshot is wrong, if a record is not what
+        the policy, the seed and the records before it make of it, or if the snapshot is not what
+        the log makes of the records up to it.
     """
-    whole = folded(store, arena)
     newest = store.newest_snapshot(arena)
-    said = "no snapshot to compare it with"
-    if newest is not None:
+    end = store.last_seq(arena)  # after the snapshot, so that a healthy log reaches it
+    if newest is None:
+        whole, compared = folded(store, arena, end), "there is no snapshot to compare it with"
+    else:
         seq, data = newest
-        try:
-            state = State.from_bytes(data)
-        except DriftduelError:  # such as one of another version: nobody uses it
-            return _said(arena, whole, f"the snapshot of record {seq:,} cannot be read")
-        if digest(folded(store, arena, seq)) != digest(state):
-            raise LogError(f"the snapshot of record {seq} is not what the log makes of it.", seq)
-        if digest(_through(store, arena, state, whole.seq)) != digest(whole):
+        whole, state = folded(store, arena, seq), _readable(data)
+        if state is None:
+            compared = f"another version wrote the snapshot of record {seq:,}, which is not used"
+        else:
+            if digest(whole) != digest(state):
+                raise LogError(
+                    f"the snapshot of record {seq} is not what the log makes of it.", seq
+                )
+            compared = f"and so does the snapshot of record {seq:,}"
+        whole = _through(store, arena, whole, end)
+        if state is not None and digest(_through(store, arena, state, end)) != digest(whole):
             raise LogError(f"going on from record {seq} leads to another state.", seq)
-        said = f"and so does the snapshot of record {seq:,}"
-    return _said(arena, whole, said)
-
-
-def _said(arena: str, whole: State, said: str) -> str:
     return (
-        f"{arena}: {whole.seq:,} records, {whole.tally.votes:,} votes; the log folds to the state "
-        f"{digest(whole)[:16]}, {said}."
+        f"{arena}: {whole.seq:,} records, {whole.tally.votes:,} votes; "
+        f"{_hashes(store, arena, whole.seq)}the log folds to the state {digest(whole)[:16]}, "
+        f"{compared}."
     )
+
+
+def _hashes(store: Store, arena: str, upto: int) -> str:
+    unhashed, head = store.chain(arena, upto)
+    if head is None:
+        return "no record carries a hash; " if unhashed else ""
+    old = f" (the first {unhashed:,}, of an earlier version, carry none)" if unhashed else ""
+    return f"all hashes are right{old}, the last is {head.hex()}; "
 
 
 def digest(state: State) -> str:

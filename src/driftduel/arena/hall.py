@@ -5,6 +5,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -12,11 +13,13 @@ import msgspec
 from driftduel.arena.access import SCOPES, fresh_token, hashed
 from driftduel.arena.live import Live
 from driftduel.arena.markdown import is_image
+from driftduel.arena.names import check_name, require_distinct
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
 from driftduel.arena.settings import settings_of
-from driftduel.arena.stores import OptionText, Store
+from driftduel.arena.stores import OptionText, Store, StoreError
 from driftduel.arena.writer import Writer
+from driftduel.errors import LogError
 
 __all__ = ["KINDS", "Hall", "option_text", "option_texts"]
 
@@ -24,6 +27,8 @@ KINDS = ("text", "markdown", "image")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _LONGEST_NAME, _LONGEST_CONTENT = 200, 20_000
 _IDLE = 30.0
+#: A damaged log is not read again before this many seconds have passed: it may be long.
+_DAMAGED_SECONDS = 60.0
 _ANY = "*"
 
 
@@ -46,7 +51,11 @@ class Hall:
         self.store, self._clock, self._most = store, clock, most_live
         self.writer = Writer(store)
         self._live: dict[str, Live] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # for the tables here; never held while a log is read
+        self.stopping = False
+        """Whether this process releases its arenas and opens no more."""
+        self._opening: dict[str, threading.Lock] = {}
+        self._damaged: dict[str, tuple[float, LogError]] = {}
 
     def create(self, name: str, options: Iterable[str | Mapping[str, Any]], **settings: Any) -> str:
         """Open an arena; return its owner's token.
@@ -98,49 +107,114 @@ class Hall:
         return self._live.get(name)
 
     def arena(self, name: str) -> Live:
-        """Return an arena, from the store if need be."""
-        with self._lock:
+        """Return an arena, read from the store if necessary.
+
+        To replay a long log takes minutes. Each arena therefore has its own lock for that: only
+        callers that want the same arena wait for it.
+        """
+        live = self._live.get(name)
+        if live is not None:
+            return live
+        self._need(name)
+        with self._opening_lock(name):
             live = self._live.get(name)
             if live is None:
-                self._need(name)
-                live = self._live[name] = Live(self.store, self.writer, name, self._clock)
+                live = self._open(name)
             return live
 
-    def tick(self) -> None:
-        """Do in every arena what time has made due; let those go that nobody needs."""
-        self._let_lost_go()
-        for live in list(self._live.values()):
-            if live.due():
-                live.tick()
-        if len(self._live) > self._most:
-            self._let_go()
+    def _opening_lock(self, name: str) -> threading.Lock:
+        with self._lock:
+            return self._opening.setdefault(name, threading.Lock())
 
-    def _let_lost_go(self) -> None:
-        """Let arenas go that another process has taken: what is here of them is of the past."""
+    def _open(self, name: str) -> Live:
+        """Read an arena from the store; call with its opening lock held."""
+        self._need_running(name)
+        known = self._damaged.get(name)
+        if known is not None and 0.0 <= self._clock() - known[0] < _DAMAGED_SECONDS:
+            raise LogError(str(known[1]), known[1].place)
+        try:
+            live = Live(self.store, self.writer, name, self._clock)
+        except LogError as error:
+            self._damaged[name] = self._clock(), error
+            raise
+        try:
+            with self._lock:
+                self._need_running(name)  # it may be stopping meanwhile
+                self._damaged.pop(name, None)
+                self._live[name] = live
+        except ArenaError:
+            live.rest()
+            raise
+        return live
+
+    def _need_running(self, name: str) -> None:
+        if self.stopping:
+            raise ArenaError("owned-elsewhere", f"this server is stopping; ask for {name!r} again.")
+
+    @property
+    def damaged(self) -> int:
+        """The number of arenas with a damaged log, as far as this process has read them."""
+        return len(self._damaged)
+
+    def tick(self) -> None:
+        """Do in every arena what time has made due; release arenas that are not needed.
+
+        An arena whose store or log is in trouble does not stop the others; the first error is
+        raised at the end.
+        """
+        self._drop_lost()
+        trouble: Exception | None = None
+        for live in list(self._live.values()):
+            try:
+                if live.due():
+                    live.tick()
+            except Exception as error:
+                trouble = trouble or error
+        if len(self._live) > self._most:
+            self._release_idle()
+        if trouble is not None:
+            raise trouble
+
+    def _drop_lost(self) -> None:
+        """Drop arenas that another process has taken, or whose log turned out to be damaged."""
         here = list(self._live.values())
         owned = self.store.owned()
         with self._lock:
             for live in here:
-                if live.name not in owned and self._live.get(live.name) is live:
+                if live.damage is not None:
+                    self._damaged[live.name] = self._clock(), live.damage
+                if (live.damage or live.name not in owned) and self._live.get(live.name) is live:
                     del self._live[live.name]
 
-    def _let_go(self) -> None:
+    def _release_idle(self) -> None:
         now = self._clock()
+        oldest = sorted(self._live.values(), key=lambda live: live.used)
+        for live in oldest[: len(self._live) - self._most]:
+            if now - live.used > _IDLE:
+                self._release(live)
+
+    def _release(self, live: Live) -> None:
+        """Write a snapshot and release an arena; whoever wants it meanwhile waits."""
+        with self._opening_lock(live.name):
+            with self._lock:
+                if self._live.get(live.name) is not live:
+                    return
+                del self._live[live.name]
+            live.rest()
+
+    def hand_over(self) -> None:
+        """Open no more arenas and release those that are open; the last used first."""
         with self._lock:
-            oldest = sorted(self._live.values(), key=lambda live: live.used)
-            for live in oldest[: len(self._live) - self._most]:
-                if now - live.used > _IDLE:
-                    del self._live[live.name]
-                    live.rest()
+            self.stopping = True
+        for live in sorted(self._live.values(), key=lambda live: -live.used):
+            with suppress(StoreError):  # its session ends with this process in any case
+                self._release(live)
 
     def close(self) -> None:
-        """Write snapshots, finish writing, and let everything go."""
-        with self._lock:
-            for live in self._live.values():
-                live.rest()
-            self._live.clear()
-            self.writer.close()
-            self.store.close()
+        """Write snapshots, finish writing, and release everything."""
+        self.hand_over()
+        self.writer.close()
+        self.store.close()
 
 
 def option_texts(options: Iterable[str | Mapping[str, Any]], first: int = 1) -> list[OptionText]:
@@ -154,10 +228,7 @@ def option_texts(options: Iterable[str | Mapping[str, Any]], first: int = 1) -> 
                 "bad-request", f"an option has name, kind and content, and no {unknown!r:.40}."
             )
         texts.append(option_text(f"o{number}", **given))
-    names = [text.name for text in texts]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ArenaError("bad-request", f"two options are called {twice!r:.80}.")
+    require_distinct([text.name for text in texts])
     return texts
 
 
@@ -171,8 +242,7 @@ def option_text(known_as: str, name: Any = "", kind: Any = "text", content: Any 
             raise ArenaError(
                 "bad-request", f"an option's {key} must be a text of at most {longest} characters."
             )
-    if not name.strip():
-        raise ArenaError("bad-request", "an option's name must not be empty.")
+    check_name(name)
     if kind not in KINDS:
         raise ArenaError("bad-request", f"kind={kind!r:.40} must be {', '.join(KINDS)}.")
     if kind == "image" and not is_image(content):

@@ -1,5 +1,6 @@
 """Votes in and out: a file that `driftduel log` reads, and votes of the past from such a file."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,10 +12,10 @@ from driftduel._files import whole_file
 from driftduel.arena.live import Live
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.said import lasting
-from driftduel.arena.state import State, lane_of
 from driftduel.arena.stores import OptionText, Store
 from driftduel.errors import DriftduelError
 from driftduel.logs import Log
+from driftduel.logs.presence import OPTIONS
 
 __all__ = [
     "csv_of",
@@ -29,6 +30,7 @@ __all__ = [
 _AT_ONCE = 10_000
 _HEARD_AT_ONCE = 1000
 _WORDS = {"tie", "tied", "draw", "equal", "even", "same", "both", "neither", "first", "second"}
+_MOMENT = "%Y-%m-%dT%H:%M:%S%.3fZ"
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "seq": pl.Int64,
@@ -38,7 +40,7 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "winner": pl.String,
     "voter": pl.String,
     "counted": pl.Boolean,
-    "policy": pl.String,
+    OPTIONS: pl.String,
 }
 
 
@@ -46,9 +48,14 @@ def exported(store: Store, arena: str) -> pl.DataFrame:
     """Return the votes of an arena: who was left (first), who right (second), who was preferred.
 
     Votes that were undone or voided are left out, and so are skips and those that came too late.
+    The column `options` holds the names of the options present after a vote, as a JSON array; it
+    is written on the first row, and on a row after which an option joins or leaves.
     """
-    state = State.opened(_first(store, arena))
-    specs = [lane.spec for lane in state.settings.lanes]
+    _need(store, arena)
+    present: list[str] = []
+    changes: list[
+        tuple[int, tuple[str, ...]]
+    ] = []  # the present options, and the record since when
     called = labels(store.options(arena))
     votes: dict[int, tuple[Any, ...]] = {}
     voided: set[int] = set()
@@ -65,21 +72,45 @@ def exported(store: Store, arena: str) -> pl.DataFrame:
                 winner,
                 body.get("voter"),
                 not body.get("uncounted", False),
-                specs[lane_of(body["ref"])],
             )
         elif record.kind == "undone" or (record.kind == "forgot" and body["why"] == "voided"):
             votes.pop(body["ref"], None)
         elif record.kind == "voided":
             voided |= {vote[0] for vote in body["votes"]}
-    kept = [vote for vote in votes.values() if vote[0] not in voided]
-    return pl.DataFrame(sorted(kept), schema=_SCHEMA, orient="row")
+        elif record.kind in ("opened", "joined", "left"):
+            if record.kind == "opened":
+                present.extend(body["options"])
+            else:
+                (present.append if record.kind == "joined" else present.remove)(body["option"])
+            changes.append((record.seq, tuple(present)))
+    kept = sorted(vote for vote in votes.values() if vote[0] not in voided)
+    texts = _presence([vote[0] for vote in kept], changes, called)
+    rows = [(*vote, text) for vote, text in zip(kept, texts, strict=True)]
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
 
-def _first(store: Store, arena: str) -> Any:
-    first = store.records(arena, 0, 1)
-    if not first:
+def _presence(
+    votes: Sequence[int], changes: Sequence[tuple[int, tuple[str, ...]]], called: Mapping[str, str]
+) -> list[str | None]:
+    """Return the column `options`: the options present before the next vote, where they change."""
+    column: list[str | None] = []
+    written: tuple[str, ...] | None = None
+    change = 0
+    for next_vote in [*votes[1:], None]:
+        while change + 1 < len(changes) and (
+            next_vote is None or changes[change + 1][0] < next_vote
+        ):
+            change += 1
+        present = changes[change][1]
+        names = None if present == written else [called[each] for each in present]
+        column.append(None if names is None else json.dumps(names, ensure_ascii=False))
+        written = present
+    return column[: len(votes)]
+
+
+def _need(store: Store, arena: str) -> None:
+    if not store.exists(arena):
         raise ArenaError("no-such-arena", f"there is no arena {arena!r:.80}.")
-    return first[0]
 
 
 def _records(store: Store, arena: str) -> Iterator[Any]:
@@ -104,7 +135,7 @@ def labels(options: Sequence[OptionText]) -> dict[str, str]:
 
 def csv_of(votes: pl.DataFrame) -> str:
     """Write votes as CSV that `driftduel log` reads."""
-    return votes.write_csv(datetime_format="%Y-%m-%dT%H:%M:%S%.3fZ")
+    return votes.write_csv(datetime_format=_MOMENT)
 
 
 def taken_for_formulas(votes: pl.DataFrame) -> list[str]:
@@ -118,13 +149,16 @@ def taken_for_formulas(votes: pl.DataFrame) -> list[str]:
 
 
 def write_votes(votes: pl.DataFrame, path: str | Path) -> None:
-    """Write votes as CSV or Parquet, by the file's name; it appears whole or not at all."""
+    """Write votes as CSV, JSON lines or Parquet; the file appears whole or not at all."""
     ending = Path(path).suffix.lower()
-    if ending not in (".csv", ".parquet"):
-        raise DriftduelError(f"{str(path)!r} must end with .csv or .parquet.")
+    if ending not in (".csv", ".jsonl", ".parquet"):
+        raise DriftduelError(f"{str(path)!r} must end with .csv, .jsonl or .parquet.")
     with whole_file(path) as temporary:
         if ending == ".csv":
             Path(temporary).write_text(csv_of(votes), "utf-8", newline="")
+        elif ending == ".jsonl":
+            moment = pl.col("time").dt.strftime(_MOMENT)
+            votes.with_columns(moment).write_ndjson(temporary)
         else:
             votes.write_parquet(temporary)
 

@@ -6,9 +6,9 @@ the policy and by `evidence`.
 """
 
 import math
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import dropwhile
 from typing import Any, Self
 
 import numpy as np
@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from driftduel.logs.bradley_terry import bradley_terry, preferences_of
 
-__all__ = ["History", "Ranking", "Window", "ranked"]
+__all__ = ["History", "Ranking", "Window", "WindowVote", "ranked"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-_Vote = tuple[int, int, int, int]  # first, second, won, seq
+WindowVote = tuple[int, int, int, int]
 
-_NONE: _Vote = (-1, -1, -1, -1)
 _Z = 1.959963984540054
 # A standard deviation of two logits: an option without a vote is anything from 2% to 98%, and
 # among hundreds of votes it moves nothing.
@@ -88,46 +87,58 @@ def _solved(factor: Floats, right: Floats) -> Floats:
 
 
 class Window:
-    """The last counted votes, as a ring, and what they add up to.
+    """The last votes, and what they add up to: those since the last change of the leader.
 
     Parameters
     ----------
     arms
         The number of options.
     size
-        How many votes it remembers.
+        The maximum number of votes.
+    least
+        The number of votes that stay when the leader changes.
     """
 
-    SIZE = 1000
+    SIZE, LEAST = 1000, 100
 
-    def __init__(self, arms: int, size: int = SIZE) -> None:
-        self.size = size
+    def __init__(self, arms: int, size: int = SIZE, least: int = LEAST) -> None:
+        self.size, self.least = size, least
         self.wins = np.zeros((arms, arms))
-        """Wins of the row over the column among the votes remembered; a tie is 1/2 each."""
-        self._votes: list[_Vote] = [_NONE] * size
-        self._next = 0
+        """Wins of the row over the column among these votes; a tie is 1/2 each."""
+        self.votes: deque[WindowVote] = deque()
+        """The votes, oldest first: left arm, right arm, pick (1 left, 0 right, -1 tie), duel."""
+        self._fresh = 0
+        """Votes since the last change of the leader."""
 
-    def add(self, first: int, second: int, won: int, seq: int) -> None:
-        """Remember a vote: 1 if the first won, 0 if the second did, -1 for a tie.
-
-        `seq` is the record by which it was learned; `void` needs it.
-        """
-        self._count(self._votes[self._next], -1)
-        self._votes[self._next] = vote = first, second, won, seq
+    def add(self, first: int, second: int, won: int, ref: int) -> None:
+        """Add a vote: 1 if the first won, 0 if the second did, -1 for a tie, and its duel."""
+        vote = first, second, won, ref
+        self.votes.append(vote)
         self._count(vote, 1)
-        self._next = (self._next + 1) % self.size
+        self._fresh += 1
+        self._trim()
 
-    def void(self, first: int, second: int, won: int, seq: int) -> None:
-        """Forget a vote, if it is still remembered; those before it do not come back."""
-        vote = first, second, won, seq
-        if vote in self._votes:
-            self._count(vote, -1)
-            self._votes[self._votes.index(vote)] = _NONE
+    def cut(self) -> None:
+        """Start again after a change of the leader, from the last `least` votes."""
+        self._fresh = 0
+        self._trim()
 
-    def _count(self, vote: _Vote, times: int) -> None:
+    def _trim(self) -> None:
+        most = min(self.size, max(self.least, self._fresh))
+        while len(self.votes) > most:
+            self._count(self.votes.popleft(), -1)
+
+    def remove(self, ref: int) -> None:
+        """Remove the vote on a duel, if it is still here; votes before it do not come back."""
+        for back, vote in enumerate(reversed(self.votes)):
+            if vote[3] == ref:
+                self._count(vote, -1)
+                del self.votes[len(self.votes) - 1 - back]
+                self._fresh -= back < self._fresh
+                return
+
+    def _count(self, vote: WindowVote, times: int) -> None:
         first, second, won, _ = vote
-        if first < 0:
-            return
         ahead = 0.5 if won < 0 else float(won)
         self.wins[first, second] += times * ahead
         self.wins[second, first] += times * (1 - ahead)
@@ -138,20 +149,20 @@ class Window:
 
     def to_plain(self) -> dict[str, Any]:
         """Return numbers and lists only, for a snapshot; oldest vote first."""
-        turned = self._votes[self._next :] + self._votes[: self._next]
-        used = dropwhile(_NONE.__eq__, turned)  # a hole of a void stays a hole
-        return {"arms": len(self.wins), "size": self.size, "votes": [list(vote) for vote in used]}
+        return {
+            "arms": len(self.wins), "size": self.size, "least": self.least,
+            "fresh": self._fresh, "votes": [list(vote) for vote in self.votes],
+        }  # fmt: skip
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> Self:
-        """Return the window of which a snapshot tells."""
-        window = cls(plain["arms"], plain["size"])
-        votes = plain["votes"]
-        if votes:
-            window._votes[: len(votes)] = [(a, b, won, seq) for a, b, won, seq in votes]
-            window._next = len(votes) % window.size
-            for vote in window._votes[: len(votes)]:
-                window._count(vote, 1)
+        """Return the window of a snapshot."""
+        window = cls(plain["arms"], plain["size"], plain["least"])
+        window._fresh = plain["fresh"]
+        for first, second, won, ref in plain["votes"]:
+            vote = first, second, won, ref
+            window.votes.append(vote)
+            window._count(vote, 1)
         return window
 
 

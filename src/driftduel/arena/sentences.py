@@ -1,41 +1,43 @@
-"""What a board says in sentences: the page, a terminal and a notebook all say these.
+"""The sentences of a board, shared by the page, the terminal and notebooks.
 
-They are made of the board's own data, and have no time of day in them: a page writes times as its
-reader's clock has them.
+They are made from the board's fields and contain no time of day: a page writes times in its
+reader's time zone.
 """
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
-from driftduel.arena.evidence import ALPHA
-from driftduel.arena.ranking import Window
-from driftduel.wording import counted, interval, listed, often, share
+from driftduel.arena.board_fields import CertifiedChange, Sentences
+from driftduel.evidence import ALPHA
+from driftduel.wording import counted, interval, listed, often, rough, share, whole
 
-__all__ = ["clean", "guarantee", "sentences", "warnings"]
+if TYPE_CHECKING:
+    from driftduel.arena.board import Board
 
-Data = Mapping[str, Any]
-_MUCH = 0.1  # a part of all votes that is worth a warning
-_FEW = 30  # votes below which no part of them is
+__all__ = ["change_sentence", "clean", "guarantee", "sentences", "warnings"]
+
+_MUCH = 0.1  # a share of all votes from which on a warning is given
+_FEW = 30  # votes below which no share of them is reported
+_LISTED = 3  # certified changes in the text
 _LONGEST_NAME = 60
 
 
-def sentences(board: Data) -> dict[str, Any]:
-    """Return every sentence of a board, by what it is about."""
-    return {
-        "claim": _claim(board),
-        "doubt": _doubt(board),
-        "challenger": _challenger(board),
-        "changes": _changes(board),
-        "ranking": "A description, not evidence: how often each option would be preferred to "
-        f"another one drawn at random, in the last {counted(Window.SIZE, 'vote')} (a "
-        "Bradley-Terry model), with bands of 95% for one look.",
-        "left": _left(board),
-    }
+def sentences(board: "Board") -> Sentences:
+    """Return every sentence of a board, by subject."""
+    return Sentences(
+        claim=_claim(board),
+        doubt=_doubt(board),
+        waiting=_waiting(board),
+        challenger=_challenger(board),
+        certified=_certified(board),
+        changes=_changes(board),
+        ranking=_ranking(board),
+        left=_left(board),
+    )
 
 
 def clean(name: str) -> str:
-    r"""Leave nothing in a name that a terminal could take for an order, and cut what is long.
+    r"""Replace control characters in a name by spaces, and cut a long name.
 
     Examples
     --------
@@ -47,122 +49,196 @@ def clean(name: str) -> str:
 
 
 def _quoted(name: str) -> str:
-    """Mark where a name of several words begins and ends."""
+    """Quote a name of several words."""
     name = clean(name)
     return f"“{name}”" if any(sign.isspace() for sign in name) else name
 
 
-def _claim(board: Data) -> str:
-    leader = board["leader"]
-    if leader is None:
-        return "Nobody leads yet."
-    name, ago = _quoted(leader["name"]), board["votes"] - board["since"]["votes"]
-    if board["votes"] == 0:
-        return f"No votes yet: {name} is where {board['policy']} begins."
-    verb = "led when the arena was closed" if board["closed"] else "leads"
-    if not board["changes"]:
-        return f"{name} {verb}, as it has from the beginning ({counted(ago, 'vote')})."
-    return f"{name} {verb}; it took the lead {counted(ago, 'vote')} ago."
+def _claim(board: "Board") -> str:
+    if board.leader is None or board.since is None:
+        return "No leader yet." if board.learned else "No leader yet: no vote has been learned."
+    name, ago = _quoted(board.leader.name), board.learned - board.since.vote
+    past = counted(board.imported, "imported vote")
+    if not board.learned:
+        return f"{name} leads after {past}; no vote has been learned here yet."
+    verb = "led when the arena was closed" if board.closed else "leads"
+    if board.changes:
+        return f"{name} {verb}; it took the lead {counted(max(ago, 0), 'vote')} ago."
+    if board.imported:
+        return f"{name} {verb}, after {past} and {counted(board.learned, 'vote')} here."
+    return f"{name} {verb}, as it has from the beginning ({counted(board.learned, 'vote')})."
 
 
-def _doubt(board: Data) -> str:
-    if board["leader"] is None:
-        return f"{counted(board['votes'], 'vote')} so far; there is nothing to be sure of."
-    if board["sure"]:
-        return "Sure: it has beaten every other option often enough since it began to lead."
-    missing = [rival for rival in board["evidence"] if rival["e"] < rival["needed"]]
+def _doubt(board: "Board") -> str:
+    if board.leader is None:
+        return f"{counted(board.votes, 'vote')} so far."
+    if board.sure:
+        who = (
+            f"from {counted(board.counted_voters, 'voter')}"
+            if board.claim == "voters"
+            else f"from {counted(board.counted_voters, 'vote')} of these judges"
+        )
+        return f"Sure, {who}: it has beaten every other option often enough."
+    missing = [rival for rival in board.evidence if rival.e < rival.needed]
     if not missing:
-        return "Not sure: nobody else is there."
-    # What is furthest away first: that is what everybody waits for.
-    missing.sort(key=lambda rival: math.log(max(rival["e"], 1e-300)))
-    names = listed([_quoted(rival["name"]) for rival in missing], most=4, last="or")
-    return f"Not sure yet: since it began to lead it has not beaten {names} often enough."
+        return "Not sure: no other option is present."
+    if board.claim == "voters" and board.voters < board.voters_required:
+        return (
+            f"Not sure: at least {whole(board.voters_required)} voters must compare the leader "
+            f"with each other option, and {counted(board.voters, 'voter')} took part. A voter "
+            "counts once per pair; votes without a voter id from one source are one voter."
+        )
+    # The rival with the least evidence first.
+    missing.sort(key=lambda rival: math.log(max(rival.e, 1e-300)))
+    names = listed([_quoted(rival.name) for rival in missing], most=4, last="or")
+    said = f"Not sure yet: it has not beaten {names} often enough."
+    if board.votes_needed is None or board.closed:
+        return said
+    many = rough(_two_digits(board.votes_needed))
+    return f"{said} About {many} votes until sure, if preferences stay as they are."
 
 
-def _challenger(board: Data) -> str:
-    nearest = board["challenger"]
+def _waiting(board: "Board") -> str:
+    if not board.held_by:
+        return ""
+    verb = "waits" if board.held == 1 else "wait"
+    pages = "its page stays" if board.held_by == 1 else "their pages stay"
+    return (
+        f"{counted(board.held, 'vote')} {verb} for {counted(board.held_by, 'open duel')}, at most "
+        f"{board.lease:g} s longer than {pages} open."
+    )
+
+
+def _two_digits(count: int) -> int:
+    return int(float(f"{count:.2g}"))
+
+
+def _challenger(board: "Board") -> str:
+    nearest = board.challenger
     if nearest is None:
         return "No option is on its way to take the lead."
-    part = share(nearest["share"])
-    return f"Nearest challenger: {_quoted(nearest['name'])}, {part} of the way to the lead."
+    part = share(nearest.share)
+    return f"Nearest challenger: {_quoted(nearest.name)}, {part} of the way to the lead."
 
 
-def _changes(board: Data) -> str:
-    many, alarms, bound = board["crownings"], board["alarms"], board["false_alarms_at_most"]
+def change_sentence(change: CertifiedChange) -> str:
+    """Return the sentence about a certified change."""
+    before, after = _quoted(change.before), _quoted(change.after)
+    return (
+        f"Preferences changed between vote {whole(change.from_vote)} and vote "
+        f"{whole(change.to_vote)} (certified): {before} was preferred to {after} before, {after} "
+        f"to {before} after."
+    )
+
+
+def _certified(board: "Board") -> str:
+    found = board.certified_changes
+    if not found:
+        return "No change of preferences is certified."
+    said = " ".join(change_sentence(change) for change in found[-_LISTED:])
+    if len(found) <= _LISTED:
+        return said
+    return f"{whole(len(found))} changes of preferences are certified; the last {_LISTED}: {said}"
+
+
+def _changes(board: "Board") -> str:
+    many, alarms, bound = board.lead_changes, board.alarms, board.false_alarms_at_most
     if not many and not alarms:
         return "The lead has not changed so far."
-    said = (
-        f"The lead changed {often(many)}, with {counted(alarms, 'alarm')}: a leader that was "
-        "beaten too often for chance."
+    said = f"The lead changed {often(many)}, with {counted(alarms, 'alarm')}."
+    if not alarms:
+        return said
+    said += (
+        " At an alarm the leader was beaten too often for chance: it was not the best option, "
+        "which does not show that preferences changed."
     )
     if bound is None:
-        return f"{said} {board['policy']} has no bound on how many of them are mistakes."
-    said += (
-        " That can be a mistake: if nobody ever changed their taste, "
-        f"{counted(board['counted'], 'vote')} like these would still raise up to {bound:.1f} "
+        return f"{said} {board.policy} has no bound on false alarms."
+    return (
+        f"{said} If no challenger had been better than the leader it met, "
+        f"{counted(board.learned, 'vote')} would raise at most {bound:.1f} "
         f"{'alarm' if bound <= 1 else 'alarms'} on average."
     )
-    if alarms <= bound:
-        return f"{said} So the alarms alone prove no change; the word “sure” does not rest on them."
-    # Markov's inequality.
-    return f"{said} So many by mistake have a chance of at most {share(bound / alarms)}."
 
 
-def _left(board: Data) -> str:
-    side = board["left"]
-    if side["share"] is None:
-        return "It is not known yet whether people prefer a side."
-    ends = interval(side["low"], side["high"], lambda value: share(value, 1))
-    band = f"{share(side['share'], 1)} of all picks were on the left ({ends})"
-    if side["low"] <= 0.5 <= side["high"]:
+def _ranking(board: "Board") -> str:
+    votes = counted(board.ranking_votes, "vote")
+    if board.lead_changes and board.since is not None:
+        which = f"the last {votes}: those since the lead changed, at least 100 and at most 1,000"
+    else:
+        which = f"the last {votes} (at most 1,000)"
+    return (
+        "A description, not evidence: how often each option would be preferred to another one "
+        f"drawn at random (Bradley-Terry model), in {which}. Bands are 95% for one look."
+    )
+
+
+def _left(board: "Board") -> str:
+    side = board.left
+    if side.share is None or side.low is None or side.high is None:
+        return f"There are fewer than {_FEW} picks: too few to see whether a side is preferred."
+    ends = interval(side.low, side.high, lambda value: share(value, 1))
+    band = f"{share(side.share, 1)} of all picks were on the left ({ends})"
+    if side.low <= 0.5 <= side.high:
         return f"{band}: no preference for a side can be seen."
-    which = "left" if side["low"] > 0.5 else "right"
+    which = "left" if side.low > 0.5 else "right"
     return (
-        f"{band}: people prefer the {which} side. A fair coin decides who is there, so it favours "
-        "nobody; it makes everything slower."
+        f"{band}: voters prefer the {which} side. Sides are drawn at random, so no option gains "
+        "by it; more votes are needed."
     )
 
 
-def guarantee(board: Data) -> str:
-    """Say what can be relied on."""
+def guarantee(board: "Board") -> str:
+    """Return what the board guarantees, and the assumption."""
+    if board.claim == "judges":
+        assumed = (
+            "These statements are about these judges, and assume that their votes on a pair are "
+            "independent. Then the"
+        )
+    else:
+        assumed = (
+            "A voter's first vote on a pair counts. If voters vote independently of each other, the"
+        )
     return (
-        f"The chance that this arena ever says “sure” of a leader that does not, on average over "
-        f"its reign, win more than half of its duels with everybody else is at most {share(ALPHA)}."
+        f"{assumed} probability that this arena is ever sure of a leader although another option "
+        "did at least as well in their duels, on average over the counted votes, is at most "
+        f"{share(ALPHA)}. The probability that it ever certifies a change that did not happen is "
+        f"at most {share(ALPHA)}."
     )
 
 
-def warnings(board: Data) -> list[str]:
-    """Say what makes the board worth less than it looks."""
+def warnings(board: "Board") -> list[str]:
+    """Return what limits the validity of the board."""
     found = []
-    votes, voters = board["votes"], board["votes_a_voter"]
-    most = voters["most"] or 0
-    if votes >= _FEW and most > _MUCH * votes:
+    votes, most = board.votes, board.votes_per_voter.most or 0
+    if board.claim == "voters" and votes >= _FEW and most > _MUCH * votes:
         found.append(
-            f"One voter gave {share(most / votes)} of all votes: the board may say what one person "
-            "likes."
+            f"One voter or source gave {share(most / votes)} of all votes: leader and ranking may "
+            "show the preference of one person."
         )
-    came = votes + board["late"]
-    if came >= _FEW and board["late"] > _MUCH * came:
+    came = votes + board.late
+    if came >= _FEW and board.late > _MUCH * came:
         found.append(
-            f"{share(board['late'] / came)} of the votes came too late to be counted; if that "
-            "depends on what people pick, the board is wrong. A longer lease helps."
+            f"{share(board.late / came)} of the votes came too late to be counted; if that "
+            "depends on the pick, the board is wrong. A longer lease helps."
         )
-    seen = votes + board["skips"]
-    if seen >= _FEW and board["skips"] > 2 * _MUCH * seen:
+    seen = votes + board.skips
+    if seen >= _FEW and board.skips > 2 * _MUCH * seen:
         found.append(
-            f"{share(board['skips'] / seen)} of the pairs were skipped; if that depends on who "
-            "would have won, the board is wrong."
+            f"{share(board.skips / seen)} of the pairs were skipped; if that depends on which "
+            "option would have won, the board is wrong."
         )
-    if board["voided"]:
+    if board.voided:
         found.append(
-            f"{counted(board['voided'], 'vote')} taken out by the owner: if it was because of whom "
-            "they helped, “sure” means nothing."
+            f"{counted(board.voided, 'vote')} taken out by the owner: if that depended on the "
+            "pick, “sure” and “certified” are not valid."
         )
-    if board["order"] == "arrival" and board["mode"] == "panel":
+    if board.order == "arrival" and board.mode == "panel":
         found.append(
-            "Votes are learned as they come: if how long people take depends on what they pick, "
-            "the board is wrong. The order of asking has no such weakness."
+            "Votes are learned as they arrive: if the time that voters take depends on their pick, "
+            "the board is wrong. Learning in the order of asking avoids this."
         )
-    if not board["left"]["low"] <= 0.5 <= board["left"]["high"]:
-        found.append(board["says"]["left"])
+    low, high = board.left.low, board.left.high
+    if low is not None and high is not None and not low <= 0.5 <= high:
+        found.append(board.says.left)
     return found

@@ -11,6 +11,7 @@ from types import FrameType
 
 import uvicorn
 
+from driftduel.arena.addresses import place_of
 from driftduel.arena.hall import Hall
 from driftduel.arena.web.app import ArenaApp, make_app
 from driftduel.arena.web.connection import Connection
@@ -69,6 +70,7 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Answer what was asked, then end."""
         self._app.service.boards.closing.set()
+        await self._app.service.hand_over()
         await super().shutdown(sockets)
 
 
@@ -79,6 +81,7 @@ def serve(
     port: int = 8000,
     settings: ServerSettings | None = None,
     proxies: str = "",
+    advertise: str | None = None,
     say: Callable[[str], None] = print,
     ready: Callable[[str], None] | None = None,
 ) -> None:
@@ -94,6 +97,9 @@ def serve(
         Limits.
     proxies
         Addresses of proxies whose word is taken for where requests come from, with commas.
+    advertise
+        Address at which the other servers of a PostgreSQL reach this one; None: that at which it
+        listens, unless that stands for all addresses of the machine.
     say
         Tells whoever started it where it is, and what that means.
     ready
@@ -108,6 +114,11 @@ def serve(
                 f"It listens at {host}: whoever reaches this machine reaches it, unencrypted. "
                 "Nobody votes or reads without a token; put a proxy with HTTPS before it."
             )
+        address = _advertised(advertise, host, url)
+        if address is not None:
+            hall.store.advertise(address)
+        elif hall.store.cluster_key() is not None:
+            say("Other servers cannot forward requests to it: pass --advertise http://HOST:PORT.")
         if ready is not None:
             ready(url)
         with _for_servers():
@@ -115,6 +126,16 @@ def serve(
                 server.run([listener])
             finally:
                 hall.close()
+
+
+def _advertised(given: str | None, host: str, url: str) -> str | None:
+    """Return the address to advertise; None if it cannot be known."""
+    if given is None:
+        return None if host in ("0.0.0.0", "::", "") else url
+    place = place_of(given)
+    if place.target != "/":
+        raise DriftduelError(f"--advertise {given!r} must be http://HOST:PORT, without a path.")
+    return given.rstrip("/")
 
 
 @contextmanager
@@ -146,6 +167,7 @@ def in_background(
     with _listening("127.0.0.1", port) as listener:
         url = _url(listener)
         server = _Server(make_app(hall, settings=settings), "")
+        hall.store.advertise(url)
         thread = threading.Thread(target=server.run, args=([listener],), name="arena", daemon=True)
         thread.start()
         try:

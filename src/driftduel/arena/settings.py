@@ -1,6 +1,5 @@
 """What an arena is, said once when it is opened: the first record of its log."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -12,19 +11,13 @@ from driftduel.policies.ledger import ORDERS, TIES
 from driftduel.policies.modes import MODES
 from driftduel.specs import Spec
 
-__all__ = ["MOST_OPTIONS", "LaneSettings", "Settings", "settings_of"]
+__all__ = ["CLAIMS", "MOST_OPTIONS", "Settings", "settings_of"]
 
+CLAIMS = ("voters", "judges")
 MOST_OPTIONS = 200
-_MOST_LANES = 8
 _DAY = 86_400.0
 _HIGHEST_SEED = 2**63 - 1
-
-
-class LaneSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A policy, and how many voters of all it gets."""
-
-    spec: str
-    weight: int = 1
+_MOST_VOTES = 1_000_000
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,25 +26,29 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Times are in seconds.
     """
 
-    lanes: tuple[LaneSettings, ...]
-    """The policies; the first one leads, the others are compared with it."""
+    policy: str
+    """The spec of the policy that chooses the duels."""
     mode: str = "panel"
     """``panel``: two different options, always. ``serve``: one may be shown alone."""
     order: str = "asked"
     """Order in which answers are learned: that of asking, or that of arrival."""
     ties: str | None = None
     """``skip``, ``coin``, or as each policy wants it."""
+    claim: str = "voters"
+    """Population of the statements. ``voters``: a voter's first vote on a pair in each stretch of
+    evidence counts. ``judges``: every vote counts, for a fixed panel or automatic judges."""
     seed: int = 0
     grace: float = 5.0
-    """How long a vote can be undone before any policy hears of it."""
-    lease: float = 600.0
-    """How long a duel may stay open."""
-    votes_a_day: int = 5
-    """Votes that count, of one voter on one pair in one day (UTC)."""
+    """How long a vote can be undone before the policy learns from it."""
+    lease: float = 60.0
+    """How long an open duel keeps others' votes waiting, unless its lease is renewed."""
+    votes_a_day: int = 50
+    """Maximum number of votes of one voter on one pair in one day (UTC); a million for judges,
+    unless it is given."""
     most_open: int = 10_000
-    """Duels that may be open at once."""
+    """Maximum number of open duels; one more evicts the oldest."""
     most_open_each: int = 20
-    """Duels that one voter may have open at once."""
+    """Maximum number of open duels of one voter; one more evicts the voter's oldest."""
     origins: tuple[str, ...] = ()
     """Whose pages may ask and vote with a token: ``https://example.org``."""
 
@@ -60,7 +57,6 @@ def settings_of(
     options: int,
     *,
     policy: str = "king",
-    policies: Sequence[tuple[str, int] | str] | None = None,
     mode: str = "panel",
     order: str | None = None,
     **others: Any,
@@ -72,9 +68,7 @@ def settings_of(
     options
         How many options it begins with.
     policy
-        Who chooses the duels.
-    policies
-        Several of them side by side, each with its weight, in place of `policy`.
+        The spec of the policy that chooses the duels.
     mode
         ``panel`` or ``serve``.
     order
@@ -87,22 +81,17 @@ def settings_of(
         raise ArenaError(
             "bad-request", f"an arena has from 2 to {MOST_OPTIONS} options, not {options}."
         )
-    lanes = [(each, 1) if isinstance(each, str) else each for each in policies or [policy]]
-    if len(lanes) > _MOST_LANES:
-        raise ArenaError(
-            "bad-request", f"an arena has at most {_MOST_LANES} policies, not {len(lanes)}."
-        )
     order = order or ("asked" if mode == "panel" else "arrival")
-    kept = [LaneSettings(able_to_change(spec, options), weight) for spec, weight in lanes]
+    spec = able_to_change(policy, options)
+    if others.get("claim") == "judges":  # every vote of theirs counts
+        others = {"votes_a_day": _MOST_VOTES} | others
     try:
-        made = msgspec.convert(
-            {"lanes": msgspec.to_builtins(kept), "mode": mode, "order": order, **others}, Settings
-        )
+        made = msgspec.convert({"policy": spec, "mode": mode, "order": order, **others}, Settings)
     except msgspec.ValidationError as error:
         raise ArenaError("bad-request", f"the arena's settings are not right: {error}.") from None
     _check(made)
-    for lane in kept:  # whatever a policy has against all this, it says now
-        make_policy(lane.spec, options, order=made.order, ties=made.ties, mode=made.mode)
+    # A policy that does not support these settings is refused here, before the arena is created.
+    make_policy(spec, options, order=made.order, ties=made.ties, mode=made.mode)
     return made
 
 
@@ -120,7 +109,7 @@ def able_to_change(spec: str, arms: int) -> str:
 
 def _check(settings: Settings) -> None:
     """Refuse what no arena can be."""
-    choices = (("mode", MODES), ("order", ORDERS), ("ties", (*TIES, None)))
+    choices = (("mode", MODES), ("order", ORDERS), ("ties", (*TIES, None)), ("claim", CLAIMS))
     for key, known in choices:
         value = getattr(settings, key)
         if value not in known:
@@ -129,7 +118,7 @@ def _check(settings: Settings) -> None:
     ranges = (
         ("grace", 0.0, 3600.0),
         ("lease", 1.0, 30 * _DAY),
-        ("votes_a_day", 1, 1_000_000),
+        ("votes_a_day", 1, _MOST_VOTES),
         ("most_open", 1, 1_000_000),
         ("most_open_each", 1, 1_000_000),
         ("seed", 0, _HIGHEST_SEED),
@@ -138,8 +127,3 @@ def _check(settings: Settings) -> None:
         value = getattr(settings, key)
         if not low <= value <= high:
             raise ArenaError("bad-request", f"{key}={value!r} must be from {low:g} to {high:g}.")
-    for lane in settings.lanes:
-        if not 1 <= lane.weight <= 1000:
-            raise ArenaError(
-                "bad-request", f"weight={lane.weight} of {lane.spec!r} must be from 1 to 1000."
-            )

@@ -9,41 +9,31 @@ policy or to this seed is detected at the first record that differs, and never g
 
 from bisect import bisect_left
 from collections.abc import Iterable
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 
-from driftduel.arena.lanes import Lane, Learned, first_lanes
+from driftduel.arena import learning
+from driftduel.arena.learning import Learned, initial_policy
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
 from driftduel.arena.settings import MOST_OPTIONS, Settings
 from driftduel.arena.tally import Tally
 from driftduel.errors import DriftduelError, LogError
+from driftduel.policies import policy_from_bytes, policy_to_bytes
 from driftduel.policies.base import generator_state, restore_generator
 
-__all__ = ["PICKS", "Out", "State", "lane_of", "ref_of", "round_of"]
+__all__ = ["PICKS", "Out", "State"]
 
 PICKS = ("left", "right", "tie", "skip")
 Body = dict[str, Any]
-_FORMAT = 1
-_ROUND_BITS = 40
+_FORMAT = 3
 _DAY = 86_400_000
-
-
-def ref_of(lane: int, t: int) -> int:
-    """Return the one number by which records speak of a duel."""
-    return lane << _ROUND_BITS | t
-
-
-def lane_of(ref: int) -> int:
-    """Return the lane of a duel."""
-    return ref >> _ROUND_BITS
-
-
-def round_of(ref: int) -> int:
-    """Return the round of a duel in its lane."""
-    return ref & (1 << _ROUND_BITS) - 1
+# An open duel is given up after this many leases, however often its lease is renewed.
+_MOST_LEASES = 10
+# Proposals of the policy that are looked at for a voter who reached the cap on some pairs.
+_MOST_PROPOSALS = 32
 
 
 class Out(NamedTuple):
@@ -57,13 +47,15 @@ class Out(NamedTuple):
     asked: int
     """When it was asked for, in milliseconds."""
     until: int
-    """When its lease ends, or its vote's grace."""
+    """When its lease ends, or its vote's grace, in milliseconds."""
     pick: str | None = None
     """What was picked, once it was."""
     counts: bool = True
     """Whether the vote counts, or is void, or one too many of its voter's."""
     took: int = 0
     """How long the vote took, in milliseconds."""
+    source: str | None = None
+    """The source of a vote without a voter: a pseudonym of token and address."""
 
     def winner(self) -> int | None:
         """Return the arm that was picked; None for a tie."""
@@ -91,40 +83,42 @@ class State:
         """Every option that ever was; its place is the policies' number for it."""
         self.seq, self.at = 1, at
         self.era = 0
-        self.eras: list[list[int]] = []
-        """For each era, how many duels each lane had asked for before it."""
+        self.eras: list[int] = []
+        """For each era, the number of duels asked for before it."""
+        self.words: list[int] = []
+        """For each era, its random word, which ids of its duels carry."""
         self.closed = False
-        self.lanes, self.coins = first_lanes(settings, len(self.ids))
+        self.policy, self.coins = initial_policy(settings, len(self.ids))
         self.open: dict[int, Out] = {}
-        """Duels without a vote, by ref, the lease that ends first before the others."""
+        """Duels without a vote, by ref (the policy's round), oldest first."""
+        self.leaving: dict[int, int] = {}
+        """Open duels that were released: ref to the time at which they are given up."""
         self.voted: dict[int, Out] = {}
-        """Votes that can be undone, likewise."""
+        """Votes that can be undone, by ref, the grace that ends first before the others."""
         self.held: dict[int, Out] = {}
         """Votes that were told and wait until those before them are known."""
         self.day = at // _DAY
         self.today: dict[tuple[str, int, int], int] = {}
         """Votes of this day by voter and pair."""
+        self.capped: dict[str, set[tuple[int, int]]] = {}
+        """Pairs on which a voter reached the cap today; derived from `today`."""
         self.open_each: dict[str, list[int]] = {}
         """Open duels of each voter who has any, oldest first."""
-        self.tally = Tally(len(self.ids), self.leader, at, len(self.lanes))
-        self.present: tuple[int, ...] = ()
+        self.tally = Tally(len(self.ids), self.leader, at)
+        self.present: tuple[int, ...] = self.policy.present
         """The arms that can be shown."""
-        self._look_who_is_there()
 
     # -- what is
 
     @property
     def leader(self) -> int | None:
-        """The arm that leads: what the first lane's policy would ship."""
-        return self.lanes[0].policy.best()
+        """The arm that leads: the policy's current best guess."""
+        return self.policy.best()
 
     @property
     def kept(self) -> int:
         """How much it keeps of single duels and voters; a snapshot has it all."""
         return len(self.open) + len(self.voted) + len(self.held) + len(self.today)
-
-    def _look_who_is_there(self) -> None:
-        self.present = self.lanes[0].policy.present
 
     def arm(self, option: str) -> int:
         """Return the number of an option."""
@@ -135,59 +129,137 @@ class State:
 
     def era_of(self, ref: int) -> int | None:
         """Return the era in which a duel was asked for; None if it never was."""
-        lane, t = lane_of(ref), round_of(ref)
-        if not (0 <= lane < len(self.lanes) and 1 <= t <= self.lanes[lane].policy.ledger.asked):
+        if not 1 <= ref <= self.policy.ledger.asked:
             return None
-        if self.eras and t > self.eras[-1][lane]:  # nearly always
+        if self.eras and ref > self.eras[-1]:  # nearly always
             return self.era
-        return bisect_left(self.eras, t, key=lambda asked: asked[lane])
+        return bisect_left(self.eras, ref)
+
+    def word_of(self, ref: int) -> int | None:
+        """Return the random word of the era in which a duel was asked for; None if it never was."""
+        era = self.era_of(ref)
+        return self.words[era - 1] if era else None
 
     # -- what happens; each returns the body of its record, or refuses before anything changed
 
-    def begin_era(self, at: int) -> Body:
-        """Note that a process takes the arena into its hands."""
-        self._tick(at)
-        self.era += 1
-        self.eras.append([lane.policy.ledger.asked for lane in self.lanes])
-        return {"era": self.era}
+    def begin_era(self, at: int, word: str | None) -> Body:
+        """Note that a process opens the arena.
 
-    def ask(self, at: int, voter: str | None) -> tuple[int, Body]:
-        """Choose a duel; return its ref, too."""
-        self._need_open()
-        mine = self.open_each.get(voter, []) if voter is not None else []
-        if len(self.open) >= self.settings.most_open or len(mine) >= self.settings.most_open_each:
-            raise ArenaError(
-                "too-many",
-                f"{len(mine) or len(self.open)} duels are open; answer some first.",
-            )
+        Parameters
+        ----------
+        at
+            The time, in milliseconds.
+        word
+            64 random bits in hexadecimal. Ids of duels carry it, so that an id from before a
+            restored backup is recognised, even if the log has reached the same duel again. None
+            in logs of earlier versions, where the number of the era takes its place.
+        """
+        number = self.era + 1 if word is None else int(word, 16)
         self._tick(at)
-        number, side = self._lane_for(voter), self.coins.random()
-        lane = self.lanes[number]
-        duel = lane.ask()
-        ref = ref_of(number, duel.round)
-        left = duel.first if side < 0.5 else duel.second
+        # Leases could not be renewed while no process had the arena.
+        for ref, out in self.open.items():
+            self.open[ref] = out._replace(until=self._lease_end(out.asked, at))
+        self.era += 1
+        self.eras.append(self.policy.ledger.asked)
+        self.words.append(number)
+        return {"era": self.era} if word is None else {"era": self.era, "word": word}
+
+    def ask(self, at: int, voter: str | None, source: str | None = None) -> tuple[int, Body]:
+        """Choose a duel; return its ref, too. `source` counts as the voter if there is none."""
+        self.need_open()
+        self._tick(at)
+        duel = self.policy.ask()
+        ref = duel.round
+        left = duel.first if self.coins.random() < 0.5 else duel.second
         body: Body = {"ref": ref, "pair": [duel.first, duel.second], "left": left}
         if duel.notes:
             body["notes"] = list(duel.notes)
         if voter is not None:
-            body["voter"] = voter
+            body["voter"], source = voter, None
+        elif source is not None:
+            body["source"] = source
         if duel.alone:
-            self.tally.alone(number, duel.first)
-            _, learned = lane.tell(duel, duel.first)
-            return ref, body | self._learn(number, learned)
-        until = at + round(1000 * self.settings.lease)
-        self._put_open(ref, Out(duel.first, duel.second, left, voter, at, until))
+            self.tally.shown_alone += 1
+            _, learned = learning.tell(self.policy, duel, duel.first)
+            return ref, body | self._learn(learned)
+        until = self._lease_end(at, at)
+        out = Out(duel.first, duel.second, left, voter, at, until, source=source)
+        self._put_open(ref, out)
         return ref, body
 
-    def _lane_for(self, voter: str | None) -> int:
-        """Give a voter always the same lane, and one without a name any."""
-        coin = self.coins.random()  # drawn whether needed or not: one stream, whoever asks
-        if len(self.lanes) == 1:
+    def crowded(self, voter: str | None) -> int | None:
+        """Return the open duel to evict before this voter is asked; None if there is room."""
+        mine = self.open_each.get(voter, []) if voter is not None else []
+        if len(mine) >= self.settings.most_open_each:
+            return mine[0]
+        return next(iter(self.open)) if len(self.open) >= self.settings.most_open else None
+
+    def capped_proposals(self, at: int, voter: str | None) -> int:
+        """Return how many of the policy's next proposals this voter may not vote on today.
+
+        The proposals are drawn from a copy of the policy, so that nothing changes if none of them
+        is left for the voter. They stay open in the copy while the next ones are drawn: a policy
+        that counts open duels then turns to other pairs.
+
+        Raises
+        ------
+        ArenaError
+            ``nothing-left``, if no proposal is below the cap.
+        """
+        capped = set() if voter is None or at // _DAY != self.day else self._capped(voter)
+        if not capped:
             return 0
-        if voter is not None:
-            coin = int(voter[:8], 16) / 2**32
-        weights = np.cumsum([lane.weight for lane in self.lanes])
-        return int(np.searchsorted(weights, coin * weights[-1], side="right"))
+        trial = policy_from_bytes(policy_to_bytes(self.policy))
+        for passed in range(_MOST_PROPOSALS):
+            duel = trial.ask()
+            if duel.alone or _pair(duel.first, duel.second) not in capped:
+                return passed
+        raise ArenaError(
+            "nothing-left",
+            "nothing is left to compare today: this voter gave "
+            f"{self.settings.votes_a_day} votes on each pair that is to be compared; ask again "
+            "after midnight (UTC).",
+        )
+
+    def _capped(self, voter: str) -> set[tuple[int, int]]:
+        """Return the pairs on which a voter cannot vote today; open duels count as votes."""
+        capped = self.capped.get(voter, set())
+        pending: dict[tuple[int, int], int] = {}
+        for ref in self.open_each.get(voter, ()):
+            pair = _pair(self.open[ref].first, self.open[ref].second)
+            pending[pair] = pending.get(pair, 0) + 1
+        return capped | {
+            pair
+            for pair, count in pending.items()
+            if self.today.get((voter, *pair), 0) + count >= self.settings.votes_a_day
+        }
+
+    def renew(self, at: int, ref: int) -> int | None:
+        """Renew the lease of an open duel; return its new end, or None if it is not open.
+
+        Leases are not in the log: a renewal changes no count and no duel, and what ends a lease is
+        recorded.
+        """
+        out = self.open.get(ref)
+        if out is None:
+            return None
+        self.leaving.pop(ref, None)
+        out = self.open[ref] = out._replace(until=self._lease_end(out.asked, at))
+        return out.until
+
+    def release(self, ref: int, at: int) -> None:
+        """Let an open duel be given up at this time, unless it is renewed before; not recorded."""
+        if ref in self.open:
+            self.leaving.pop(ref, None)
+            self.leaving[ref] = at
+
+    def _lease_end(self, asked: int, at: int) -> int:
+        """Return when a lease that begins now ends, of a duel that was asked for then."""
+        return min(at + round(1000 * self.settings.lease), self._latest(asked))
+
+    def _latest(self, asked: int) -> int:
+        """Return when a duel is given up, however often its lease is renewed."""
+        return asked + _MOST_LEASES * round(1000 * self.settings.lease)
 
     def vote(self, at: int, ref: int, pick: str) -> Body:
         """Take an answer; it is told to the policy when its grace is over."""
@@ -203,11 +275,13 @@ class State:
         until = at + round(1000 * self.settings.grace)
         out = out._replace(until=until, pick=pick, counts=counts, took=at - out.asked)
         self.voted[ref] = out
-        self.tally.voted(out)
+        self.tally.voted(ref, out, at, self.present)
         # A vote can be read by itself: who was left and who right, and whose it is.
         body["shown"] = [out.left, out.first + out.second - out.left]
         if out.voter is not None:
             body["voter"] = out.voter
+        elif out.source is not None:
+            body["source"] = out.source
         return body if counts or pick == "skip" else body | {"uncounted": True}
 
     def _counts(self, out: Out) -> bool:
@@ -215,8 +289,10 @@ class State:
         if out.voter is None:
             return True
         key = _today_key(out)
-        self.today[key] = self.today.get(key, 0) + 1
-        return self.today[key] <= self.settings.votes_a_day
+        count = self.today[key] = self.today.get(key, 0) + 1
+        if count >= self.settings.votes_a_day:
+            self.capped.setdefault(out.voter, set()).add(key[1:])
+        return count <= self.settings.votes_a_day
 
     def undo(self, at: int, ref: int) -> Body:
         """Take a vote back that nobody has learned from; the duel is open again."""
@@ -224,13 +300,13 @@ class State:
             raise ArenaError("too-late", "the vote cannot be undone any more.")
         self._tick(at)
         out = self._take_back(ref)
-        # The lease that it had, and who voted at its very end has a grace to choose again: with a
-        # new lease each time, one who undoes for ever would keep all others' votes from being
-        # learned.
-        end = out.asked + round(1000 * self.settings.lease)
-        until = max(end, min(at, end) + round(1000 * self.settings.grace))
+        # A new lease, but within the bound of all leases: else a voter who undoes for ever would
+        # keep all others' votes from being learned. A vote at that bound leaves a grace to choose
+        # again.
+        bound = min(at, self._latest(out.asked)) + round(1000 * self.settings.grace)
+        until = max(self._lease_end(out.asked, at), bound)
         self._put_open(ref, out._replace(until=until, pick=None, counts=True, took=0))
-        self.open = dict(sorted(self.open.items(), key=lambda item: item[1].until))
+        self.open = dict(sorted(self.open.items()))
         return {"ref": ref}
 
     def _take_back(self, ref: int) -> Out:
@@ -239,36 +315,61 @@ class State:
         key = _today_key(out)
         if self.today.get(key):
             self.today[key] -= 1
-        self.tally.voted(out, times=-1)
+            if self.today[key] < self.settings.votes_a_day:
+                self.capped.get(key[0], set()).discard(key[1:])
+        self.tally.undone(ref, out)
         return out
 
     def due(self, at: int) -> list[tuple[str, int, str]]:
-        """Return what time has made due: kind, ref, and why if a duel is to be forgotten."""
+        """Return what time has made due: kind, ref, and why if a duel is to be forgotten.
+
+        Call it again when that is done: a vote that was told may wait for an open duel. An expired
+        lease gives a duel up only if votes wait for it; until then its vote is welcome.
+        """
+        due = self.graces(at)
+        for ref, until in self.leaving.items():
+            if until <= at:
+                due.append(("forgot", ref, "released"))
+        if due:
+            return due
+        # In the order of asking, all votes that wait do so for this duel first.
+        ref = self.policy.ledger.due
+        head = self.open.get(ref)
+        if head is not None and self.held and head.until <= at:
+            return [("forgot", ref, "lease")]
+        for ref, out in self.open.items():
+            if max(out.until, self._latest(out.asked)) > at:
+                break
+            due.append(("forgot", ref, "lease"))
+        return due
+
+    def graces(self, at: int | None) -> list[tuple[str, int, str]]:
+        """Return the votes whose grace is over by now, or all for None, as `due` does."""
         due = []
         for ref, out in self.voted.items():
-            if out.until > at:
+            if at is not None and out.until > at:
                 break
             if out.pick == "skip" or not out.counts:
                 due.append(("forgot", ref, "skipped" if out.pick == "skip" else "uncounted"))
             else:
                 due.append(("told", ref, ""))
-        for ref, out in self.open.items():
-            if out.until > at:
-                break
-            due.append(("forgot", ref, "lease"))
         return due
+
+    def waiting(self) -> tuple[int, int]:
+        """Return how many votes wait, and for how many open duels."""
+        last = max(self.held, default=0)
+        return len(self.held), sum(ref < last for ref in self.open)
 
     def tell(self, at: int, ref: int) -> Body:
         """Tell a vote to the policy."""
         self._tick(at)
         out = self.voted.pop(ref)
-        lane = self.lanes[lane_of(ref)]
-        won, learned = lane.tell(lane.open(round_of(ref)), out.winner())
+        won, learned = learning.tell(self.policy, self.policy.ledger.open[ref], out.winner())
         body: Body = {"ref": ref}
         if out.pick == "tie" and won >= 0:
             body["coin"] = won
         self.held[ref] = out
-        return body | self._learn(lane_of(ref), learned, told=ref)
+        return body | self._learn(learned, told=ref)
 
     def forget(self, at: int, ref: int, why: str) -> Body:
         """Give up on a duel."""
@@ -277,39 +378,54 @@ class State:
         if out is None:
             out = self._take_open(ref)
         assert out is not None
-        self.tally.forgot(out)
-        lane = self.lanes[lane_of(ref)]
-        learned = lane.forget(lane.open(round_of(ref)))
-        return {"ref": ref, "why": why} | self._learn(lane_of(ref), learned)
+        self.tally.forgot(ref, out)
+        learned = learning.forget(self.policy, self.policy.ledger.open[ref])
+        return {"ref": ref, "why": why} | self._learn(learned)
 
-    def _learn(self, number: int, learned: Iterable[Learned], told: int = 0) -> Body:
+    def _learn(self, learned: Iterable[Learned], told: int = 0) -> Body:
         """Let the board hear of every answer that was learned; return what changed by it.
 
         An answer that has to wait for its turn is learned by a later record, which says so.
         """
         news: Body = {}
-        was_sure = self.tally.was_sure
-        others = []
+        others, certified = [], []
         for answer in learned:
-            ref = ref_of(number, answer.duel.round)
+            ref = answer.duel.round
             out = self.held.pop(ref, None)
             if out is not None and out.counts:
-                self.tally.learned(number, answer, out, self.seq, self.at, self.present)
+                voter = self._counted_as(ref, out)
+                change = self.tally.learned(answer, out, voter, self.seq, self.at)
+                if change is not None:
+                    keys = ("before", "after", "from_vote", "to_vote")
+                    certified.append([change[key] for key in keys])
             if out is not None and ref != told:
                 others.append(ref)
-            # The first lane alone decides who leads; its alarms are the arena's.
-            if number == 0:
-                if answer.alarm:
-                    news["alarm"] = True
-                news |= self._crown(alarm=answer.alarm)
-        sure = self.tally.sure(self.present)
-        if sure != was_sure:
-            news["sure"] = self.tally.was_sure = sure
+            if answer.alarm:
+                news["alarm"] = True
+            news |= self._crown(alarm=answer.alarm)
+        news |= self._is_sure()
+        if certified:
+            news["certified"] = certified
         if told in self.held:
             news["held"] = True
         if others:
             news["learned"] = others
         return news
+
+    def _counted_as(self, ref: int, out: Out) -> int:
+        """Return the number by which the evidence knows a voter; of a judge, every vote counts."""
+        if self.settings.claim == "judges":
+            return ref
+        name = (out.voter or out.source or "").encode()
+        return int.from_bytes(blake2b(name, digest_size=8).digest()) >> 1
+
+    def _is_sure(self) -> Body:
+        """Return whether the board is sure, if that has changed."""
+        sure = self.tally.sure(self.present)
+        if sure == self.tally.was_sure:
+            return {}
+        self.tally.was_sure = sure
+        return {"sure": sure}
 
     def _crown(self, *, alarm: bool) -> Body:
         leader = self.leader
@@ -317,19 +433,18 @@ class State:
             if alarm:
                 self.tally.alarms += 1
             return {}
-        self.tally.crown(leader, self.seq, self.at, alarm=alarm)
+        self.tally.crown(leader, self.seq, self.at, self.present, alarm=alarm)
         return {"leads": leader}
 
     def hear(self, at: int, votes: list[list[Any]]) -> Body:
         """Take votes of the past: two arms, 1, 0 or -1 for a tie, and a weight each."""
-        self._need_open()
-        if any(lane.policy.ledger.asked for lane in self.lanes):
+        self.need_open()
+        if self.policy.ledger.asked:
             raise ArenaError("too-late", "votes of the past are taken before the first duel.")
         self._tick(at)
         for first, second, won, weight in votes:
             winner = (second, first, None)[won]
-            for lane in self.lanes:
-                lane.policy.hear(first, second, winner, weight)
+            self.policy.hear(first, second, winner, weight)
             self.tally.heard += 1
         return {"votes": votes} | self._crown(alarm=False)
 
@@ -337,38 +452,39 @@ class State:
         """Let an option take part, again or for the first time."""
         if option not in self.ids:
             self.need_room()
-        self._need_open()
+        self.need_open()
         arm = self.ids.index(option) if option in self.ids else None
         if arm is not None and arm in self.present:
             raise ArenaError("bad-request", f"option {option!r} takes part already.")
         self._tick(at)
-        for lane in self.lanes:
-            lane.policy.admit(arm)
+        self.policy.admit(arm)
         if arm is None:
             self.ids.append(option)
             self.tally.widen()
-        self._look_who_is_there()
-        return {"option": option} | self._crown(alarm=False)
+        self.present = self.policy.present
+        return {"option": option} | self._crown(alarm=False) | self._is_sure()
 
     def need_room(self) -> None:
         """Refuse if no new option can take part."""
-        self._need_open()
+        self.need_open()
         if len(self.ids) >= MOST_OPTIONS:
             raise ArenaError("too-many", f"an arena has at most {MOST_OPTIONS} options.")
 
     def leave(self, at: int, option: str) -> Body:
         """Show an option no more; its open duels may still be answered."""
-        self._need_open()
+        self.need_open()
         arm = self.arm(option)
         if arm not in self.present:
             raise ArenaError("bad-request", f"option {option!r} takes no part already.")
         if len(self.present) <= 2:
             raise ArenaError("bad-request", "an arena needs two options; let another join first.")
         self._tick(at)
-        for lane in self.lanes:
-            lane.policy.retire(arm)
-        self._look_who_is_there()
-        return {"option": option} | self._crown(alarm=False)
+        self.policy.retire(arm)
+        self.present = self.policy.present
+        news = self._crown(alarm=False)
+        if not news:
+            self.tally.depart(self.seq, self.present)
+        return {"option": option} | news | self._is_sure()
 
     def void(self, at: int, votes: list[list[int]], why: str) -> Body:
         """Take votes out of all counts; policies that learned from them stay as they are.
@@ -378,19 +494,20 @@ class State:
         """
         self._tick(at)
         for seq, ref, first, second, won, learned_at in votes:
-            self.tally.void(seq, first, second, won, learned_at)
+            self.tally.void(seq, ref, first, second, won, learned_at)
             if ref in self.held:  # its turn comes later, and then it is not to be counted
                 self.held[ref] = self.held[ref]._replace(counts=False)
-        return {"votes": votes, "why": why}
+        return {"votes": votes, "why": why} | self._is_sure()
 
     def close(self, at: int) -> Body:
         """End it: nothing is asked for any more, open duels may still be answered."""
-        self._need_open()
+        self.need_open()
         self._tick(at)
         self.closed = True
         return {}
 
-    def _need_open(self) -> None:
+    def need_open(self) -> None:
+        """Raise if the arena is closed."""
         if self.closed:
             raise ArenaError("closed", "the arena is closed.")
 
@@ -401,6 +518,7 @@ class State:
         if at // _DAY != self.day:
             self.day = at // _DAY
             self.today.clear()
+            self.capped.clear()
 
     def _put_open(self, ref: int, out: Out) -> None:
         self.open[ref] = out
@@ -409,6 +527,7 @@ class State:
 
     def _take_open(self, ref: int) -> Out | None:
         out = self.open.pop(ref, None)
+        self.leaving.pop(ref, None)
         if out is not None and out.voter is not None:
             mine = self.open_each[out.voter]
             mine.remove(ref)
@@ -423,6 +542,12 @@ class State:
         """Make the state of an arena of which the first record is all there is."""
         if record.kind != "opened" or record.seq != 1:
             raise LogError("the log does not begin with the arena's settings.", record.seq)
+        if "lanes" in record.body.get("settings", ()):
+            raise LogError(
+                "the arena was created by driftduel 0.2 or older, whose logs this version does not "
+                "replay; run 'arena export' and 'arena import' its votes into a new arena.",
+                record.seq,
+            )
         try:
             settings = msgspec.convert(record.body["settings"], Settings)
             return cls(settings, record.body["options"], record.at)
@@ -451,7 +576,7 @@ class State:
     def _again(self, kind: str, at: int, body: Body) -> Body:
         match kind:
             case "asked":
-                return self.ask(at, body.get("voter"))[1]
+                return self.ask(at, body.get("voter"), body.get("source"))[1]
             case "voted":
                 return self.vote(at, body["ref"], body["pick"])
             case "told":
@@ -471,7 +596,7 @@ class State:
             case "closed":
                 return self.close(at)
             case "era":
-                return self.begin_era(at)
+                return self.begin_era(at, body.get("word"))
         raise DriftduelError(f"there is no kind {kind!r:.40} of record.")
 
     def to_bytes(self) -> bytes:
@@ -484,10 +609,12 @@ class State:
                 "seq": self.seq,
                 "at": self.at,
                 "eras": self.eras,
+                "words": self.words,
                 "closed": self.closed,
-                "lanes": [lane.to_bytes() for lane in self.lanes],
+                "policy": policy_to_bytes(self.policy),
                 "coins": generator_state(self.coins),
-                "open": list(self.open.items()),
+                # Without the ends of leases, which are not in the log.
+                "open": [(ref, self.open[ref]._replace(until=0)) for ref in sorted(self.open)],
                 "voted": list(self.voted.items()),
                 "held": list(self.held.items()),
                 "day": self.day,
@@ -507,26 +634,32 @@ class State:
             state.settings = msgspec.convert(plain["settings"], Settings)
             state.ids, state.seq, state.at = plain["ids"], plain["seq"], plain["at"]
             state.eras, state.closed = plain["eras"], plain["closed"]
-            state.era = len(state.eras)
-            state.lanes = [
-                Lane.from_bytes(packed, lane.weight)
-                for packed, lane in zip(plain["lanes"], state.settings.lanes, strict=True)
-            ]
+            state.era, state.words = len(state.eras), plain["words"]
+            state.policy = policy_from_bytes(plain["policy"])
             state.coins = restore_generator(plain["coins"])
-            state.open, state.open_each = {}, {}
-            for ref, out in plain["open"]:
-                state._put_open(ref, Out(*out))
+            state.open, state.open_each, state.leaving = {}, {}, {}
+            for ref, plain_out in plain["open"]:
+                out = Out(*plain_out)
+                until = state._lease_end(out.asked, state.at)
+                state._put_open(ref, out._replace(until=until))
             state.voted = {ref: Out(*out) for ref, out in plain["voted"]}
             state.held = {ref: Out(*out) for ref, out in plain["held"]}
             state.day = plain["day"]
             state.today = {(voter, a, b): n for voter, a, b, n in plain["today"]}
+            state.capped = {}
+            for (voter, *pair), count in state.today.items():
+                if count >= state.settings.votes_a_day:
+                    state.capped.setdefault(voter, set()).add((pair[0], pair[1]))
             state.tally = Tally.from_plain(plain["tally"])
-            state._look_who_is_there()
+            state.present = state.policy.present
         except (msgspec.DecodeError, KeyError, TypeError, ValueError, IndexError):
             raise DriftduelError("the arena's snapshot cannot be read.") from None
         return state
 
 
 def _today_key(out: Out) -> tuple[str, int, int]:
-    pair = sorted((out.first, out.second))
-    return (out.voter or "", pair[0], pair[1])
+    return (out.voter or "", *_pair(out.first, out.second))
+
+
+def _pair(first: int, second: int) -> tuple[int, int]:
+    return (first, second) if first < second else (second, first)

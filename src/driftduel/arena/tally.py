@@ -1,4 +1,4 @@
-"""What the board counts: votes, pairs, reigns. It only listens; nothing here chooses a duel."""
+"""Counts for the board: votes, pairs, stretches of evidence. Nothing here chooses a duel."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftduel.arena.bias import Lateness, VotesAVoter
-from driftduel.arena.evidence import Reign
-from driftduel.arena.lanes import Learned
-from driftduel.arena.lanes_compared import LanesCompared
+from driftduel.arena.evidence import PairStatement, Stretch
+from driftduel.arena.learning import Learned
 from driftduel.arena.ranking import History, Window
 
 if TYPE_CHECKING:
@@ -18,8 +17,8 @@ __all__ = ["Change", "Tally"]
 
 _LISTED_CHANGES = 500
 _COUNTS = (
-    "votes", "counted", "ties", "skips", "late", "uncounted", "voided", "heard",
-    "shown_alone", "lefts", "rights", "reigns", "alarms", "crownings", "was_sure",
+    "votes", "number", "counted", "ties", "skips", "late", "uncounted", "voided", "heard",
+    "shown_alone", "lefts", "rights", "alarms", "crownings", "was_sure", "since",
 )  # fmt: skip
 _MATRICES = ("wins", "tied", "skipped")
 _PARTS: dict[str, Any] = {
@@ -27,49 +26,53 @@ _PARTS: dict[str, Any] = {
     "history": History,
     "lateness": Lateness,
     "voters": VotesAVoter,
-    "lanes": LanesCompared,
 }
 
 Change = dict[str, Any]
+_PICKED = {"left": 1, "right": 0, "tie": -1}
 
 
 class Tally:
-    """Counts that a board needs, of votes as they come and of answers as they are learned.
+    """Counts of votes as they arrive, and of answers as they are learned.
 
     Parameters
     ----------
     arms
-        The number of options.
+        The number of options, all of them present.
     leader
-        Who leads before the first vote.
+        The policy's best guess before the first vote.
     at
-        When that is, in milliseconds.
-    lanes
-        How many policies there are.
+        The time, in milliseconds.
     """
 
-    def __init__(self, arms: int, leader: int | None, at: int, lanes: int = 1) -> None:
+    def __init__(self, arms: int, leader: int | None, at: int) -> None:
         self.votes = self.ties = self.skips = self.late = self.uncounted = self.voided = 0
         self.heard = self.shown_alone = self.lefts = self.rights = 0
-        self.reigns = self.alarms = self.crownings = 0
+        self.alarms = self.crownings = 0
         self.wins = self._zeros(arms)
         """Counted votes that were learned: row over column."""
         self.tied, self.skipped = self._zeros(arms), self._zeros(arms)
-        self.reign: Reign | None = None
+        self.stretch: Stretch | None = None
+        self.since: list[int] = [1, at, 0]
+        """Start of the leader's reign: record, time in milliseconds, votes learned before it."""
+        self.number = 0
+        """Votes that were learned, in whose order votes are numbered."""
         self.counted = 0
         """Votes that were learned and not voided."""
         self.window, self.history = Window(arms), History(stride=max(History.STRIDE, arms))
         self.lateness, self.voters = Lateness(), VotesAVoter()
-        self.lanes = LanesCompared(lanes, arms)
         self.was_sure = False
         """What the log last said of that."""
         self.voided_seqs: list[int] = []
         """Votes that were voided, by their place in the log."""
         self.changes: list[Change] = []
         """The last changes of the leader, oldest first."""
-        if leader is not None:
-            self.reigns = 1
-            self.reign = Reign(leader, 1, seq=1, at=at)
+        self.statements: dict[tuple[int, int], PairStatement] = {}
+        """The last pair statement about each pair (lower arm first)."""
+        self.certified: list[Change] = []
+        """The last certified changes of preference, oldest first."""
+        self._stretches = 0
+        self._start(leader, 1, tuple(range(arms)))
 
     @staticmethod
     def _zeros(arms: int) -> NDArray[np.int64]:
@@ -77,15 +80,27 @@ class Tally:
 
     @property
     def leader(self) -> int | None:
-        """Who leads."""
-        return None if self.reign is None else self.reign.leader
+        """The arm that leads."""
+        return None if self.stretch is None else self.stretch.leader
 
     def sure(self, present: tuple[int, ...]) -> bool:
-        """Tell whether the leader is known to beat everybody who is there."""
-        return self.reign is not None and self.reign.sure(present)
+        """Return whether the evidence against every present rival is large enough."""
+        return self.stretch is not None and self.stretch.is_sure(present)
 
-    def voted(self, out: "Out", times: int = 1) -> None:
-        """Count a vote that came; `times=-1`: one that was undone."""
+    def voted(self, ref: int, out: "Out", at: int, present: tuple[int, ...]) -> None:
+        """Count a vote that arrived. Tables that only describe count it now."""
+        self._arrived(out, 1)
+        if out.counts:
+            right = out.first + out.second - out.left
+            self.window.add(out.left, right, _PICKED[str(out.pick)], ref)
+            self.history.see(self.votes, at, self.window.wins, present)
+
+    def undone(self, ref: int, out: "Out") -> None:
+        """Take back a vote that was undone."""
+        self._arrived(out, -1)
+        self.window.remove(ref)
+
+    def _arrived(self, out: "Out", times: int) -> None:
         self.lateness.add(out.took, times)
         if out.pick == "skip":
             self.skips += times
@@ -94,84 +109,109 @@ class Tally:
             return
         self.votes += times
         self.ties += times * (out.pick == "tie")
-        if out.voter is not None:
-            self.voters.add(out.voter, times)
+        self.voters.add(out.voter or out.source or "", times)
 
-    def forgot(self, out: "Out") -> None:
+    def forgot(self, ref: int, out: "Out") -> None:
         """Count a duel that was given up, and whose vote does not count."""
         self.uncounted += out.pick not in (None, "skip")
+        self.window.remove(ref)
 
-    def learned(
-        self, lane: int, answer: Learned, out: "Out", seq: int, at: int, present: tuple[int, ...]
-    ) -> None:
-        """Count a vote whose turn has come."""
-        first, second = answer.duel.first, answer.duel.second
-        # What was picked, not what a coin made of a tie: left and right, as `void` will say it.
-        picked = {"left": 1, "right": 0, "tie": -1}[str(out.pick)]
-        right = first + second - out.left
-        self.window.add(out.left, right, picked, seq)
-        self.lanes.vote(lane, out.left, right, picked, out.voter)
+    def learned(self, answer: Learned, out: "Out", voter: int, seq: int, at: int) -> Change | None:
+        """Count a learned vote; return the change of preferences that it certifies, if any.
+
+        `voter` is the number by which the evidence knows the voter.
+        """
+        first, second, ref = answer.duel.first, answer.duel.second, answer.duel.round
         self.counted += 1
-        self.history.see(self.counted, at, self.window.wins, present)
+        self.number += 1
+        # The pick itself, not what a coin made of a tie.
+        left, right, won = out.left, first + second - out.left, _PICKED[str(out.pick)]
+        shown = None
+        if self.stretch is not None:
+            shown = self.stretch.count(left, right, won, voter=voter, duel=ref, vote=self.number)
         if out.pick == "tie":
             self.tied[first, second] += 1
             self.tied[second, first] += 1
-            return
-        winner = first if answer.won else second
-        loser = first + second - winner
-        self.wins[winner, loser] += 1
-        self.lefts += out.pick == "left"
-        self.rights += out.pick == "right"
-        if self.reign is not None:
-            self.reign.count(winner, loser)
+            return None
+        self.wins[(left, right) if won else (right, left)] += 1
+        self.lefts += won
+        self.rights += 1 - won
+        return None if shown is None else self._certify(shown, seq, at)
 
-    def alone(self, lane: int, arm: int) -> None:
-        """Count an option that was shown alone."""
-        self.shown_alone += 1
-        self.lanes.alone(lane, arm)
+    def _certify(self, shown: PairStatement, seq: int, at: int) -> Change | None:
+        """Note a pair statement; if the last one about the pair was opposite, it is a change."""
+        pair = min(shown[:2]), max(shown[:2])
+        last, self.statements[pair] = self.statements.get(pair), shown
+        if last is None or last.winner == shown.winner:
+            return None
+        # An interval that contains that of an earlier change may be due to the same change.
+        if self.certified and last.from_vote <= self.certified[-1]["from_vote"]:
+            return None
+        change: Change = {
+            "before": last.winner, "after": shown.winner,
+            "from_vote": last.from_vote, "to_vote": shown.to_vote, "seq": seq, "at": at,
+        }  # fmt: skip
+        self.certified.append(change)
+        del self.certified[:-_LISTED_CHANGES]
+        return change
 
-    def crown(self, leader: int | None, seq: int, at: int, *, alarm: bool) -> None:
-        """Begin a reign. The vote by which it began was counted in the one before."""
+    def crown(
+        self, leader: int | None, seq: int, at: int, present: tuple[int, ...], *, alarm: bool
+    ) -> None:
+        """Change the leader. The vote that made it the leader is counted in the stretch before."""
         self.changes.append(
-            {"seq": seq, "at": at, "votes": self.votes, "from": self.leader, "to": leader,
+            {"seq": seq, "at": at, "vote": self.number, "before": self.leader, "after": leader,
              "alarm": alarm}
         )  # fmt: skip
         del self.changes[:-_LISTED_CHANGES]
         self.alarms += alarm
         self.crownings += 1
-        self.reign = None
-        if leader is not None:
-            self.reigns += 1
-            self.reign = Reign(leader, self.reigns, seq=seq, at=at, votes=self.votes)
+        self.since = [seq, at, self.number]
+        self.window.cut()
+        self._start(leader, seq, present)
 
-    def void(self, seq: int, first: int, second: int, won: int, learned_at: int) -> None:
+    def depart(self, seq: int, present: tuple[int, ...]) -> None:
+        """Start a new stretch, with the same leader, because an option has left."""
+        self._start(self.leader, seq, present)
+
+    def _start(self, leader: int | None, seq: int, present: tuple[int, ...]) -> None:
+        """Start a stretch; one without a counted vote has used up no error, nor a number."""
+        last, self.stretch = self.stretch, None
+        self._stretches += last is not None and last.counted > 0
+        if leader is None:
+            return
+        rivals = tuple(arm for arm in present if arm != leader)
+        before = None
+        if last is not None:
+            before = last.before if last.leader == leader else last.leader
+        self.stretch = Stretch(leader, self._stretches + 1, seq, self.number, rivals, before)
+
+    def void(self, seq: int, ref: int, first: int, second: int, won: int, learned_at: int) -> None:
         """Take a vote out of the counts.
 
         `first` was on the left; `learned_at` is the record by which it was learned, or -1.
         """
         self.voided += 1
         self.voided_seqs.append(seq)
+        self.window.remove(ref)
         if learned_at < 0:
             return
         self.counted -= 1
-        self.window.void(first, second, won, learned_at)
+        if self.stretch is not None:
+            self.stretch.void(first, second, won, duel=ref, vote=self.number)
         if won < 0:
             self.tied[first, second] -= 1
             self.tied[second, first] -= 1
             return
         self.lefts -= won
         self.rights -= 1 - won
-        winner, loser = (first, second) if won else (second, first)
-        self.wins[winner, loser] -= 1
-        if self.reign is not None and learned_at > self.reign.seq:
-            self.reign.count(winner, loser, times=-1)
+        self.wins[(first, second) if won else (second, first)] -= 1
 
     def widen(self) -> None:
         """Make room for one more option."""
         for name in _MATRICES:
             setattr(self, name, np.pad(getattr(self, name), (0, 1)))
         self.window.widen()
-        self.lanes.widen()
 
     def to_plain(self) -> dict[str, Any]:
         """Return numbers and lists only, for a snapshot."""
@@ -179,7 +219,9 @@ class Tally:
         plain |= {name: getattr(self, name).tolist() for name in _MATRICES}
         plain["changes"], plain["voided_seqs"] = self.changes, self.voided_seqs
         plain |= {name: getattr(self, name).to_plain() for name in _PARTS}
-        plain["reign"] = None if self.reign is None else self.reign.to_plain()
+        plain["stretches"], plain["certified"] = self._stretches, self.certified
+        plain["stretch"] = None if self.stretch is None else self.stretch.to_plain()
+        plain["statements"] = [list(self.statements[pair]) for pair in sorted(self.statements)]
         return plain
 
     @classmethod
@@ -193,6 +235,9 @@ class Tally:
         tally.changes, tally.voided_seqs = plain["changes"], plain["voided_seqs"]
         for name, kind in _PARTS.items():
             setattr(tally, name, kind.from_plain(plain[name]))
-        reign = plain["reign"]
-        tally.reign = None if reign is None else Reign.from_plain(reign)
+        stretch = plain["stretch"]
+        tally.stretch = None if stretch is None else Stretch.from_plain(stretch)
+        tally._stretches, tally.certified = plain["stretches"], plain["certified"]
+        shown = [PairStatement(*each) for each in plain["statements"]]
+        tally.statements = {(min(each[:2]), max(each[:2])): each for each in shown}
         return tally

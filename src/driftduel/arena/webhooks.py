@@ -1,8 +1,8 @@
-"""Webhooks: an address is told what happens in an arena, signed, at least once, in order.
+"""Webhooks: an address is sent the events of an arena, signed, at least once, in order.
 
-What happens is read from the log, so nothing is forgotten whatever ends the server: the store
-knows up to which record each address was told. Messages are signed as https://www.standardwebhooks.com
-has it, so that any of its libraries can check them; `verified` does so here.
+Events are stored in the transaction of their records, and the store knows up to which record each
+address was sent them, so no crash loses one. Messages are signed as https://www.standardwebhooks.com
+specifies, so that any of its libraries can check them; `verified` does so here.
 """
 
 import asyncio
@@ -11,64 +11,32 @@ import hashlib
 import hmac
 import logging
 import random
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from itertools import groupby
+from typing import Any
 
 import msgspec
 from anyio import to_thread
 
 from driftduel.arena.addresses import place_of, resolved
 from driftduel.arena.hall import Hall
+from driftduel.arena.news import EVENTS, Event, message
 from driftduel.arena.problems import ArenaError
-from driftduel.arena.records import Record
 from driftduel.arena.sending import post
 from driftduel.arena.stores import Hook
 from driftduel.errors import DriftduelError
 
-__all__ = ["EVENTS", "Messenger", "events_in", "shown_secret", "signature", "verified"]
+__all__ = ["EVENTS", "Messenger", "shown_secret", "signature", "verified"]
 
-EVENTS = ("alarm", "crowned", "sure", "closed")
 _LOG = logging.getLogger("driftduel.arena")
 _PREFIX = "whsec_"
-_AT_ONCE = 1000
+_AT_ONCE = 100
 _LONGEST_WAIT = 600.0
+#: Without a notification the store is read this often: another process may have added a webhook
+#: to a SQLite file, or ended without delivering.
+_POLL_SECONDS = 30.0
 _OLD = 300.0
-
-
-class Event(NamedTuple):
-    """Something that happened in an arena."""
-
-    kind: str
-    record: Record
-
-    def content(self, arena: str, names: Mapping[int, dict[str, str]]) -> bytes:
-        """Return the message: what happened, where, and by which record of the log."""
-        said: dict[str, Any] = {
-            "type": self.kind,
-            "arena": arena,
-            "seq": self.record.seq,
-            "at": self.record.at,
-        }
-        if self.kind == "crowned":
-            said["leader"] = names.get(self.record.body["leads"])
-        return msgspec.json.encode(said)
-
-
-def events_in(records: Iterable[Record]) -> list[Event]:
-    """Return what records say that others may want to hear, in order."""
-    found = []
-    for record in records:
-        body = record.body
-        if body.get("alarm"):
-            found.append(Event("alarm", record))
-        if "leads" in body:
-            found.append(Event("crowned", record))
-        if body.get("sure"):
-            found.append(Event("sure", record))
-        if record.kind == "closed":
-            found.append(Event("closed", record))
-    return found
 
 
 def shown_secret(secret: bytes) -> str:
@@ -112,10 +80,11 @@ def verified(secret: str, headers: Mapping[str, str], content: bytes, now: float
 
 
 class Messenger:
-    """Tells addresses what happens in the arenas that this process has in its hands.
+    """Sends the events of the arenas that this process owns.
 
-    Each hook has a task of its own, so that an address that does not answer keeps nobody else
-    waiting. A message that is not taken is sent again, later and later, and those after it wait.
+    Each hook has its own task, so that an address that does not answer delays no other. A message
+    that is not accepted is sent again, with growing pauses, and those after it wait. The store
+    notifies when there is something to send; nothing is polled per hook.
 
     Parameters
     ----------
@@ -126,7 +95,7 @@ class Messenger:
     private
         Whether addresses of the server's own networks may be told.
     every
-        How often logs are looked at, in seconds.
+        How often it is checked, in memory, which arenas this process owns, in seconds.
     first_wait
         After how many seconds a message that was not taken is sent again; then after twice that.
     send
@@ -147,93 +116,118 @@ class Messenger:
         self._first_wait, self._send = first_wait, send
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._hooks: dict[str, list[Hook]] = {}
-        self._again: set[str] = set()
-
-    def look_again(self, arena: str) -> None:
-        """Note that an arena's hooks have changed."""
-        self._again.add(arena)
+        self._wakes: dict[str, asyncio.Event] = {}
+        self._hooked: set[str] = set()
+        self._changed: set[str] = set()
 
     async def run(self) -> None:
         """Deliver until cancelled."""
+        loop = asyncio.get_running_loop()
+        self._stir = asyncio.Event()
+
+        def hear(arena: str) -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(self._notified, arena)
+
+        end, poll = self._hall.store.subscribe(hear), 0.0
         try:
-            await self._take_up()
             while True:
+                self._stir.clear()
+                if "" in self._changed or loop.time() >= poll:
+                    self._changed.discard("")
+                    poll = loop.time() + _POLL_SECONDS
+                    await self._read_all()
                 await self._look()
-                await asyncio.sleep(self._every)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._stir.wait(), self._every)
         finally:
+            end()
             for task in self._tasks.values():
                 task.cancel()
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
-    async def _take_up(self) -> None:
-        """Open the arenas of which somebody was not told everything when the last server ended."""
+    def _notified(self, arena: str) -> None:
+        """Note that an arena has new events or other hooks; an empty name stands for all."""
+        self._changed.add(arena)
+        self._stir.set()
+
+    async def _read_all(self) -> None:
+        """Find all arenas with hooks; open those with events that were not delivered.
+
+        Their owner may have died; if it lives, it delivers.
+        """
         store = self._hall.store
-
-        def behind() -> list[str]:
-            return [
-                arena
-                for arena in store.arenas()
-                if any(hook.done < store.last_seq(arena) for hook in store.hooks(arena))
-            ]
-
         with suppress(DriftduelError):
-            for arena in await to_thread.run_sync(behind):
-                with suppress(DriftduelError):  # it is another server's, which tells for it
-                    await to_thread.run_sync(self._hall.arena, arena)
+            self._hooked = set(await to_thread.run_sync(store.hooked))
+            self._changed |= self._hooked
+            for arena in await to_thread.run_sync(store.behind):
+                if self._hall.live(arena) is None:
+                    with suppress(DriftduelError):
+                        await to_thread.run_sync(self._hall.arena, arena)
 
     async def _look(self) -> None:
-        """Start tasks for hooks that are new here, and end those of hooks that are gone."""
+        """Start tasks for new hooks, wake those with news, end those of hooks that are gone."""
         owned = self._hall.store.owned()
-        for arena in (owned - self._hooks.keys()) | (self._again & owned):
-            self._again.discard(arena)
-            with suppress(DriftduelError):
+        changed, self._changed = self._changed - {""}, self._changed & {""}
+        self._hooked |= changed
+        for arena in owned & self._hooked & (changed | (self._hooked - self._hooks.keys())):
+            try:
                 self._hooks[arena] = await to_thread.run_sync(self._hall.store.hooks, arena)
-        for arena in self._hooks.keys() - owned:
+            except DriftduelError:
+                self._changed.add(arena)  # again at the next look
+                continue
+            if not self._hooks[arena]:
+                self._hooked.discard(arena)
+        for arena in self._hooks.keys() - (owned & self._hooked):
             del self._hooks[arena]
         wanted = {hook.id: hook for hooks in self._hooks.values() for hook in hooks}
         for known in [known for known in self._tasks if known not in wanted]:
             self._tasks.pop(known).cancel()
+            del self._wakes[known]
         for known, hook in wanted.items():
             if known not in self._tasks:
-                self._tasks[known] = asyncio.create_task(self._serve(hook))
+                wake = self._wakes[known] = asyncio.Event()
+                self._tasks[known] = asyncio.create_task(self._serve(hook, wake))
+            elif hook.arena in changed:
+                self._wakes[known].set()
 
-    async def _serve(self, hook: Hook) -> None:
-        """Tell one address of everything, in order."""
+    async def _serve(self, hook: Hook, wake: asyncio.Event) -> None:
+        """Send one address everything, in order."""
         store, done = self._hall.store, hook.done
         while True:
+            wake.clear()  # before the store is read: an event after that wakes again
             try:
-                records = await to_thread.run_sync(store.records, hook.arena, done, _AT_ONCE)
-                for record in records:
-                    events = [event for event in events_in([record]) if event.kind in hook.events]
-                    for event in events:
-                        await self._deliver(hook, event)
-                    if events:  # only now: a record may say two things, an alarm and who leads
-                        await to_thread.run_sync(store.hook_done, hook.id, record.seq)
-                if records:
-                    done = records[-1].seq
-                    if len(records) == _AT_ONCE:  # a long stretch without news is not read again
+                while found := await to_thread.run_sync(store.events, hook.arena, done, _AT_ONCE):
+                    for seq, of_record in groupby(found, key=lambda each: each[0]):
+                        for _, content in of_record:
+                            event = msgspec.json.decode(content, type=Event)
+                            if event.kind in hook.events:
+                                await self._deliver(hook, event)
+                        # Only now: a record may hold two events.
+                        done = seq
                         await to_thread.run_sync(store.hook_done, hook.id, done)
-                        continue
-            except DriftduelError as error:  # the store is in trouble; it may be well again
+            except DriftduelError as error:  # the store is in trouble; try again
                 _LOG.warning("webhook %s waits: %s", hook.id, error)
-            await asyncio.sleep(self._every)
+                await asyncio.sleep(self._first_wait)
+                continue
+            await wake.wait()
 
     async def _deliver(self, hook: Hook, event: Event) -> None:
         """Send a message until it is taken."""
-        record, wait = event.record, self._first_wait
+        wait = self._first_wait
         options = await to_thread.run_sync(self._hall.store.options, hook.arena)
         names = {arm: {"id": each.id, "name": each.name} for arm, each in enumerate(options)}
-        content = event.content(hook.arena, names)
-        message = f"{hook.arena}.{record.seq}.{event.kind}"
+        content = message(event, hook.arena, names)
+        known_as = f"{hook.arena}.{event.seq}.{event.kind}"
         while True:
             try:
-                status = await self._once(hook, message, content)
+                status = await self._once(hook, known_as, content)
                 if 200 <= status < 300:
                     return
                 why = f"it answered with {status}"
             except (ArenaError, OSError, TimeoutError, EOFError, ValueError) as error:
                 why = str(error) or type(error).__name__
-            _LOG.warning("webhook %s was not told of %s: %s", hook.id, message, why)
+            _LOG.warning("webhook %s was not told of %s: %s", hook.id, known_as, why)
             # Not all at once when an address that many are told at comes back.
             await asyncio.sleep(wait * random.uniform(0.5, 1.0))
             wait = min(2 * wait, _LONGEST_WAIT)

@@ -127,6 +127,7 @@ class Writer:
         snapshot: bytes | None = None,
         upto: int | None = None,
         voters: Sequence[tuple[bytes, str]] = (),
+        events: Sequence[tuple[int, int, str]] = (),
     ) -> Future[None]:
         """Queue records; the future is done when they are durable, or never will be.
 
@@ -134,10 +135,10 @@ class Writer:
         ----------
         handle
             Whose records these are; they follow those that were appended through it before.
-        records, snapshot, upto, voters
+        records, snapshot, upto, voters, events
             As in `Append`.
         """
-        entry = Append(handle.arena, records, snapshot, upto, voters)
+        entry = Append(handle.arena, records, snapshot, upto, voters, events)
         with self._lock:
             trouble = handle.broken
             if trouble is None and self._closed:

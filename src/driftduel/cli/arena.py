@@ -5,6 +5,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from driftduel.cli import arena_owning as owning
 from driftduel.cli.examples import epilog
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ COMMANDS = {
     "import": "let an arena hear the votes of a log before its first duel",
     "check": "fold the whole log again, and compare with the state that is kept",
     "token": "make, list or drop tokens: who may vote, read or own",
+    **owning.COMMANDS,
     "demo": "an arena whose voters are simulated and change their taste twice",
 }
 _STORE = "sqlite:arena.db"
@@ -37,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
             epilog=epilog(f"arena {name}"),
             formatter_class=parser.formatter_class,
         )
-        if name not in ("serve", "demo"):
+        if name not in ("serve", "demo", "list"):
             about = "the arena; * for a token that opens arenas" if name == "token" else "the arena"
             command.add_argument("name", metavar="NAME", help=about)
         if name != "demo":
@@ -63,9 +65,9 @@ def add_new(parser: argparse.ArgumentParser) -> None:
     """Declare what an arena can be."""
     parser.add_argument(
         "--policy",
-        action="append",
+        default="king",
         metavar="SPEC",
-        help="who chooses the duels (king); several share the voters, SPEC*3 has three shares",
+        help="policy that chooses the duels (king)",
     )
     parser.add_argument(
         "--mode",
@@ -79,23 +81,28 @@ def add_new(parser: argparse.ArgumentParser) -> None:
         help="order of learning: as asked (default for panels) or as answers come",
     )
     parser.add_argument("--ties", choices=("skip", "coin"), help="what a tie teaches")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="fixes every draw (0)")
     parser.add_argument(
-        "--grace",
-        type=float,
-        default=5.0,
-        metavar="S",
-        help="seconds to undo a vote in (5)",
+        "--claim",
+        choices=("voters", "judges"),
+        default="voters",
+        help="voters (default): a voter's first vote on a pair is evidence; judges: every vote is",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="fixes every draw (0)")
+    # The defaults are those of `driftduel.arena.Settings`, which needs an extra to be imported.
+    parser.add_argument(
+        "--grace", type=float, metavar="S", help="seconds in which a vote can be undone (5)"
     )
     parser.add_argument(
-        "--lease", type=float, default=600.0, metavar="S", help="seconds a duel stays open (600)"
+        "--lease",
+        type=float,
+        metavar="S",
+        help="seconds that an open duel keeps others' votes waiting, unless renewed (60)",
     )
     parser.add_argument(
         "--votes-a-day",
         type=int,
-        default=5,
         metavar="N",
-        help="votes that count, of one voter on one pair in one day (5)",
+        help="maximum number of votes of one voter on one pair in one day (50)",
     )
     parser.add_argument(
         "--origin",
@@ -115,12 +122,22 @@ def _add_new(parser: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help="what people compare; at least two of them",
     )
+    parser.add_argument(
+        "--options",
+        metavar="FILE",
+        help="file of options: one name per line, or .json or .jsonl with name, kind and content",
+    )
     add_new(parser)
 
 
 def _add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (127.0.0.1)")
     parser.add_argument("--port", type=int, default=8000, metavar="N", help="port (8000; 0: any)")
+    parser.add_argument(
+        "--advertise",
+        metavar="URL",
+        help="http://HOST:PORT for the other servers of a PostgreSQL (where it listens)",
+    )
     parser.add_argument(
         "--private-hooks",
         action="store_true",
@@ -134,7 +151,9 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", required=True, metavar="FILE", help="votes.csv or votes.parquet")
+    parser.add_argument(
+        "--out", required=True, metavar="FILE", help="a .csv, .jsonl or .parquet file"
+    )
 
 
 def _add_import(parser: argparse.ArgumentParser) -> None:
@@ -167,30 +186,15 @@ def _add_demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--votes", type=int, metavar="N", help="stop after so many votes; else at Ctrl-C"
     )
-    parser.add_argument("--rate", type=float, default=40.0, metavar="N", help="votes a second (40)")
+    parser.add_argument("--rate", type=float, default=20.0, metavar="N", help="votes a second (20)")
     parser.add_argument("--no-open", action="store_true", help="open no browser")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="fixes the voters (1)")
 
 
 def _settings(arguments: argparse.Namespace) -> dict[str, object]:
-    return {
-        "policies": [_weighted(spec) for spec in arguments.policy or ["king"]],
-        "mode": arguments.mode,
-        "order": arguments.order,
-        "ties": arguments.ties,
-        "seed": arguments.seed,
-        "grace": arguments.grace,
-        "lease": arguments.lease,
-        "votes_a_day": arguments.votes_a_day,
-        "origins": arguments.origin,
-    }
-
-
-def _weighted(text: str) -> tuple[str, int]:
-    spec, star, weight = text.rpartition("*")
-    if star and weight.isdigit():
-        return spec, int(weight)
-    return text, 1
+    keys = ("policy", "mode", "order", "ties", "claim", "seed", "grace", "lease", "votes_a_day")
+    given = {key: getattr(arguments, key) for key in keys} | {"origins": arguments.origin}
+    return {key: value for key, value in given.items() if value is not None}
 
 
 def _store(arguments: argparse.Namespace, *, create: bool = True) -> "Store":
@@ -204,7 +208,8 @@ def _new(arguments: argparse.Namespace) -> None:
 
     hall = Hall(_store(arguments))
     try:
-        token = hall.create(arguments.name, arguments.option, **_settings(arguments))
+        more = [] if arguments.options is None else owning.read_options(arguments.options)
+        token = hall.create(arguments.name, [*arguments.option, *more], **_settings(arguments))
     finally:
         hall.close()
     _say_new(arguments, token)
@@ -216,8 +221,11 @@ def _say_new(arguments: argparse.Namespace, token: str) -> None:
         return
     print(f"arena: {arguments.name}")
     print(f"token: {token}   (its owner's; it is not shown again)")
-    print(f"next:  driftduel arena serve --store {arguments.store}")
-    print(f"       then open http://127.0.0.1:8000/board/{arguments.name}?token={token}")
+    store = "" if arguments.store == _STORE else f" --store {arguments.store}"
+    print(f"next:  driftduel arena serve{store}")
+    print(
+        f"       driftduel arena link {arguments.name}{store}   (addresses to vote at and to read)"
+    )
 
 
 def _serve(arguments: argparse.Namespace) -> None:
@@ -234,6 +242,7 @@ def _serve(arguments: argparse.Namespace) -> None:
         port=arguments.port,
         settings=settings,
         proxies="127.0.0.1" if arguments.behind_proxy else "",
+        advertise=arguments.advertise,
     )
 
 
@@ -350,6 +359,7 @@ _ADD = {
     "check": lambda parser: None,
     "token": _add_token,
     "demo": _add_demo,
+    **owning.ADD,
 }
 _RUN = {
     "new": _new,
@@ -360,6 +370,7 @@ _RUN = {
     "check": _check,
     "token": _token,
     "demo": _demo,
+    **owning.RUN,
 }
 
 

@@ -95,6 +95,14 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "    --columns first=model_a,second=model_b --time day --group judge",
             "columns of other names, and votes that depend on each other",
         ),
+        (
+            "driftduel log summary votes.jsonl --columns winner=result.winner",
+            "JSON lines with a nested key",
+        ),
+        (
+            "driftduel log summary season.csv --present Rovers,United",
+            "goals as results; two of the teams are still present",
+        ),
     ),
     "log changes": (
         ("driftduel log changes votes.csv --json", "for another program"),
@@ -102,6 +110,13 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "log measure": (
         ("driftduel log measure votes.csv --rounds 1e6", "for a million rounds of traffic"),
+    ),
+    "log forecast": (
+        ("driftduel log forecast votes.csv --pair tea,milk", "one pair, with a 95% interval"),
+        ("driftduel log forecast votes.csv --json", "all pairs, for another program"),
+    ),
+    "log evaluate": (
+        ("driftduel log evaluate votes.csv", "log-loss beside Bradley-Terry and Elo"),
     ),
     "log world": (
         ("driftduel log world votes.csv --save mine.npz", "then: --world file:path=mine.npz"),
@@ -141,9 +156,35 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "two options, king, people who came to compare",
         ),
         (
-            "driftduel arena new models --option a --option b --option c \\\n"
-            "    --policy king*3 --policy uniform",
-            "a quarter of the voters see pairs drawn at random",
+            "driftduel arena new models --options models.jsonl --lease 600",
+            "options from a file, for judges that take minutes",
+        ),
+    ),
+    "arena list": (("driftduel arena list", "arenas in arena.db"),),
+    "arena options": (("driftduel arena options headlines", "ids and names"),),
+    "arena join": (
+        ("driftduel arena join headlines 'Be first'", "a new option"),
+        (
+            "driftduel arena join headlines o2 --server http://127.0.0.1:8000",
+            "an option that left, in an arena that is being served",
+        ),
+    ),
+    "arena leave": (("driftduel arena leave headlines 'Save time'", "retirement by name"),),
+    "arena close": (("driftduel arena close headlines", "the end of the voting"),),
+    "arena void": (
+        ("driftduel arena void headlines 17 23 --why 'a bot'", "two votes of one source"),
+    ),
+    "arena hook": (
+        (
+            "driftduel arena hook headlines https://example.org/hook --event changed",
+            "a message for each change of the leader",
+        ),
+        ("driftduel arena hook headlines --list", "the webhooks and their ids"),
+    ),
+    "arena link": (
+        (
+            "driftduel arena link headlines --server https://arena.example.org",
+            "addresses of the vote page and the board",
         ),
     ),
     "arena serve": (
@@ -166,6 +207,9 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("driftduel arena token headlines --list", "which tokens there are"),
     ),
     "arena demo": (("driftduel arena demo", "board and vote page, with simulated people"),),
+    "log schema": (
+        ("driftduel log schema changes", "fields, types and meaning of 'log changes --json'"),
+    ),
     "log count": (
         (
             "driftduel log count 2024.parquet 2025.parquet --save counts.npz",

@@ -41,13 +41,13 @@ def duel_of(page):
 
 @pytest.fixture
 def visit(fake, visits):
-    return visits(fake.url).open("/vote/headlines?token=abc")
+    return visits(fake.url).open("/vote/headlines#token=abc")
 
 
 def test_a_click_is_a_vote_and_brings_the_next_pair(fake, visit):
     page = visit.page
-    assert page.url == f"{fake.url}/vote/headlines"
     assert pair(page) == ["Beta", "Gamma"]
+    assert page.url == f"{fake.url}/vote/headlines"
     page.get_by_role("button", name=LEFT).click()
     expect(note(page)).to_have_text("Saved: left.")
     assert pair(page) == ["Gamma", "Alpha"]
@@ -62,7 +62,17 @@ def still(visit, path="/vote/headlines", ahead=0):
     visit.page.clock.install(time=NOW + ahead)
     page = visit.open(path).page
     page.wait_for_selector(READY)
-    page.clock.pause_at(NOW + ahead + 500)
+    page.clock.pause_at(NOW + ahead + 100)  # seconds: later than now on any machine
+    return page
+
+
+def still_and_leased(fake, visit):
+    """Open a page like `still`, and let the renewals pass that the leap to its time caused."""
+    page = still(visit)
+    assert eventually(lambda: fake.leases)
+    page.evaluate("document.querySelector('drift-duel').renew()")  # waits for the answer
+    fake.leases.clear()
+    page.keyboard.press("Shift")  # a sign of the voter
     return page
 
 
@@ -294,16 +304,117 @@ def test_an_end_is_said_kindly(fake, visits, name, status, said):
     assert page.get_by_role("button").count() == 0
 
 
-def test_a_pair_that_expired_behind_ones_back_is_replaced(fake, visits):
-    page = still(visits(fake.url))
+def hide(page, hidden):
+    """Hide or show a page, as far as the page can notice."""
+    page.evaluate(
+        """(hidden) => {
+            Object.defineProperty(document, "hidden", { configurable: true, value: hidden });
+            document.dispatchEvent(new Event("visibilitychange"));
+        }""",
+        hidden,
+    )
+
+
+def test_a_visible_page_renews_its_lease(fake, visits):
+    page = still_and_leased(fake, visits(fake.url))
+    first = pair(page)
+    for minute in range(3):
+        page.keyboard.press("Shift")  # a sign of the voter
+        for count in range(3):
+            page.clock.run_for(20_200)
+            assert eventually(lambda n=3 * minute + count + 1: len(fake.leases) == n)
+    assert all(each["duels"] == ["d1"] and not each.get("release") for each in fake.leases)
+    assert shown(page) == first
+    page.keyboard.press("ArrowLeft")
+    expect(note(page)).to_have_text("Saved: left.")
+
+
+def test_a_pair_whose_lease_has_ended_is_replaced(fake, visits):
+    page = still_and_leased(fake, visits(fake.url))
     first = pair(page)
     fake.open_of.clear()
-    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    assert pair(page) == first
-    page.clock.run_for(601_000)
-    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    assert eventually(lambda: shown(page) != first)
+    fake.closed.add("d1")
+    page.clock.run_for(20_200)
+    expect(note(page)).to_contain_text("open for too long")
+    assert shown(page) != first
     assert fake.answers == []
+
+
+def test_a_closed_tab_gives_its_pairs_back_with_one_beacon(fake, visits):
+    visit = visits(fake.url)
+    page = visit.open("/vote/headlines#token=abc").page
+    pair(page)
+    page.keyboard.press("ArrowLeft")
+    expect(note(page)).to_have_text("Saved: left.")
+    pair(page)
+    page.keyboard.press("u")  # now the next pair waits behind the one that is shown
+    expect(note(page)).to_have_text("Undone. Choose again.")
+    page.close(run_before_unload=True)
+    assert eventually(lambda: len(fake.leases) == 1)
+    (sent,) = fake.leases
+    assert (sent["duels"], sent["release"], sent["after"]) == (["d1", "d2"], True, 5)
+    assert "dd_token_vote_" in sent["cookie"]
+
+
+def test_a_hidden_page_gives_its_pair_back_and_finds_it_again_in_time(fake, visits):
+    page = still_and_leased(fake, visits(fake.url))
+    first = pair(page)
+    hide(page, True)
+    assert eventually(lambda: len(fake.leases) == 1)
+    assert fake.leases[0]["release"]
+    page.clock.run_for(60_000)
+    assert len(fake.leases) == 1  # no renewal while nobody can see it
+    hide(page, False)
+    assert eventually(lambda: len(fake.leases) == 2)
+    page.clock.run_for(500)
+    assert pair(page) == first
+    hide(page, True)
+    assert eventually(lambda: len(fake.leases) == 3)
+    fake.open_of.clear()
+    fake.closed.add("d1")
+    hide(page, False)
+    expect(note(page)).to_contain_text("given back while you were away")
+    page.clock.run_for(500)
+    assert pair(page) != first
+
+
+def test_two_minutes_without_a_sign_give_the_pair_back(fake, visits):
+    page = still_and_leased(fake, visits(fake.url))
+    first = pair(page)
+    page.clock.run_for(121_000)
+    expect(note(page)).to_contain_text("Nothing happened for two minutes")
+    assert eventually(lambda: fake.leases[-1].get("release"))
+    sent = len(fake.leases)
+    page.clock.run_for(60_000)
+    page.keyboard.press("ArrowLeft")  # wakes the page; it is no vote on a pair that may be gone
+    assert eventually(lambda: len(fake.leases) == sent + 1)
+    expect(note(page)).to_have_text("")
+    page.clock.run_for(500)
+    assert pair(page) == first
+    assert fake.answers == []
+
+
+def test_a_voter_who_has_seen_everything_is_thanked(fake, visit):
+    page = visit.page
+    pair(page)
+    fake.nothing_left = True
+    page.keyboard.press("ArrowLeft")
+    expect(note(page)).to_contain_text("Nothing is left to compare today")
+    assert fake.votes == {"d1": "left"}
+    assert page.get_by_role("button", name=LEFT).count() == 0
+
+
+def test_a_link_that_is_refused_is_said_and_leaves_no_token_in_the_address(fake, visits):
+    fake.refuse_links = True
+    page = visits(fake.url).open("/vote/headlines#token=abc").page
+    expect(note(page)).to_contain_text("does not let you vote")
+    assert page.url == f"{fake.url}/vote/headlines"
+
+
+def test_no_request_has_the_token_in_its_address(fake, visit):
+    pair(visit.page)
+    assert not [url for url in visit.requests if "abc" in url.partition("#")[0]]
+    assert any("/session?page=vote" in url for url in visit.requests)
 
 
 def test_an_option_alone_is_shown_without_a_question(fake, visits):

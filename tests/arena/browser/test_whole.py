@@ -1,5 +1,7 @@
 """The pages with the real server behind them: what a browser does arrives in the log."""
 
+import time
+
 import pytest
 
 pytest.importorskip("starlette")
@@ -11,6 +13,7 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from driftduel.arena.hall import Hall
+from driftduel.arena.said import lasting
 from driftduel.arena.stores import open_store
 from driftduel.arena.web import ServerSettings, make_app
 from tests.arena.fake_server import serving
@@ -41,12 +44,27 @@ class Whole:
         return list(picks.values())
 
 
+class Later:
+    """The time at which a test began, and as much later as it lets pass."""
+
+    def __init__(self):
+        self.began, self.seconds = time.time(), 0.0
+
+    def __call__(self):
+        return self.began + self.seconds
+
+
 @pytest.fixture
-def whole():
+def later():
+    return Later()
+
+
+@pytest.fixture
+def whole(later):
     options = ["red", {"name": "green", "kind": "markdown", "content": "**green**"}, "blue"]
-    hall = Hall(open_store("memory:"))
+    hall = Hall(open_store("memory:"), later)
     own = hall.create("colours", options, grace=GRACE, seed=3, votes_a_day=100)
-    with serving(make_app(hall, settings=ServerSettings())) as url:
+    with serving(make_app(hall, settings=ServerSettings(clock=later))) as url:
         yield Whole(url, hall, own)
 
 
@@ -55,7 +73,8 @@ def note(page):
 
 
 def test_a_link_a_vote_an_undo_and_the_log(whole, visits):
-    page = visits(whole.url).open(f"/vote/colours?token={whole.voting}").page
+    page = visits(whole.url).open(f"/vote/colours#token={whole.voting}").page
+    page.wait_for_selector(READY)
     assert page.url == f"{whole.url}/vote/colours"
     said = {"ArrowLeft": "Saved: left.", "ArrowDown": "Saved: equal.", "s": "Skipped."}
     said |= {"u": "Undone. Choose again.", "ArrowRight": "Saved: right."}
@@ -66,9 +85,68 @@ def test_a_link_a_vote_an_undo_and_the_log(whole, visits):
     assert whole.picks() == ["left", "tie", "right"]
 
 
+def forgotten(whole):
+    return [
+        record.body["why"]
+        for record in whole.hall.arena("colours").records(0, 10_000)
+        if record.kind == "forgot"
+    ]
+
+
+def test_a_closed_tab_releases_its_pair_with_one_beacon(whole, visits, later):
+    visit = visits(whole.url).open(f"/vote/colours#token={whole.voting}")
+    page = visit.page
+    page.wait_for_selector(READY)
+    live = whole.hall.arena("colours")
+    (ref,) = live.state.open
+    page.close(run_before_unload=True)
+    assert eventually(lambda: ref in live.state.leaving)  # one beacon has arrived
+    later.seconds += 5  # after which a reload would have come back
+    assert eventually(lambda: forgotten(whole) == ["released"])
+    assert not live.state.open
+
+
+def test_a_reload_keeps_the_pair(whole, visits, later):
+    visit = visits(whole.url).open(f"/vote/colours#token={whole.voting}")
+    page = visit.page
+    page.wait_for_selector(READY)
+    live = whole.hall.arena("colours")
+    (ref,) = live.state.open
+    page.reload()
+    page.wait_for_selector(READY)
+    assert eventually(lambda: not live.state.leaving)
+    later.seconds += 30
+    lasting(live.tick())
+    assert list(live.state.open) == [ref]
+    assert forgotten(whole) == []
+
+
+def test_a_visible_page_keeps_its_pair_beyond_the_lease(whole, visits, later):
+    """Time passes in the browser and on the server, 20 seconds at a time, for three minutes."""
+    visit = visits(whole.url)
+    visit.page.clock.install()
+    page = visit.open(f"/vote/colours#token={whole.voting}").page
+    page.wait_for_selector(READY)
+    live = whole.hall.arena("colours")
+    (ref,) = live.state.open
+    lasting(live.ask("another"))
+    for _ in range(9):
+        page.keyboard.press("Shift")  # a sign of the voter
+        later.seconds += 20.5
+        page.clock.fast_forward(20_500)
+        due = 1000 * (later() + 55)
+        assert eventually(lambda due=due: live.state.open[ref].until > due)
+    lasting(live.tick())
+    assert ref in live.state.open
+    page.wait_for_selector(READY)
+    page.keyboard.press("ArrowLeft")
+    expect(note(page)).to_have_text("Saved: left.")
+    assert whole.picks() == ["left"]
+
+
 @pytest.mark.long
 def test_reload_and_two_tabs(whole, visits):
-    visit = visits(whole.url).open(f"/vote/colours?token={whole.voting}")
+    visit = visits(whole.url).open(f"/vote/colours#token={whole.voting}")
     one, other = visit.page, visit.tab()
     visit.open("/vote/colours", other)
     duel = "document.querySelector('drift-duel').duel.duel"
@@ -89,7 +167,7 @@ def test_reload_and_two_tabs(whole, visits):
 
 
 def test_offline_and_back(whole, visits):
-    visit = visits(whole.url).open(f"/vote/colours?token={whole.voting}")
+    visit = visits(whole.url).open(f"/vote/colours#token={whole.voting}")
     visit.page.wait_for_selector(READY)
     visit.context.set_offline(True)
     visit.page.keyboard.press("ArrowLeft")
@@ -105,12 +183,12 @@ def test_without_a_token_there_is_no_vote_and_no_board(whole, visits):
     expect(note(visit.page)).to_contain_text("does not let you vote")
     visit.open("/board/colours")
     expect(visit.page.locator("#trouble")).to_contain_text("does not let you see")
-    visit.open(f"/board/colours?token={whole.voting}")
+    visit.open(f"/board/colours#token={whole.voting}")
     expect(visit.page.locator("#trouble")).to_contain_text("does not let you see")
 
 
 def test_a_closed_arena_says_thanks(whole, visits):
-    visit = visits(whole.url).open(f"/vote/colours?token={whole.voting}")
+    visit = visits(whole.url).open(f"/vote/colours#token={whole.voting}")
     visit.page.wait_for_selector(READY)
     answer = visit.context.request.post(
         f"{whole.url}/v1/arenas/colours/close", headers={"Authorization": f"Bearer {whole.own}"}
@@ -125,11 +203,11 @@ def test_a_closed_arena_says_thanks(whole, visits):
 
 @pytest.mark.long
 def test_the_board_hears_of_votes(whole, visits):
-    visit = visits(whole.url).open(f"/board/colours?token={whole.reading}")
+    visit = visits(whole.url).open(f"/board/colours#token={whole.reading}")
     board, voting = visit.page, visit.tab()
-    expect(board.locator("#claim")).to_contain_text("No votes yet")
+    expect(board.locator("#claim")).to_contain_text("No leader yet")
     expect(board.locator("#live")).to_contain_text("Live")
-    visit.open(f"/vote/colours?token={whole.voting}", voting)
+    visit.open(f"/vote/colours#token={whole.voting}", voting)
     for _ in range(3):
         voting.wait_for_selector(READY)
         voting.keyboard.press("ArrowLeft")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from driftduel.arena.stores.base import (
     Append,
+    DamagedSnapshotError,
     Fenced,
     Hook,
     OptionText,
@@ -17,6 +18,7 @@ from driftduel.errors import DriftduelError, MissingExtraError
 
 __all__ = [
     "Append",
+    "DamagedSnapshotError",
     "Fenced",
     "Hook",
     "OptionText",

@@ -1,17 +1,20 @@
 """What a store is: an append-only log for every arena, and what is kept beside it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
 
 from driftduel.arena.records import Record
-from driftduel.errors import DriftduelError
+from driftduel.errors import DriftduelError, LogError
 
 __all__ = [
+    "MOST_HOOKS",
     "PREFIX",
     "SNAPSHOTS",
     "Append",
+    "Chain",
+    "DamagedSnapshotError",
     "Fenced",
     "Hook",
     "OptionText",
@@ -25,6 +28,8 @@ __all__ = [
 
 #: How many snapshots of an arena are kept.
 SNAPSHOTS = 3
+#: How many webhooks an arena can have.
+MOST_HOOKS = 20
 #: How many digits of a token's digest are shown.
 PREFIX = 8
 
@@ -45,6 +50,31 @@ class OwnedElsewhereError(StoreError):
     """Say which process owns an arena, so that this one may not."""
 
 
+class DamagedSnapshotError(LogError):
+    """Raised when the checksum of a snapshot is wrong; the log itself may be intact."""
+
+    def __init__(self, arena: str, seq: int) -> None:
+        super().__init__(
+            f"the snapshot of record {seq} of arena {arena!r} is damaged: its checksum differs.",
+            seq,
+        )
+
+
+class Chain(NamedTuple):
+    """The state of the hash chain of a log up to a record.
+
+    Parameters
+    ----------
+    unhashed
+        Number of records without a hash, all at the beginning: an earlier version wrote them.
+    head
+        Hash of the record; None if it has none.
+    """
+
+    unhashed: int
+    head: bytes | None
+
+
 class Append(NamedTuple):
     """Records to append to one arena.
 
@@ -60,6 +90,8 @@ class Append(NamedTuple):
         The record that the snapshot is of, where there are no records to append.
     voters
         Keys of voters that are new, and their pseudonyms; a key that is known keeps the one it has.
+    events
+        Events of the records: seq, place among those of one record, content.
     """
 
     arena: str
@@ -67,6 +99,7 @@ class Append(NamedTuple):
     snapshot: bytes | None = None
     upto: int | None = None
     voters: Sequence[tuple[bytes, str]] = ()
+    events: Sequence[tuple[int, int, str]] = ()
 
 
 class OptionText(msgspec.Struct, frozen=True):
@@ -158,8 +191,16 @@ class Store(Protocol):
         were, `Fenced` above all. Raises `StoreError` if none of them could be.
         """
 
-    def records(self, arena: str, after: int = 0, limit: int = 10_000) -> list[Record]:
-        """Read records that come after one, in order."""
+    def records(
+        self, arena: str, after: int = 0, limit: int = 10_000, *, verified: bool = False
+    ) -> list[Record]:
+        """Read records that come after one, in order.
+
+        With `verified`, raises LogError at the first record whose hash is wrong.
+        """
+
+    def chain(self, arena: str, upto: int) -> Chain:
+        """Return how much of the log up to a record carries hashes, and the hash of that record."""
 
     def last_seq(self, arena: str) -> int:
         """Return the place of the newest record; 0 if there is none."""
@@ -168,7 +209,13 @@ class Store(Protocol):
         """Find the newest vote of a duel (`ref_of`)."""
 
     def newest_snapshot(self, arena: str, upto: int | None = None) -> tuple[int, bytes] | None:
-        """Return the newest snapshot and the record it is of; not newer than `upto`."""
+        """Return the newest snapshot and the record it is of; not newer than `upto`.
+
+        Raises
+        ------
+        DamagedSnapshotError
+            If its checksum is wrong.
+        """
 
     # Beside the log: each call is a durable transaction of its own.
     def create(
@@ -215,7 +262,10 @@ class Store(Protocol):
     def put_hook(
         self, arena: str, url: str, secret: bytes, events: Sequence[str], done: int = 0
     ) -> str:
-        """Have somebody told of what comes after record `done`; return the hook's id."""
+        """Register a webhook for events after record `done`; return its id.
+
+        Raises ArenaError (``too-many``) if the arena has `MOST_HOOKS`.
+        """
 
     def hooks(self, arena: str) -> list[Hook]:
         """List who is told of an arena."""
@@ -226,6 +276,22 @@ class Store(Protocol):
     def hook_done(self, hook: str, seq: int) -> None:
         """Remember how far somebody was told; it never goes back."""
 
+    def events(self, arena: str, after: int, limit: int) -> list[tuple[int, str]]:
+        """Return seq and content of events after a record, in order; all of a record or none."""
+
+    def hooked(self) -> list[str]:
+        """Name the arenas that have webhooks."""
+
+    def behind(self) -> list[str]:
+        """Name the arenas with events that not all of their webhooks have been sent."""
+
+    def subscribe(self, listener: Callable[[str], None]) -> Callable[[], None]:
+        """Call a function, in any thread, when an arena has new events or other webhooks.
+
+        It gets the arena's name, or an empty string if all arenas have to be looked at. Returns a
+        function that ends this. Changes by other processes are noticed on PostgreSQL only.
+        """
+
     # Ownership.
     def own(self, arena: str) -> bool:
         """Become the owner of an arena, or stay it; return whether this process is."""
@@ -235,6 +301,18 @@ class Store(Protocol):
 
     def owner(self, arena: str) -> str | None:
         """Say which process owns an arena, in words; None if none does."""
+
+    def advertise(self, address: str) -> None:
+        """Note where other servers reach this process; without effect for a single server."""
+
+    def owner_address(self, arena: str, any_server: bool = False) -> str | None:
+        """Return the address of the process that owns an arena, if it is another one.
+
+        With `any_server`, the address of some other process if the arena has no owner.
+        """
+
+    def cluster_key(self) -> bytes | None:
+        """Return the key with which servers authenticate; None if there can be only one server."""
 
     def owned(self) -> frozenset[str]:
         """Name the arenas that this process owns, as far as it knows."""

@@ -1,8 +1,9 @@
 """What every store checks before it writes or forgets something."""
 
-from driftduel.arena.stores.base import PREFIX, Append, Fenced, StoreError
+from driftduel.arena.problems import ArenaError
+from driftduel.arena.stores.base import MOST_HOOKS, PREFIX, Append, Fenced, StoreError
 
-__all__ = ["Following", "meant"]
+__all__ = ["Following", "meant", "need_hook_room"]
 
 
 class Following:
@@ -32,7 +33,7 @@ class Following:
         return trouble
 
     def _trouble(self, entry: Append) -> Exception | None:
-        arena, records, _, upto, _ = entry
+        arena, records, upto = entry.arena, entry.records, entry.upto
         last = self.lasts.get(arena)
         if last is None:
             return StoreError(f"there is no arena {arena!r}.")
@@ -57,3 +58,11 @@ def meant(digest: bytes, label: str, prefix_or_label: str) -> bool:
     """Tell whether a token is meant; fewer than eight digits might be a label of somebody's."""
     said = prefix_or_label
     return label == said or (len(said) >= PREFIX and digest.hex().startswith(said.lower()))
+
+
+def need_hook_room(hooks: int) -> None:
+    """Refuse one more webhook if an arena has as many as it can have."""
+    if hooks >= MOST_HOOKS:
+        raise ArenaError(
+            "too-many", f"the arena has {hooks} webhooks, which is the maximum; delete one first."
+        )

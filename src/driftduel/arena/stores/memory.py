@@ -2,7 +2,7 @@
 
 import secrets
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from driftduel.arena.records import Record, ref_of
@@ -10,12 +10,13 @@ from driftduel.arena.stores.base import (
     PREFIX,
     SNAPSHOTS,
     Append,
+    Chain,
     Hook,
     OptionText,
     StoreError,
     Token,
 )
-from driftduel.arena.stores.checks import Following, meant
+from driftduel.arena.stores.checks import Following, meant, need_hook_room
 
 __all__ = ["MemoryStore"]
 
@@ -30,6 +31,7 @@ class _Kept:
     snapshots: list[tuple[int, bytes]] = field(default_factory=list)
     options: dict[str, OptionText] = field(default_factory=dict)
     voters: dict[bytes, str] = field(default_factory=dict)
+    events: list[tuple[int, str]] = field(default_factory=list)
 
     def extend(self, records: Iterable[Record]) -> None:
         for record in records:
@@ -49,6 +51,7 @@ class MemoryStore:
         self._tokens: dict[bytes, tuple[str, str, str]] = {}
         self._hooks: dict[str, Hook] = {}
         self._owned: set[str] = set()
+        self._listeners: list[Callable[[str], None]] = []
 
     def append(self, batch: Sequence[Append]) -> list[Exception | None]:
         """Append to any number of arenas, as far as they fit."""
@@ -60,22 +63,32 @@ class MemoryStore:
             for entry, answer in zip(batch, answers, strict=True):
                 if answer is None:
                     self._append(entry)
-            return answers
+        for entry, answer in zip(batch, answers, strict=True):
+            if entry.events and answer is None:
+                self._announce(entry.arena)
+        return answers
 
     def _append(self, entry: Append) -> None:
         kept = self._arenas[entry.arena]
         kept.extend(entry.records)
         for key, pseudonym in entry.voters:
             kept.voters.setdefault(key, pseudonym)
+        kept.events += [(seq, content) for seq, _, content in entry.events]
         if entry.snapshot is not None:
             others = [each for each in kept.snapshots if each[0] != len(kept.log)]
             kept.snapshots = [*others, (len(kept.log), entry.snapshot)][-SNAPSHOTS:]
 
-    def records(self, arena: str, after: int = 0, limit: int = 10_000) -> list[Record]:
-        """Read records that come after one, in order."""
+    def records(
+        self, arena: str, after: int = 0, limit: int = 10_000, *, verified: bool = False
+    ) -> list[Record]:
+        """Read records that come after one, in order; objects in memory need no hashes."""
         with self._lock:
             kept = self._arenas.get(arena)
             return [] if kept is None else kept.log[max(after, 0) : max(after, 0) + max(limit, 0)]
+
+    def chain(self, arena: str, upto: int) -> Chain:
+        """Return an empty chain: objects in memory need no hashes."""
+        return Chain(0, None)
 
     def last_seq(self, arena: str) -> int:
         """Return the place of the newest record; 0 if there is none."""
@@ -194,12 +207,14 @@ class MemoryStore:
     def put_hook(
         self, arena: str, url: str, secret: bytes, events: Sequence[str], done: int = 0
     ) -> str:
-        """Have somebody told of what comes after record `done`."""
+        """Register a webhook for events after record `done`; return its id."""
         with self._lock:
             self._kept(arena)
+            need_hook_room(len(self.hooks(arena)))
             name = secrets.token_hex(8)
             self._hooks[name] = Hook(name, arena, url, secret, tuple(events), done)
-            return name
+        self._announce(arena)
+        return name
 
     def hooks(self, arena: str) -> list[Hook]:
         """List who is told of an arena."""
@@ -212,7 +227,37 @@ class MemoryStore:
             if hook not in self._hooks or self._hooks[hook].arena != arena:
                 return False
             del self._hooks[hook]
-            return True
+        self._announce(arena)
+        return True
+
+    def events(self, arena: str, after: int, limit: int) -> list[tuple[int, str]]:
+        """Return seq and content of events after a record, in order; all of a record or none."""
+        with self._lock:
+            kept = self._arenas.get(arena)
+            found = [event for event in (kept.events if kept else ()) if event[0] > after]
+            seqs = sorted({seq for seq, _ in found})[:limit]
+            return [event for event in found if event[0] in seqs]
+
+    def hooked(self) -> list[str]:
+        """Name the arenas that have webhooks."""
+        with self._lock:
+            return sorted({hook.arena for hook in self._hooks.values()})
+
+    def behind(self) -> list[str]:
+        """Name the arenas with events that not all of their webhooks have been sent."""
+        with self._lock:
+            return sorted(
+                {h.arena for h in self._hooks.values() if self.events(h.arena, h.done, 1)}
+            )
+
+    def subscribe(self, listener: Callable[[str], None]) -> Callable[[], None]:
+        """Call a function when an arena has new events or other webhooks."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def _announce(self, arena: str) -> None:
+        for listener in list(self._listeners):
+            listener(arena)
 
     def hook_done(self, hook: str, seq: int) -> None:
         """Remember how far somebody was told; it never goes back."""
@@ -232,6 +277,17 @@ class MemoryStore:
     def owner(self, arena: str) -> str | None:
         """Say which process owns an arena."""
         return "this process" if arena in self._owned else None
+
+    def advertise(self, address: str) -> None:
+        """Do nothing: there are no other servers."""
+
+    def owner_address(self, arena: str, any_server: bool = False) -> str | None:
+        """Return None: there are no other servers."""
+        return None
+
+    def cluster_key(self) -> bytes | None:
+        """Return None: there are no other servers."""
+        return None
 
     def owned(self) -> frozenset[str]:
         """Name the arenas that this process owns."""

@@ -1,10 +1,11 @@
 """Who owns which arena, where several processes share a PostgreSQL.
 
 A process has one session that holds one advisory lock for as long as it lives, however many arenas
-it owns (the server has room for a few thousand locks), and that says every other second that it is
-still there. The arenas of a process that died are free at once; those of one that was silent for
-too long are taken, and its connections ended. It may still believe that it owns them: the log's key
-(arena, seq) is what keeps it from writing, not this.
+it owns (the server has room for a few thousand locks). The lock suffices for processes that end or
+die: their arenas are free immediately. It does not for one that hangs or whose link is cut, which
+keeps its session; so there is also a heartbeat, and the arenas of an owner with an expired one are
+taken, and its connections ended. It may still believe that it owns them: the log's key (arena, seq)
+is the fencing, not this.
 """
 
 import secrets
@@ -26,7 +27,7 @@ Connection = psycopg.Connection[Any]
 _BEATS = 5
 
 _ALIVE = """
-    SELECT about,
+    SELECT about, address,
         beat < clock_timestamp() - make_interval(secs => %s),
         EXISTS (
             SELECT FROM pg_locks
@@ -60,6 +61,7 @@ class Ownership:
         self._key = 0
         self._thread: threading.Thread | None = None
         self._over = threading.Event()
+        self._address: str | None = None
 
     def own(self, arena: str) -> bool:
         """Become the owner of an arena, or stay it; return whether this process is."""
@@ -70,10 +72,56 @@ class Ownership:
             if replaced is not None:
                 with self._names_lock:
                     self._names.add(arena)
-            if self._thread is None and not self._over.is_set():
-                self._thread = threading.Thread(target=self._beat, name="arena-owner", daemon=True)
-                self._thread.start()
+            self._start_beating()
             return replaced is not None
+
+    def _start_beating(self) -> None:
+        if self._thread is None and not self._over.is_set():
+            self._thread = threading.Thread(target=self._beat, name="arena-owner", daemon=True)
+            self._thread.start()
+
+    def advertise(self, address: str) -> None:
+        """Note where other servers reach this process, which from now on has a heartbeat."""
+        with self._lock:
+            self._address = address
+            self._again(self._sign)
+            # Rows of processes that were killed long ago and owned nothing.
+            self._again(
+                lambda session: session.execute(
+                    "DELETE FROM arena_processes WHERE beat < clock_timestamp() - interval '1 day'"
+                    " AND process NOT IN (SELECT process FROM arena_owners)"
+                )
+            )
+            self._start_beating()
+
+    def address(self, arena: str, any_server: bool) -> str | None:
+        """Return the address of the owner of an arena, if that is another, living process.
+
+        With `any_server`, that of some other living process if the arena has no living owner.
+        """
+
+        def look(session: Connection) -> str | None:
+            row = session.execute(
+                "SELECT process FROM arena_owners WHERE arena = %s", (arena,)
+            ).fetchone()
+            owner = None if row is None else str(row[0])
+            if owner == self._process:
+                return None
+            found = None if owner is None else self._living(session, owner)
+            if found is not None or not any_server:
+                return None if found is None else found[1]
+            others = session.execute(
+                "SELECT process FROM arena_processes WHERE process <> %s AND address IS NOT NULL"
+                " ORDER BY beat DESC",
+                (self._process,),
+            ).fetchall()
+            for (process,) in others:
+                if (found := self._living(session, process)) is not None:
+                    return found[1]
+            return None
+
+        with self._lock:
+            return self._again(look)
 
     def _take(self, session: Connection, arena: str) -> str | None:
         """Return the process that was the owner up to now if this one may be; else None."""
@@ -91,7 +139,7 @@ class Ownership:
             before: str = row[0]
             if before == self._process:
                 return before
-            if self._lives(session, before) is not None:
+            if self._living(session, before) is not None:
                 return None
             session.execute(
                 "UPDATE arena_owners SET process = %s WHERE arena = %s", (self._process, arena)
@@ -103,13 +151,13 @@ class Ownership:
             )
             return before
 
-    def _lives(self, session: Connection, process: str) -> str | None:
-        """Say which process it is, if it lives and speaks."""
+    def _living(self, session: Connection, process: str) -> tuple[str, str | None] | None:
+        """Return description and address of a process that lives and has a recent heartbeat."""
         row = session.execute(_ALIVE, (self._silence, process)).fetchone()
         if row is None:
             return None
-        said, silent, holds = row
-        return None if silent or not holds else str(said)
+        said, address, silent, holds = row
+        return None if silent or not holds else (str(said), address)
 
     def _end(self, process: str) -> None:
         """End what a silent process has open: it may hold a lock in the middle of a commit."""
@@ -141,7 +189,8 @@ class Ownership:
             row = session.execute(
                 "SELECT process FROM arena_owners WHERE arena = %s", (arena,)
             ).fetchone()
-            return None if row is None else self._lives(session, row[0])
+            found = None if row is None else self._living(session, row[0])
+            return None if found is None else found[0]
 
         with self._lock:
             return self._again(look)
@@ -210,10 +259,10 @@ class Ownership:
     def _sign(self, session: Connection) -> None:
         """Give a sign of life."""
         session.execute(
-            "INSERT INTO arena_processes (process, lock, about, beat)"
-            " VALUES (%s, %s, %s, clock_timestamp()) ON CONFLICT (process)"
-            " DO UPDATE SET lock = excluded.lock, beat = excluded.beat",
-            (self._process, self._key, about()),
+            "INSERT INTO arena_processes (process, lock, about, beat, address)"
+            " VALUES (%s, %s, %s, clock_timestamp(), %s) ON CONFLICT (process) DO UPDATE"
+            " SET lock = excluded.lock, beat = excluded.beat, address = excluded.address",
+            (self._process, self._key, about(), self._address),
         )
 
     def _sign_and_look(self, session: Connection) -> None:

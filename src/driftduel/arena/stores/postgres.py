@@ -7,7 +7,7 @@ broke is an error to whoever waits for it; nobody is told that it was kept.
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -31,6 +31,9 @@ _SECONDS = 30.0
 _SILENCE = 10.0
 #: Held by whoever makes or changes the tables.
 _MIGRATING = 0x647266640001
+#: Notifications of new events and webhooks; they carry the arena's name.
+_CHANNEL = "driftduel_arena"
+_LISTEN_SECONDS = 0.5
 #: Connections that are kept for reading.
 _IDLE = 4
 #: Somebody else wrote the same records meanwhile; the next try sees them.
@@ -67,6 +70,8 @@ class PostgresStore(RelationalStore):
         self._writer: Connection | None = None
         self._idle: list[Connection] = []
         self._closed = False
+        self._over = threading.Event()
+        self._listening: threading.Thread | None = None
         self._ownership = Ownership(self._connect, self._process, silence)
         try:
             self._change(self._migrate)
@@ -120,6 +125,8 @@ class PostgresStore(RelationalStore):
         for number, script in enumerate(known[version:], version + 1):
             run(script)
             run("INSERT INTO arena_schema (number) VALUES (?)", number)
+        if not run("SELECT 1 FROM arena_cluster"):
+            run("INSERT INTO arena_cluster (key) VALUES (?)", secrets.token_bytes(32))
 
     def _change(self, work: Callable[[Run], T]) -> T:
         with self._lock, self._sentences():
@@ -181,13 +188,13 @@ class PostgresStore(RelationalStore):
                     self._idle.append(connection)
                 return rows
 
-    def _last_seqs(self, run: Run, arenas: Sequence[str]) -> dict[str, int]:
+    def _lasts(self, run: Run, arenas: Sequence[str]) -> dict[str, tuple[int, bytes | None]]:
         rows = run(
-            "SELECT name, (SELECT coalesce(max(seq), 0) FROM arena_log WHERE arena = name)"
-            " FROM arenas WHERE name = ANY(?)",
+            "SELECT name, seq, hash FROM arenas LEFT JOIN arena_log ON arena = name AND seq ="
+            " (SELECT max(seq) FROM arena_log WHERE arena = name) WHERE name = ANY(?)",
             list(arenas),
         )
-        return {name: int(last) for name, last in rows}
+        return {name: (last or 0, head) for name, last, head in rows}
 
     def _run_many(self, run: Run, sql: str, rows: Sequence[Row]) -> None:
         assert self._writer is not None  # `run` is a statement of its transaction
@@ -200,10 +207,42 @@ class PostgresStore(RelationalStore):
             return
         with (
             self._writer.cursor() as cursor,
-            cursor.copy("COPY arena_log (arena, seq, at, kind, ref, body) FROM STDIN") as copy,
+            cursor.copy(
+                "COPY arena_log (arena, seq, at, kind, ref, body, hash) FROM STDIN"
+            ) as copy,
         ):
             for row in rows:
                 copy.write_row(row)
+
+    def _notify(self, run: Run, arena: str) -> None:
+        """Notify all processes, this one included, at the commit."""
+        run("SELECT pg_notify(?, ?)", _CHANNEL, arena)
+
+    def _announce(self, arena: str) -> None:
+        """Do nothing: the listeners of this process are notified by the database, too."""
+
+    def subscribe(self, listener: Callable[[str], None]) -> Callable[[], None]:
+        """Call a function when an arena has new events or other webhooks."""
+        end = super().subscribe(listener)
+        with self._lock:
+            if self._listening is None and not self._closed:
+                self._listening = threading.Thread(
+                    target=self._listen, name="arena-listen", daemon=True
+                )
+                self._listening.start()
+        return end
+
+    def _listen(self) -> None:
+        """Wait for notifications; after a lost connection anything may have been missed."""
+        while not self._over.is_set():
+            with suppress(psycopg.Error), closing(self._connect()) as connection:
+                connection.execute(f"LISTEN {_CHANNEL}")
+                super()._announce("")
+                while not self._over.is_set():
+                    # The timeout is for `close` only; waiting sends nothing to the database.
+                    for notice in connection.notifies(timeout=_LISTEN_SECONDS):
+                        super()._announce(notice.payload)
+            self._over.wait(_LISTEN_SECONDS)
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
@@ -245,6 +284,21 @@ class PostgresStore(RelationalStore):
         with self._sentences():
             return self._ownership.owner(arena)
 
+    def advertise(self, address: str) -> None:
+        """Note where other servers reach this process."""
+        with self._sentences():
+            self._ownership.advertise(address)
+
+    def owner_address(self, arena: str, any_server: bool = False) -> str | None:
+        """Return the address of the process that owns an arena, if it is another one."""
+        with self._sentences():
+            return self._ownership.address(arena, any_server)
+
+    def cluster_key(self) -> bytes:
+        """Return the key with which servers authenticate to each other."""
+        ((key,),) = self._read("SELECT key FROM arena_cluster")
+        return bytes(key)
+
     def owned(self) -> frozenset[str]:
         """Name the arenas that this process owns, as far as it knows."""
         return self._ownership.owned()
@@ -252,7 +306,10 @@ class PostgresStore(RelationalStore):
     def close(self) -> None:
         """Disown everything, and close the connections."""
         self._closed = True
+        self._over.set()
         self._ownership.close()
+        if self._listening is not None:
+            self._listening.join()
         with self._lock:
             while self._idle:
                 self._idle.pop().close()

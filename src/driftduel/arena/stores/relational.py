@@ -11,12 +11,15 @@ from driftduel.arena.stores.base import (
     PREFIX,
     SNAPSHOTS,
     Append,
+    Chain,
+    DamagedSnapshotError,
     Hook,
     OptionText,
     StoreError,
     Token,
 )
-from driftduel.arena.stores.checks import Following, meant
+from driftduel.arena.stores.chain import checksum, genesis, link, missing, verify
+from driftduel.arena.stores.checks import Following, meant, need_hook_room
 
 __all__ = ["RelationalStore", "Run", "migrations"]
 
@@ -26,6 +29,9 @@ _PUT_VOTER = (
     "INSERT INTO arena_voters (arena, voter, pseudonym) VALUES (?, ?, ?)"
     " ON CONFLICT (arena, voter) DO NOTHING"
 )
+
+
+_PUT_EVENT = "INSERT INTO arena_events (arena, seq, place, content) VALUES (?, ?, ?, ?)"
 
 
 class Run(Protocol):
@@ -59,6 +65,7 @@ class RelationalStore(ABC):
 
     def __init__(self, url: str) -> None:
         self.url = url
+        self._listeners: list[Callable[[str], None]] = []
 
     # What a database does in its own way.
     @abstractmethod
@@ -70,8 +77,8 @@ class RelationalStore(ABC):
         """Do work in one transaction, durable when this returns; it may be done again."""
 
     @abstractmethod
-    def _last_seqs(self, run: Run, arenas: Sequence[str]) -> dict[str, int]:
-        """Return the place of the last record of those arenas that exist."""
+    def _lasts(self, run: Run, arenas: Sequence[str]) -> dict[str, tuple[int, bytes | None]]:
+        """Return seq and hash of the last record of those arenas that exist."""
 
     @abstractmethod
     def _run_many(self, run: Run, sql: str, rows: Sequence[Row]) -> None:
@@ -81,6 +88,10 @@ class RelationalStore(ABC):
     def _insert(self, run: Run, rows: Sequence[Row]) -> None:
         """Insert rows into the log."""
 
+    @abstractmethod
+    def _notify(self, run: Run, arena: str) -> None:
+        """Notify other processes, at the commit, of new events or webhooks of an arena."""
+
     # The log.
     def append(self, batch: Sequence[Append]) -> list[Exception | None]:
         """Append to any number of arenas in one transaction, durable when this returns."""
@@ -89,39 +100,89 @@ class RelationalStore(ABC):
         encoded = [list(_rows(entry.arena, entry.records)) for entry in batch]
 
         def work(run: Run) -> list[Exception | None]:
-            follow = Following(
-                self._last_seqs(run, list(dict.fromkeys(entry.arena for entry in batch)))
-            )
+            lasts = self._lasts(run, list(dict.fromkeys(entry.arena for entry in batch)))
+            follow = Following({arena: seq for arena, (seq, _) in lasts.items()})
+            heads = {arena: head for arena, (_, head) in lasts.items()}
             answers: list[Exception | None] = []
             rows: list[Row] = []
             voters: list[Row] = []
-            snapshots: dict[str, list[tuple[int, bytes]]] = {}
+            events: list[Row] = []
+            snapshots: dict[str, list[tuple[int, bytes, bytes]]] = {}
             for entry, encoding in zip(batch, encoded, strict=True):
                 answers.append(follow.check(entry))
                 if answers[-1] is None:
-                    rows += encoding
+                    # Within the transaction: the chain goes on from the record that is stored.
+                    heads[entry.arena] = _chain(entry.arena, heads[entry.arena], encoding, rows)
                     voters += [(entry.arena, *voter) for voter in entry.voters]
-                    if entry.snapshot is not None:
-                        snapshot = (follow.lasts[entry.arena], entry.snapshot)
-                        snapshots.setdefault(entry.arena, []).append(snapshot)
+                    events += [(entry.arena, *event) for event in entry.events]
+                    if (state := entry.snapshot) is not None:
+                        seq, sum_ = follow.lasts[entry.arena], checksum(heads[entry.arena], state)
+                        snapshots.setdefault(entry.arena, []).append((seq, state, sum_))
             self._insert(run, rows)
             if voters:
                 self._run_many(run, _PUT_VOTER, voters)
+            if events:
+                self._run_many(run, _PUT_EVENT, events)
+                for arena in dict.fromkeys(event[0] for event in events):
+                    self._notify(run, arena)
             for arena, states in snapshots.items():
                 self._keep(run, arena, states[-SNAPSHOTS:])
             return answers
 
-        return self._change(work)
+        answers = self._change(work)
+        for entry, answer in zip(batch, answers, strict=True):
+            if entry.events and answer is None:
+                self._announce(entry.arena)
+        return answers
 
-    def _keep(self, run: Run, arena: str, states: list[tuple[int, bytes]]) -> None:
+    def _announce(self, arena: str) -> None:
+        """Call the listeners of this process; a store that notifies all of them does not."""
+        for listener in list(self._listeners):
+            listener(arena)
+
+    def subscribe(self, listener: Callable[[str], None]) -> Callable[[], None]:
+        """Call a function when an arena has new events or other webhooks."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def events(self, arena: str, after: int, limit: int) -> list[tuple[int, str]]:
+        """Return seq and content of events after a record, in order; all of a record or none."""
+        return [
+            (seq, content)
+            for seq, content in self._read(
+                "SELECT seq, content FROM arena_events WHERE arena = ? AND seq IN"
+                " (SELECT DISTINCT seq FROM arena_events WHERE arena = ? AND seq > ?"
+                "  ORDER BY seq LIMIT ?) ORDER BY seq, place",
+                arena,
+                arena,
+                after,
+                limit,
+            )
+        ]
+
+    def hooked(self) -> list[str]:
+        """Name the arenas that have webhooks."""
+        return sorted(name for (name,) in self._read("SELECT DISTINCT arena FROM arena_hooks"))
+
+    def behind(self) -> list[str]:
+        """Name the arenas with events that not all of their webhooks have been sent."""
+        rows = self._read(
+            "SELECT DISTINCT arena FROM arena_hooks WHERE EXISTS (SELECT 1 FROM arena_events"
+            " WHERE arena_events.arena = arena_hooks.arena AND seq > done)"
+        )
+        return sorted(name for (name,) in rows)
+
+    def _keep(self, run: Run, arena: str, states: list[tuple[int, bytes, bytes]]) -> None:
         """Keep new snapshots of an arena, and the newest of the old ones."""
-        for seq, state in states:
+        for seq, state, sum_ in states:
             run(
-                "INSERT INTO arena_snapshots (arena, seq, state) VALUES (?, ?, ?)"
-                " ON CONFLICT (arena, seq) DO UPDATE SET state = excluded.state",
+                "INSERT INTO arena_snapshots (arena, seq, state, checksum) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (arena, seq) DO UPDATE SET"
+                " state = excluded.state, checksum = excluded.checksum",
                 arena,
                 seq,
                 state,
+                sum_,
             )
         run(
             "DELETE FROM arena_snapshots WHERE arena = ? AND seq NOT IN"
@@ -131,16 +192,32 @@ class RelationalStore(ABC):
             SNAPSHOTS,
         )
 
-    def records(self, arena: str, after: int = 0, limit: int = 10_000) -> list[Record]:
+    def records(
+        self, arena: str, after: int = 0, limit: int = 10_000, *, verified: bool = False
+    ) -> list[Record]:
         """Read records that come after one, in order."""
-        rows = self._read(
-            "SELECT seq, at, kind, body FROM arena_log WHERE arena = ? AND seq > ?"
+        after = max(after, 0)
+        rows: Iterable[Row] = self._read(
+            "SELECT seq, at, kind, ref, body, hash FROM arena_log WHERE arena = ? AND seq > ?"
             " ORDER BY seq LIMIT ?",
             arena,
-            after,
-            max(limit, 0),
+            after - 1 if verified else after,  # the record before has the hash to go on from
+            max(limit, 0) + (verified and after > 0),
         )
-        return [_record(row) for row in rows]
+        if verified:
+            rows = verify(arena, rows, after)
+        return [_record(seq, at, kind, body) for seq, at, kind, _, body, _ in rows]
+
+    def chain(self, arena: str, upto: int) -> Chain:
+        """Return how much of the log up to a record carries hashes, and the hash of that record."""
+        ((unhashed,),) = self._read(
+            "SELECT count(*) FROM arena_log WHERE arena = ? AND seq <= ? AND hash IS NULL",
+            arena,
+            upto,
+        )
+        rows = self._read("SELECT hash FROM arena_log WHERE arena = ? AND seq = ?", arena, upto)
+        head = rows[0][0] if rows else None
+        return Chain(unhashed, None if head is None else bytes(head))
 
     def last_seq(self, arena: str) -> int:
         """Return the place of the newest record; 0 if there is none."""
@@ -155,17 +232,27 @@ class RelationalStore(ABC):
             arena,
             ref,
         )
-        return _record(rows[0]) if rows else None
+        return _record(*rows[0]) if rows else None
 
     def newest_snapshot(self, arena: str, upto: int | None = None) -> tuple[int, bytes] | None:
-        """Return the newest snapshot and the record it is of."""
+        """Return the newest snapshot and the record it is of; raise if its checksum is wrong."""
+        # One without a checksum is of an earlier version, which cannot be read anyway.
         rows = self._read(
-            "SELECT seq, state FROM arena_snapshots WHERE arena = ? AND seq <= ?"
-            " ORDER BY seq DESC LIMIT 1",
+            "SELECT s.seq, s.state, s.checksum, l.seq, l.hash FROM arena_snapshots s"
+            " LEFT JOIN arena_log l ON l.arena = s.arena AND l.seq = s.seq"
+            " WHERE s.arena = ? AND s.seq <= ? AND s.checksum IS NOT NULL"
+            " ORDER BY s.seq DESC LIMIT 1",
             arena,
             2**63 - 1 if upto is None else upto,
         )
-        return (rows[0][0], bytes(rows[0][1])) if rows else None
+        if not rows:
+            return None
+        seq, state, stored, record, head = rows[0]
+        if record is None:
+            raise missing(arena, seq)
+        if checksum(None if head is None else bytes(head), bytes(state)) != bytes(stored):
+            raise DamagedSnapshotError(arena, seq)
+        return seq, bytes(state)
 
     # Beside the log.
     def create(
@@ -184,7 +271,9 @@ class RelationalStore(ABC):
                 secret,
             )
             if made:
-                self._insert(run, rows)
+                hashed: list[Row] = []
+                _chain(arena, None, rows, hashed)
+                self._insert(run, hashed)
                 _put_options(run, arena, options)
             return bool(made)
 
@@ -292,11 +381,13 @@ class RelationalStore(ABC):
     def put_hook(
         self, arena: str, url: str, secret: bytes, events: Sequence[str], done: int = 0
     ) -> str:
-        """Have somebody told of what comes after record `done`; return the hook's id."""
+        """Register a webhook for events after record `done`; return its id."""
         name = secrets.token_hex(8)
 
         def work(run: Run) -> None:
             _known(run, arena)
+            ((hooks,),) = run("SELECT count(*) FROM arena_hooks WHERE arena = ?", arena)
+            need_hook_room(hooks)
             run(
                 "INSERT INTO arena_hooks (id, arena, url, secret, events, done)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
@@ -307,8 +398,10 @@ class RelationalStore(ABC):
                 " ".join(events),
                 done,
             )
+            self._notify(run, arena)
 
         self._change(work)
+        self._announce(arena)
         return name
 
     def hooks(self, arena: str) -> list[Hook]:
@@ -323,8 +416,15 @@ class RelationalStore(ABC):
 
     def drop_hook(self, arena: str, hook: str) -> bool:
         """Tell somebody no more; return whether there was such a hook."""
-        sql = "DELETE FROM arena_hooks WHERE arena = ? AND id = ? RETURNING 1"
-        return bool(self._change(lambda run: run(sql, arena, hook)))
+
+        def work(run: Run) -> bool:
+            sql = "DELETE FROM arena_hooks WHERE arena = ? AND id = ? RETURNING 1"
+            self._notify(run, arena)
+            return bool(run(sql, arena, hook))
+
+        dropped = self._change(work)
+        self._announce(arena)
+        return dropped
 
     def hook_done(self, hook: str, seq: int) -> None:
         """Remember how far somebody was told; it never goes back."""
@@ -333,14 +433,21 @@ class RelationalStore(ABC):
 
 
 def _rows(arena: str, records: Iterable[Record]) -> Iterable[Row]:
-    """Write records as rows of the log."""
+    """Write records as rows of the log, without their hashes."""
     for record in records:
         body = encode_body(record.body)
         yield arena, record.seq, record.at, record.kind, ref_of(record), body
 
 
-def _record(row: Row) -> Record:
-    seq, at, kind, body = row
+def _chain(arena: str, head: bytes | None, rows: Iterable[Row], hashed: list[Row]) -> bytes | None:
+    """Append rows with their hashes to `hashed`; return the hash of the last record."""
+    for row in rows:
+        head = link(head or genesis(arena), *row[1:])
+        hashed.append((*row, head))
+    return head
+
+
+def _record(seq: int, at: int, kind: str, body: str) -> Record:
     return Record(seq, at, kind, decode_body(body))
 
 

@@ -41,8 +41,8 @@ _APPLICATION = 0x64726664
 _INSERTS = tuple(
     (
         size,
-        "INSERT INTO arena_log (arena, seq, at, kind, ref, body) VALUES "
-        + ", ".join(["(?, ?, ?, ?, ?, ?)"] * size),
+        "INSERT INTO arena_log (arena, seq, at, kind, ref, body, hash) VALUES "
+        + ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * size),
     )
     for size in (96, 48, 24, 12, 6, 3, 1)
 )
@@ -214,21 +214,24 @@ class SqliteStore(RelationalStore):
         if self._closed:
             raise StoreError(f"the store {str(self.path)!r} is closed.")
 
-    def _last_seqs(self, run: Run, arenas: Sequence[str]) -> dict[str, int]:
-        found = {}
+    def _lasts(self, run: Run, arenas: Sequence[str]) -> dict[str, tuple[int, bytes | None]]:
+        found: dict[str, tuple[int, bytes | None]] = {}
         for arena in arenas:
             rows = run(
-                "SELECT (SELECT coalesce(max(seq), 0) FROM arena_log WHERE arena = name)"
-                " FROM arenas WHERE name = ?",
+                "SELECT seq, hash FROM arenas LEFT JOIN arena_log ON arena = name AND seq ="
+                " (SELECT max(seq) FROM arena_log WHERE arena = name) WHERE name = ?",
                 arena,
             )
             if rows:
-                found[arena] = rows[0][0]
+                found[arena] = rows[0][0] or 0, rows[0][1]
         return found
 
     def _run_many(self, run: Run, sql: str, rows: Sequence[Row]) -> None:
         assert self._writer is not None  # `run` is a statement of its transaction
         self._writer.executemany(sql, rows)
+
+    def _notify(self, run: Run, arena: str) -> None:
+        """Do nothing: one process serves the file, and calls its listeners itself."""
 
     def _insert(self, run: Run, rows: Sequence[Row]) -> None:
         start = 0
@@ -285,6 +288,17 @@ class SqliteStore(RelationalStore):
     def owner(self, arena: str) -> str | None:
         """Say which process owns the file, and with it all arenas in it."""
         return self._file_lock.holder()
+
+    def advertise(self, address: str) -> None:
+        """Do nothing: there are no other servers."""
+
+    def owner_address(self, arena: str, any_server: bool = False) -> str | None:
+        """Return None: there are no other servers."""
+        return None
+
+    def cluster_key(self) -> bytes | None:
+        """Return None: there are no other servers."""
+        return None
 
     def owned(self) -> frozenset[str]:
         """Name the arenas that this process owns."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route, compile_path
+from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
 from driftduel.arena.hall import Hall
@@ -66,23 +66,17 @@ class ArenaApp(Starlette):
 
     def __init__(self, hall: Hall, settings: ServerSettings) -> None:
         self.service = Service(hall, settings)
-        votes = voting(self.service)
-        table = [*votes, *reading(self.service), *owning(self.service)]
-        self.operations: list[Operation] = [*table, *opened(table)]
+        # Votes first: the table is searched from the top.
+        table = [*voting(self.service), *reading(self.service), *owning(self.service)]
+        self.operations: list[Operation] = [*table, *opened(self.service, table)]
+        self.table = _table(self.service, self.operations)
         super().__init__(
-            routes=[
-                *_routes(self.service, self.operations),
-                *pages.routes(secure=settings.secure_cookies),
-            ],
+            routes=pages.routes(secure=settings.secure_cookies),
             exception_handlers=dict(handlers),
             lifespan=self._lifespan,
         )
         self.router.redirect_slashes = False
         self._headers = SafeHeaders(settings)
-        self._often = [
-            (operation.method, compile_path(operation.path)[0], _doing(self.service, operation))
-            for operation in votes
-        ]
 
     @asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
@@ -100,11 +94,16 @@ class ArenaApp(Starlette):
         request = Asked(scope, receive)
         more: list[tuple[bytes, bytes]] = []  # what is known only at the door
         try:
-            answer = await self._at_the_door(request, more) or await self._voted(request)
+            answer: Struct | Response | None = await self._at_the_door(request, more)
+            status = 200
+            if answer is None:
+                answer, status = await self._operate(request)
         except (Problem, DriftduelError) as error:
             answer = refusal(error)
+        except Exception as error:
+            answer = await broken(request, error)
         if isinstance(answer, Struct):
-            await self._headers.send_json(send, _encode(answer), more)
+            await self._headers.send_json(send, _encode(answer), more, status)
             return
         safely = self._headers.around(send, scope["path"], more)
         await (answer or super().__call__)(scope, receive, safely)
@@ -115,6 +114,8 @@ class ArenaApp(Starlette):
         """Refuse who asks too often, and pages of sites that the arena does not name."""
         service, scope, headers = self.service, request.scope, request.headers
         path: str = scope["path"]
+        if service.was_forwarded(request):  # the other server has looked at the rest
+            return None
         if path != "/healthz":
             client = scope.get("client")
             address = client_address(client[0] if client else None)
@@ -141,23 +142,49 @@ class ArenaApp(Starlette):
         }
         return Response(status_code=204, headers=allowed)
 
-    async def _voted(self, request: "Asked") -> Struct | Response | None:
-        """Do what voters ask for, without the way through Starlette, which takes as long again.
+    async def _operate(self, request: "Asked") -> tuple[Struct | Response | None, int]:
+        """Do the operation of a request; return its answer and status, or None for other paths.
 
-        All else, such as a method that there is not, is Starlette's.
+        Pages and unknown paths are left to Starlette's router, which takes about as long as a vote.
         """
         scope = request.scope
-        for method, pattern, do in self._often:
-            found = pattern.match(scope["path"])
-            if found is not None and method == scope["method"] and not scope.get("root_path"):
-                scope["path_params"] = found.groupdict()
-                try:
-                    return await do(request)
-                except (Problem, DriftduelError):
-                    raise
-                except Exception as error:
-                    return await broken(request, error)
-        return None
+        path, root = scope["path"], scope.get("root_path", "")
+        if root and path.startswith(root):
+            path = path[len(root) :]
+        for entry in self.table:
+            found = entry.pattern.match(path)
+            if found is None:
+                continue
+            method = "GET" if scope["method"] == "HEAD" else scope["method"]
+            if method not in entry.methods:
+                allowed = sorted({*entry.methods, *(("HEAD",) if "GET" in entry.methods else ())})
+                raise Problem(
+                    "method-not-allowed",
+                    f"{scope['method']} cannot be done at {path[:200]!r}.",
+                    {"Allow": ", ".join(allowed)},
+                )
+            do, status = entry.methods[method]
+            scope["path_params"] = found.groupdict()
+            return await do(request), status
+        return None, 200
+
+
+class Entry(NamedTuple):
+    """A path, and what each method does there, with the status of its answer."""
+
+    path: str
+    pattern: re.Pattern[str]
+    methods: dict[str, tuple["_Doing", int]]
+
+
+def _table(service: Service, operations: Sequence[Operation]) -> list[Entry]:
+    """Return one entry per path, in the order of the operations."""
+    table: dict[str, Entry] = {}
+    for operation in operations:
+        path = operation.path
+        entry = table.setdefault(path, Entry(path, compile_path(path)[0], {}))
+        entry.methods[operation.method] = _doing(service, operation), operation.status
+    return list(table.values())
 
 
 def make_app(hall: Hall, *, settings: ServerSettings | None = None) -> ArenaApp:
@@ -173,44 +200,10 @@ def make_app(hall: Hall, *, settings: ServerSettings | None = None) -> ArenaApp:
     return ArenaApp(hall, settings or ServerSettings())
 
 
-def _routes(service: Service, operations: Sequence[Operation]) -> list[BaseRoute]:
-    """Return a route a path, so that who asks with another method hears of all that there are."""
-    paths: dict[str, dict[str, _Endpoint]] = {}
-    for operation in operations:
-        run = _endpoint(service, operation)
-        paths.setdefault(operation.path, {})[operation.method] = run
-    return [_route(path, methods) for path, methods in paths.items()]
+_Doing = Callable[[Request], Awaitable[Struct | Response]]
 
 
-def _route(path: str, methods: dict[str, "_Endpoint"]) -> Route:
-    if len(methods) == 1:
-        ((method, run),) = methods.items()
-        return Route(path, run, methods=[method])
-
-    async def choose(request: Request) -> Response:
-        return await methods["GET" if request.method == "HEAD" else request.method](request)
-
-    return Route(path, choose, methods=list(methods))
-
-
-_Endpoint = Callable[[Request], Awaitable[Response]]
-
-
-def _endpoint(service: Service, operation: Operation) -> _Endpoint:
-    do = _doing(service, operation)
-
-    async def run(request: Request) -> Response:
-        said = await do(request)
-        if isinstance(said, Response):
-            return said
-        return Response(_encode(said), operation.status, media_type="application/json")
-
-    return run
-
-
-def _doing(
-    service: Service, operation: Operation
-) -> Callable[[Request], Awaitable[Struct | Response]]:
+def _doing(service: Service, operation: Operation) -> _Doing:
     """Return what does an operation, once it is seen to that whoever asks may have it done."""
     settings, scope = service.settings, operation.scope
     decoder = None if operation.takes is None else msgspec.json.Decoder(operation.takes)
@@ -221,14 +214,17 @@ def _doing(
         call = Call(request, path)
         if scope is not None:
             wanted = EVERY_ARENA if operation.every_arena else name
-            call.grant = await service.doorman.authorise(request, wanted, scope)
+            call.grant = await service.doorman.authorise(
+                request, wanted, scope, beacon=operation.beacon
+            )
             service.tokens.check(call.grant.key, settings.clock(), "This token")
         call.query = _query(request, operation.query)
         if decoder is not None:
-            call.body = await _body(request, operation, decoder, service)
-        if operation.live and name is not None:
-            call.arena = await service.arena(name)
-        return await operation.handler(call)
+            call.content = await read_body(request, settings)
+            call.body = _body(request, operation, decoder, call.content)
+        if not operation.live:
+            return await operation.handler(call)
+        return await service.at_owner(call, name or call.grant.arena, operation)
 
     return do
 
@@ -255,11 +251,10 @@ def _read_query(raw: bytes, wanted: type[Struct]) -> Struct:
 _short_query = lru_cache(maxsize=256)(_read_query)  # voters all ask for ``next=1``
 
 
-async def _body(
-    request: Request, operation: Operation, decoder: "msgspec.json.Decoder[Any]", service: Service
+def _body(
+    request: Request, operation: Operation, decoder: "msgspec.json.Decoder[Any]", content: bytes
 ) -> Any:
-    """Read and check a request's body."""
-    content = await read_body(request, service.settings)
+    """Check a request's body."""
     if not content and operation.body_optional:
         return None
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()

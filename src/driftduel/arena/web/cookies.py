@@ -1,13 +1,24 @@
 """The cookies that the pages set: tokens of an arena, and a random name for whoever votes."""
 
 import re
+from typing import Literal
 
 from starlette.requests import Request
+from starlette.responses import Response
 
-__all__ = ["TOKEN_COOKIE", "VOTER_COOKIE", "token_cookie", "tokens_in", "voter_in"]
+__all__ = [
+    "TOKEN_COOKIE",
+    "VOTER_COOKIE",
+    "keep_token",
+    "set_cookie",
+    "token_cookie",
+    "tokens_in",
+    "voter_in",
+]
 
 TOKEN_COOKIE, VOTER_COOKIE = "dd_token", "dd_voter"
 _PAGES = ("vote", "board")
+_YEAR = 365 * 24 * 3600
 _VOTERS = re.compile(r"[A-Za-z0-9_-]{16,64}")
 
 
@@ -27,3 +38,23 @@ def voter_in(request: Request) -> str | None:
     """Return the random name that a browser was given; None for what we never gave."""
     name = request.cookies.get(VOTER_COOKIE, "")
     return name if _VOTERS.fullmatch(name) else None
+
+
+def keep_token(response: Response, page: str, arena: str, token: str, *, secure: bool) -> None:
+    """Set the cookie that holds a page's token."""
+    set_cookie(response, token_cookie(page, arena), token, "strict", secure=secure)
+
+
+def set_cookie(
+    response: Response, name: str, value: str, same_site: Literal["lax", "strict"], *, secure: bool
+) -> None:
+    """Set a cookie that scripts cannot read."""
+    response.set_cookie(
+        name,
+        value,
+        max_age=_YEAR,
+        path="/",
+        secure=secure,
+        httponly=True,
+        samesite=same_site,
+    )

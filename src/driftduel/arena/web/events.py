@@ -67,9 +67,7 @@ class Boards:
         seq = arena.seq
         known = self._computing.get(arena.name)
         if known is None or known[0] != seq:
-            task = asyncio.ensure_future(
-                to_thread.run_sync(lambda: _encode(arena.board().to_json()))
-            )
+            task = asyncio.ensure_future(to_thread.run_sync(lambda: _encode(arena.board())))
             known = self._computing[arena.name] = (seq, task)
             task.add_done_callback(lambda _: self._computed(arena.name, seq))
         return await asyncio.shield(known[1])

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from driftduel.arena.news import EVENTS
 from driftduel.arena.said import Shown, Vote
 
 __all__ = [
@@ -16,6 +17,8 @@ __all__ = [
     "HookMade",
     "HookShown",
     "Hooks",
+    "Leased",
+    "Leases",
     "LogPage",
     "LogQuery",
     "NewArena",
@@ -25,6 +28,7 @@ __all__ = [
     "NoQuery",
     "Owner",
     "Pick",
+    "SessionQuery",
     "TokenMade",
     "Undone",
     "VoidVotes",
@@ -46,7 +50,7 @@ ArenaName = Annotated[
 ]
 Spec = Annotated[str, Meta(min_length=1, max_length=500, pattern=_PLAIN)]
 Kind = Literal["text", "markdown", "image"]
-Event = Literal["alarm", "crowned", "sure", "closed"]
+Event = Literal["alarm", "certified", "changed", "crowned", "sure", "closed"]
 
 
 class _Request(Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,23 +76,16 @@ class NewOption(_Request, frozen=True):
     content: Content = ""
 
 
-class Lane(_Request, frozen=True):
-    """A policy and its share of the voters."""
-
-    spec: Spec
-    weight: Annotated[int, Meta(ge=1, le=1000)] = 1
-
-
 class NewArena(_Request, frozen=True):
     """What an arena is to be; what is not said has the arena's defaults."""
 
     name: ArenaName
     options: Annotated[list[Name | NewOption], Meta(min_length=2, max_length=200)]
     policy: Spec | UnsetType = UNSET
-    policies: Annotated[list[Lane], Meta(min_length=1, max_length=8)] | UnsetType = UNSET
     mode: Literal["panel", "serve"] | UnsetType = UNSET
     order: Literal["asked", "arrival"] | UnsetType = UNSET
     ties: Literal["skip", "coin"] | UnsetType = UNSET
+    claim: Literal["voters", "judges"] | UnsetType = UNSET
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | UnsetType = UNSET
     grace: Annotated[float, Meta(ge=0, le=3600)] | UnsetType = UNSET
     lease: Annotated[float, Meta(ge=1, le=30 * 86_400)] | UnsetType = UNSET
@@ -121,6 +118,25 @@ class Pick(_Request, frozen=True):
     pick: Literal["left", "right", "tie", "skip"]
 
 
+class Leases(_Request, frozen=True):
+    """Open duels whose lease is renewed, or that are released.
+
+    A renewal within `after` seconds keeps a released duel.
+    """
+
+    duels: Annotated[
+        list[Annotated[str, Meta(min_length=1, max_length=200)]], Meta(min_length=1, max_length=50)
+    ]
+    release: bool = False
+    after: Annotated[float, Meta(ge=0, le=60)] = 0.0
+
+
+class SessionQuery(_Request, frozen=True):
+    """The page whose cookie is set."""
+
+    page: Literal["vote", "board"] = "vote"
+
+
 class Change(_Request, frozen=True):
     """What is to be different about an option."""
 
@@ -144,15 +160,10 @@ class LogQuery(_Request, frozen=True):
 
 
 class NewHook(_Request, frozen=True):
-    """Where to tell of which events."""
+    """Address and events of a webhook; ``crowned`` is the name of ``changed`` in version 0.2."""
 
     url: Annotated[str, Meta(min_length=8, max_length=500, pattern=r"^https?://[!-~]+(?![\s\S])")]
-    events: Annotated[tuple[Event, ...], Meta(min_length=1, max_length=10)] = (
-        "alarm",
-        "crowned",
-        "sure",
-        "closed",
-    )
+    events: Annotated[tuple[Event, ...], Meta(min_length=1, max_length=10)] = EVENTS
 
 
 class NewToken(_Request, frozen=True):
@@ -175,6 +186,12 @@ class Undone(_Answer, frozen=True):
     """The record that takes a vote back."""
 
     seq: int
+
+
+class Leased(_Answer, frozen=True):
+    """When each lease ends, in seconds since 1970; 0 for a duel that is not open."""
+
+    expires: list[float]
 
 
 class ArenaMade(_Answer, frozen=True):
@@ -246,6 +263,11 @@ class Owner(_Answer, frozen=True):
 
 
 class Health(_Answer, frozen=True):
-    """The server runs."""
+    """Whether the server runs and reads its store.
+
+    `damaged` counts arenas with a damaged log; `ok` is false if there are any. The other arenas
+    are served, so the status stays 200.
+    """
 
     ok: bool
+    damaged: int = 0

@@ -1,50 +1,64 @@
-"""Who was given the duels that are open: nobody may have so many that others cannot be asked."""
+"""Open duels per token and address: one client cannot take the places of all others."""
 
 from types import TracebackType
 from weakref import WeakKeyDictionary
 
 from driftduel.arena.live import Live
-from driftduel.arena.problems import ArenaError
 from driftduel.arena.web.limits import client_address
 from driftduel.arena.web.operations import Call
 
-__all__ = ["OpenDuels"]
+__all__ = ["OpenDuels", "Place"]
 
-_PARTS = (("token", 2), ("address", 10))
+_PARTS = (2, 10)  # of the arena's `most_open`: a token's, a voting address's
 
 
 class _Holders:
-    """Of one arena: whose its open duels are, the oldest first, and how many each has."""
+    """The open duels of one arena by holder, oldest first."""
 
-    __slots__ = ("counts", "duels")
+    __slots__ = ("duels", "of", "places")
 
     def __init__(self) -> None:
         self.duels: dict[str, tuple[object, ...]] = {}
-        self.counts: dict[object, int] = {}
+        self.of: dict[object, dict[str, None]] = {}
+        self.places: dict[object, int] = {}
+        """Duels that are being asked for."""
 
-    def add(self, whose: tuple[object, ...], times: int) -> None:
-        for key in whose:
-            count = self.counts.get(key, 0) + times
-            if count:
-                self.counts[key] = count
-            else:
-                del self.counts[key]
+    def add(self, duel: str, whose: tuple[object, ...]) -> None:
+        if duel not in self.duels:
+            self.duels[duel] = whose
+            for key in whose:
+                self.of.setdefault(key, {})[duel] = None
 
     def drop(self, duel: str) -> None:
-        self.add(self.duels.pop(duel, ()), -1)
+        for key in self.duels.pop(duel, ()):
+            held = self.of[key]
+            del held[duel]
+            if not held:
+                del self.of[key]
+
+    def reserve(self, whose: tuple[object, ...], times: int) -> None:
+        for key in whose:
+            count = self.places.get(key, 0) + times
+            if count:
+                self.places[key] = count
+            else:
+                del self.places[key]
+
+    def count(self, key: object) -> int:
+        return len(self.of.get(key, ())) + self.places.get(key, 0)
 
 
-class _Place:
-    """Room for one duel more; if `duel` is not set when it ends, it was not needed."""
+class Place:
+    """A place for one more duel; if `duel` is not set when it ends, it was not needed."""
 
     __slots__ = ("_holders", "_whose", "duel")
 
     def __init__(self, holders: _Holders, whose: tuple[object, ...]) -> None:
         self._holders, self._whose, self.duel = holders, whose, ""
 
-    def __enter__(self) -> "_Place":
-        # Now, not when the log has it: others ask meanwhile.
-        self._holders.add(self._whose, 1)
+    def __enter__(self) -> "Place":
+        # Before the log has the duel: other requests ask meanwhile.
+        self._holders.reserve(self._whose, 1)
         return self
 
     def __exit__(
@@ -53,39 +67,42 @@ class _Place:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self.duel and self.duel not in self._holders.duels:
-            self._holders.duels[self.duel] = self._whose
-        else:
-            self._holders.add(self._whose, -1)
+        self._holders.reserve(self._whose, -1)
+        if self.duel:
+            self._holders.add(self.duel, self._whose)
 
 
 class OpenDuels:
-    """Counts the open duels of each token, and of each address that comes with a voter's token.
+    """Limits the open duels of each token, and of each address that comes with a voting token.
 
-    A token may have half of what an arena may have open, an address a tenth. A program that asks
-    for many people has one address: it takes an owner's token.
+    A token may have half of an arena's open duels, an address a tenth; one more evicts the
+    holder's own oldest duel. A program that asks for many voters from one address uses an owner's
+    token.
     """
 
     def __init__(self) -> None:
         self._of: WeakKeyDictionary[Live, _Holders] = WeakKeyDictionary()
 
-    def place(self, call: Call) -> _Place:
-        """Return room for one duel more, or refuse it."""
+    def place(self, call: Call) -> tuple[Place, list[str]]:
+        """Return a place for one more duel, and the holder's duels to release for it."""
         arena = call.arena
         holders, whose = self._holders(arena), _whose(call)
-        # Leases end in the order in which duels were asked for.
-        while (oldest := next(iter(holders.duels), None)) and not arena.is_open(oldest):
-            holders.drop(oldest)
-        for key, (who, part) in zip(whose, _PARTS, strict=False):
+        evicted = []
+        for key, part in zip(whose, _PARTS, strict=False):
             limit = max(1, arena.state.settings.most_open // part)
-            if holders.counts.get(key, 0) >= limit:
-                raise ArenaError(
-                    "too-many", f"{limit:,} duels of this {who} are open; answer some first."
-                )
-        return _Place(holders, whose)
+            while holders.count(key) >= limit and (mine := holders.of.get(key)):
+                oldest = next(iter(mine))
+                holders.drop(oldest)
+                if arena.is_open(oldest):
+                    evicted.append(oldest)
+        while (oldest_of_all := next(iter(holders.duels), None)) is not None:
+            if arena.is_open(oldest_of_all):
+                break
+            holders.drop(oldest_of_all)
+        return Place(holders, whose), evicted
 
     def answered(self, call: Call, duel: str) -> None:
-        """Note that a duel is open no more."""
+        """Note that a duel is no longer open."""
         self._holders(call.arena).drop(duel)
 
     def _holders(self, arena: Live) -> _Holders:
@@ -96,7 +113,7 @@ class OpenDuels:
 
 
 def _whose(call: Call) -> tuple[object, ...]:
-    """Return what a request's duels are counted by: its token, and a voter's address."""
+    """Return the holders of a request's duels: its token, and the address of a voting token."""
     if call.grant.scope != "vote":
         return (call.grant.key,)
     client = call.request.scope.get("client")

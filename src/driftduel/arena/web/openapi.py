@@ -18,7 +18,7 @@ _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 _ABOUT_PATH = {
     "arena": "an arena's name",
     "duel": "a duel, as the answer that showed it calls it",
-    "option": "an option's id",
+    "option": "an option's id or unique name",
     "hook": "a webhook's id",
     "voter": "a voter, as the program that asks for duels calls them",
     "problem": "a problem's name",
@@ -47,7 +47,7 @@ def problems_of(operation: Operation) -> list[str]:
     if "{arena}" in operation.path:
         names |= {"no-such-arena", "cross-site"}
         if operation.live:
-            names |= {"owned-elsewhere", "store-trouble"}
+            names |= {"owned-elsewhere", "store-trouble", "damaged-log"}
     if operation.takes is not None:
         names |= {"too-large", "too-slow", "wrong-media-type"}
     return sorted(names)

@@ -28,6 +28,8 @@ class Call:
     """Of the operations that are `live`."""
     query: Any = None
     body: Any = None
+    content: bytes = b""
+    """The body as it was sent, for another server."""
 
 
 Handler = Callable[[Call], Awaitable[Struct | Response]]
@@ -59,3 +61,6 @@ class Operation:
     every_arena: bool = False
     """Whether a token of no one arena is needed."""
     body_optional: bool = False
+    beacon: bool = False
+    """Whether a cookie suffices without the header that `sendBeacon` cannot send: for bodies that
+    name signed duels, which no other site knows."""

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from driftduel.arena.problems import PROBLEMS
 from driftduel.arena.said import trouble
 from driftduel.arena.stores import StoreError
-from driftduel.errors import DriftduelError
+from driftduel.errors import DriftduelError, LogError
 
 __all__ = ["MEDIA", "Problem", "broken", "handlers", "refusal", "refused_at_once"]
 
@@ -61,6 +61,10 @@ def refusal(error: Problem | DriftduelError) -> Response:
         return _answer(error.name, error.detail, headers=error.headers)
     if isinstance(error, StoreError):
         error = trouble(error)
+    if isinstance(error, LogError):
+        _LOG.error("damaged log: %s", error)
+        said = f"{error} Run 'driftduel arena check NAME', and restore a backup."
+        return _answer("damaged-log", said)
     name, status = getattr(error, "problem", "bad-request"), getattr(error, "status", None)
     headers = {"Retry-After": "1"} if status in (429, 503) else None
     return _answer(name, str(error), status, headers)

@@ -12,6 +12,7 @@ from driftduel.arena.web.openapi import Problem as ProblemSaid
 from driftduel.arena.web.openapi import document
 from driftduel.arena.web.operations import Call, Operation
 from driftduel.arena.web.problems import Problem
+from driftduel.arena.web.service import Service
 
 __all__ = ["is_open", "opened"]
 
@@ -23,12 +24,14 @@ def is_open(path: str) -> bool:
     return path == _DOCUMENT
 
 
-def opened(others: Sequence[Operation]) -> list[Operation]:
-    """Return the operations that are about the server itself, and those before them."""
+def opened(service: Service, others: Sequence[Operation]) -> list[Operation]:
+    """Return the operations that are about the server itself."""
     written: list[bytes] = []
 
     async def health(call: Call) -> Struct:
-        return Health(True)
+        await service.read_store()
+        damaged = service.hall.damaged
+        return Health(damaged == 0, damaged)
 
     async def openapi(call: Call) -> Response:
         if not written:
@@ -51,7 +54,10 @@ def opened(others: Sequence[Operation]) -> list[Operation]:
             Owner, scope="", live=False,
         ),
         Operation("openapi", "GET", _DOCUMENT, "This document", openapi, None, live=False),
-        Operation("health", "GET", _HEALTH, "Whether the server runs", health, Health, live=False),
+        Operation(
+            "health", "GET", _HEALTH, "Check server, store and logs", health, Health, live=False,
+            problems=("store-trouble",),
+        ),
         Operation(
             "problem", "GET", f"{_PROBLEMS}{{problem}}", "What a problem means", problem,
             ProblemSaid, live=False, problems=("not-found",),

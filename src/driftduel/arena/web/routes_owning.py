@@ -29,8 +29,6 @@ def owning(service: Service) -> list[Operation]:
     async def make(call: Call) -> Struct:
         settings = _given(call.body)
         name, options = settings.pop("name"), settings.pop("options")
-        if "policies" in settings:
-            settings["policies"] = [(each.spec, each.weight) for each in settings["policies"]]
         texts = [each if isinstance(each, str) else _given(each) for each in options]
         token = await to_thread.run_sync(lambda: hall.create(name, texts, **settings))
         return m.ArenaMade(name, token)
@@ -40,8 +38,9 @@ def owning(service: Service) -> list[Operation]:
         return await service.done(lambda: call.arena.join(new.name, new.kind, new.content))
 
     async def change(call: Call) -> Struct:
-        arena, new, option = call.arena, call.body, call.path["option"]
-        now = arena.option(option)  # or there is none of that id
+        arena, new = call.arena, call.body
+        now = arena.need(call.path["option"])
+        option = now.id
         name = now.name if new.name is UNSET else new.name
         content = now.content if new.content is UNSET else new.content
         option_text(option, name, now.kind, content)
@@ -61,8 +60,7 @@ def owning(service: Service) -> list[Operation]:
         return m.Closed(True)
 
     async def erase(call: Call) -> Struct:
-        arena = await service.arena(call.grant.arena)
-        if not await to_thread.run_sync(arena.erase, call.path["voter"]):
+        if not await to_thread.run_sync(call.arena.erase, call.path["voter"]):
             raise Problem("no-such-voter", "Nobody of that name ever voted, or is erased already.")
         return m.Erased(True)
 
@@ -73,13 +71,13 @@ def owning(service: Service) -> list[Operation]:
 
     async def hook(call: Call) -> Struct:
         await resolved(place_of(call.body.url), service.settings.private_hooks)
-        secret, events = secrets.token_bytes(32), tuple(dict.fromkeys(call.body.events))
+        wanted = ["changed" if each == "crowned" else each for each in call.body.events]
+        secret, events = secrets.token_bytes(32), tuple(dict.fromkeys(wanted))
         arena = call.arena
         # What happened before is no news.
         made = await to_thread.run_sync(
             lambda: store.put_hook(arena.name, call.body.url, secret, events, arena.seq)
         )
-        service.messenger.look_again(arena.name)
         return m.HookMade(made, shown_secret(secret))
 
     async def hooks(call: Call) -> Struct:
@@ -90,7 +88,6 @@ def owning(service: Service) -> list[Operation]:
         arena = call.path["arena"]
         if not await to_thread.run_sync(store.drop_hook, arena, call.path["hook"]):
             raise Problem("no-such-hook", "There is no webhook of that id.")
-        service.messenger.look_again(arena)
         return Response(status_code=204)
 
     options, one_hook = f"{_ARENA}/options", f"{_ARENA}/hooks/{{hook}}"
@@ -107,7 +104,7 @@ def owning(service: Service) -> list[Operation]:
         Operation(
             "change_option", "PATCH", f"{options}/{{option}}",
             "Change what is shown of an option, or whether it takes part", change, Option,
-            scope="own", takes=m.Change, problems=("no-such-option", "closed"),
+            scope="own", takes=m.Change, problems=("no-such-option", "closed", "name-taken"),
         ),
         Operation(
             "void", "POST", f"{_ARENA}/votes/void", "Take votes out of all counts", void, m.Voided,
@@ -120,7 +117,7 @@ def owning(service: Service) -> list[Operation]:
         Operation(
             "erase_voter", "DELETE", "/v1/voters/{voter:path}",
             "Forget who a voter is; the votes stay, and nobody can tell whose they are", erase,
-            m.Erased, scope="own", live=False, problems=("no-such-voter", "owned-elsewhere"),
+            m.Erased, scope="own", problems=("no-such-voter", "owned-elsewhere"),
         ),
         Operation(
             "make_token", "POST", f"{_ARENA}/tokens", "Make a token, which is shown this once",

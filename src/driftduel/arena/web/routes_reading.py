@@ -7,6 +7,7 @@ from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from driftduel.arena.board import Board
 from driftduel.arena.live import Live
 from driftduel.arena.moving import csv_of, exported
 from driftduel.arena.web.limits import client_address
@@ -49,7 +50,7 @@ def reading(service: Service) -> list[Operation]:
     return [
         Operation(
             "board", "GET", f"{arena}/board", "Who leads, how sure that is, and what changed",
-            board, None, scope="read",
+            board, Board, scope="read",
         ),
         Operation(
             "watch", "GET", f"{arena}/board/events", "The board, whenever it has changed",

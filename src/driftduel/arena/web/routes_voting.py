@@ -1,23 +1,49 @@
-"""What voters do: be asked, vote, take it back."""
+"""What voters do: be asked, vote, take it back, keep a duel open or give it back."""
 
+from contextlib import suppress
+
+from anyio import to_thread
 from msgspec import UNSET, Struct
+from starlette.responses import Response
 
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.said import Shown
-from driftduel.arena.web.cookies import voter_in
-from driftduel.arena.web.messages import Ask, Pick, Undone, Voted, VoteQuery
+from driftduel.arena.web.cookies import keep_token, voter_in
+from driftduel.arena.web.limits import client_address
+from driftduel.arena.web.messages import (
+    Ask,
+    Leased,
+    Leases,
+    Pick,
+    SessionQuery,
+    Undone,
+    Voted,
+    VoteQuery,
+)
+from driftduel.arena.web.open_duels import Place
 from driftduel.arena.web.operations import Call, Operation
 from driftduel.arena.web.problems import Problem
+from driftduel.arena.web.security import is_foreign
 from driftduel.arena.web.service import Service
 
 __all__ = ["voting"]
 
-_DUELS = "/v1/arenas/{arena}/duels"
+_ARENA = "/v1/arenas/{arena}"
+_DUELS = f"{_ARENA}/duels"
+_PAGE_SCOPES = {"vote": "vote", "board": "read"}
 
 
 def voting(service: Service) -> list[Operation]:
     """Return the operations that a token with the scope ``vote`` allows."""
     opened = service.open_duels
+
+    async def place_for(call: Call) -> Place:
+        place, evicted = opened.place(call)
+        if evicted:
+            arena = call.arena
+            with suppress(ArenaError):  # of a process before this one, so it is not open
+                await service.done(lambda: arena.release(evicted), arena.at_once())
+        return place
 
     async def ask(call: Call) -> Struct:
         body: Ask = call.body or Ask()
@@ -27,9 +53,11 @@ def voting(service: Service) -> list[Operation]:
                 raise Problem("bad-request", "With a cookie the voter is the browser's; name none.")
             voter = voter_in(call.request)
         arena = call.arena
-        with opened.place(call) as place:
+        with await place_for(call) as place:
+            source = None if voter is not None else _source(call)
             shown = await service.done(
-                lambda: arena.ask(voter, resume=body.resume), arena.at_once(voter=voter)
+                lambda: arena.ask(voter, resume=body.resume, source=source),
+                arena.at_once(voter=voter or source),
             )
             place.duel = shown.duel
         return shown
@@ -38,23 +66,48 @@ def voting(service: Service) -> list[Operation]:
         arena, duel, pick = call.arena, call.path["duel"], call.body.pick
         at_once = arena.at_once(duel=duel)
         opened.answered(call, duel)
-        try:
-            another = opened.place(call) if call.query.next else None
-        except ArenaError:
-            another = None  # too many are open: the vote is taken all the same
-        if another is None:
+        if not call.query.next:
             return await service.done(lambda: arena.vote(duel, pick), at_once)
-        with another:
+        with await place_for(call) as another:
             taken, shown = await service.done(lambda: arena.vote_and_ask(duel, pick), at_once)
             another.duel = "" if shown is None else shown.duel
         return Voted(taken.seq, taken.undo_until, taken.counted, taken.late, shown or UNSET)
 
     async def undo(call: Call) -> Struct:
         arena, duel = call.arena, call.path["duel"]
-        with opened.place(call) as place:
+        with await place_for(call) as place:
             seq = await service.done(lambda: arena.undo(duel), arena.at_once(duel=duel))
             place.duel = duel
         return Undone(seq)
+
+    async def lease(call: Call) -> Struct:
+        arena, body = call.arena, call.body
+        at_once = arena.at_once()
+        if body.release:
+            await service.done(lambda: arena.release(body.duels, body.after), at_once)
+            return Leased([0.0] * len(body.duels))
+        if at_once:
+            return Leased(arena.renew(body.duels))
+        return Leased(await to_thread.run_sync(arena.renew, body.duels))
+
+    async def session(call: Call) -> Response:
+        # A page of another site must not choose by which token a browser votes here.
+        if is_foreign(call.request.headers):
+            raise Problem("cross-site", "Only a page of this server may set its cookies.")
+        bearer = call.request.headers.get("authorization", "").partition(" ")[2].strip()
+        if not bearer:
+            raise Problem("no-token", "Send the token as 'Authorization: Bearer TOKEN'.")
+        page, arena = call.query.page, call.path["arena"]
+        await service.doorman.authorise(call.request, arena, _PAGE_SCOPES[page])
+        response = Response(status_code=204)
+        keep_token(response, page, arena, bearer, secure=service.settings.secure_cookies)
+        return response
+
+    def _source(call: Call) -> str:
+        """Return the name of the source of votes without a voter: token and address."""
+        client = call.request.client
+        address = client_address(client.host if client else None)
+        return f"source\n{call.grant.key.hex()}\n{address}"
 
     lost = ("no-such-duel", "duel-lost")
     return [
@@ -66,11 +119,19 @@ def voting(service: Service) -> list[Operation]:
         ),
         Operation(
             "ask", "POST", _DUELS, "Ask for a duel: two options, or one to show alone", ask, Shown,
-            scope="vote", takes=Ask, body_optional=True, problems=("closed",),
+            scope="vote", takes=Ask, body_optional=True, problems=("closed", "nothing-left"),
         ),
         Operation(
             "undo", "POST", f"{_DUELS}/{{duel}}/undo",
             "Take a vote back while its grace lasts", undo, Undone,
             scope="vote", problems=(*lost, "too-late"),
+        ),
+        Operation(
+            "lease", "POST", f"{_ARENA}/leases", "Renew or release open duels", lease, Leased,
+            scope="vote", takes=Leases, problems=lost, beacon=True,
+        ),
+        Operation(
+            "session", "POST", f"{_ARENA}/session", "Keep the token in a page's cookie", session,
+            None, scope="", query=SessionQuery, status=204, live=False,
         ),
     ]  # fmt: skip

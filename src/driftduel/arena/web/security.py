@@ -91,7 +91,9 @@ class Doorman:
         """Tell whether what a token allowed is allowed still."""
         return await to_thread.run_sync(self._store.token, grant.key) is not None
 
-    async def authorise(self, request: Request, arena: str | None, scope: str) -> Grant:
+    async def authorise(
+        self, request: Request, arena: str | None, scope: str, *, beacon: bool = False
+    ) -> Grant:
         """Return the grant of a request, or refuse it.
 
         Parameters
@@ -102,6 +104,8 @@ class Doorman:
             What the token must belong to; None: whichever it belongs to.
         scope
             What it must allow; empty: anything.
+        beacon
+            Whether a cookie suffices, without the header that keeps other sites' forms out.
         """
         word, _, bearer = request.headers.get("authorization", "").partition(" ")
         by_cookie = not word
@@ -125,7 +129,8 @@ class Doorman:
             raise Problem(
                 "wrong-scope", f"This token may {here[0].scope!r}; {scope!r} is needed here."
             )
-        if by_cookie and request.method not in _SAFE and request.headers.get("x-driftduel") != "1":
+        ours = beacon or request.method in _SAFE or request.headers.get("x-driftduel") == "1"
+        if by_cookie and not ours:
             raise Problem(
                 "cross-site", "A request that changes something by cookie needs 'X-Driftduel: 1'."
             )
@@ -180,12 +185,12 @@ class SafeHeaders:
         self._static = {**self._usual, b"access-control-allow-origin": b"*"}
 
     async def send_json(
-        self, send: Send, content: bytes, more: Iterable[tuple[bytes, bytes]]
+        self, send: Send, content: bytes, more: Iterable[tuple[bytes, bytes]], status: int = 200
     ) -> None:
         """Send an answer that has no headers of its own, with them and `more`."""
         length = (b"content-length", b"%d" % len(content))
         headers = [*self._of_json, length, *more]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": content})
 
     def around(self, send: Send, path: str, more: Iterable[tuple[bytes, bytes]] = ()) -> Send:

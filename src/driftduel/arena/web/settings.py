@@ -34,6 +34,8 @@ class ServerSettings:
     board_seconds, heartbeat_seconds
         A watched board is sent at most this often; a silent connection hears this often that it
         still stands.
+    handover_seconds
+        How long a request waits for an arena whose owner is changing.
     tick_seconds
         How often votes whose grace is over are told, and leases that are over are forgotten.
     frame_ancestors
@@ -56,6 +58,7 @@ class ServerSettings:
     listeners_per_address: int = 50
     board_seconds: float = 1.0
     heartbeat_seconds: float = 15.0
+    handover_seconds: float = 5.0
     tick_seconds: float = 0.5
     frame_ancestors: str = "'none'"
     secure_cookies: bool = False

@@ -1,6 +1,6 @@
 /* Pictures of a board: who led when, and strengths over time with their bands (uPlot). */
 import { made, svg } from "./board-tables.js";
-import { interval, share, short, when } from "./wording.js";
+import { interval, moment, share, short, when } from "./wording.js";
 
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 3]];
 const COLOURS = 8; // --line-0 to --line-7 in board.css
@@ -27,9 +27,9 @@ export function swatch(place) {
 // Reigns in a row, as wide as they were long in votes; the list beside it says the same.
 export function reigns(box, board) {
   const { changes } = board;
-  const begin = changes.length === board.crownings ? 0 : changes[0].votes; // the oldest ones are not listed
-  const parts = [{ to: changes.length ? changes[0].from : board.leader, votes: begin }, ...changes]
-    .map((change, i) => ({ to: change.to, from: change.votes, until: changes[i]?.votes ?? board.votes }))
+  const begin = changes.length === board.lead_changes ? 0 : changes[0].vote; // the oldest ones are not listed
+  const parts = [{ after: changes.length ? changes[0].before : board.leader, vote: begin }, ...changes]
+    .map((change, i) => ({ to: change.after, from: change.vote, until: changes[i]?.vote ?? Math.max(board.learned, change.vote) }))
     .filter((part) => part.to && part.until > part.from);
   box.replaceChildren(...parts.map((part) => {
     const place = placeOf(part.to.id);
@@ -51,7 +51,7 @@ export class Strengths {
 
   wanted(id) {
     if (this.chosen.has(id)) return this.chosen.get(id);
-    const ranked = [...this.board.options].sort((one, other) => (one.rank || 1e9) - (other.rank || 1e9));
+    const ranked = [...this.board.ranking].sort((one, other) => (one.rank || 1e9) - (other.rank || 1e9));
     return ranked.slice(0, MOST).some((option) => option.id === id);
   }
 
@@ -63,7 +63,7 @@ export class Strengths {
     this.says.textContent = few ? "After some more votes there will be a picture here." : "";
     for (const series of history.series) placeOf(series.id);
     if (few) return;
-    const names = new Map(board.options.map((option) => [option.id, option.name]));
+    const names = new Map(board.ranking.map((option) => [option.id, option.name]));
     const shown = history.series.filter((series) => this.wanted(series.id));
     this.lines = shown.map((series) => ({ id: series.id, name: names.get(series.id) || series.id, place: placeOf(series.id) }));
     const data = [history.votes, ...shown.flatMap((series) => [series.strength, series.high, series.low])];
@@ -85,11 +85,25 @@ export class Strengths {
     this.plot = new uPlot({ // eslint-disable-line no-undef
       width: this.box.clientWidth, height: this.height(), padding: [10, this.margin(), 0, 0],
       scales: { x: { time: false } }, legend: { show: false }, cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
-      axes: [{ ...axis, values: (_, ticks) => ticks.map(short), label: "votes; dotted lines: the lead changed", size: 34, labelSize: 20, labelFont: "12px system-ui, sans-serif" },
+      axes: [{ ...axis, values: (_, ticks) => ticks.map(short), label: this.box.clientWidth < 560 ? "votes; dotted: new leader; grey: certified" : "votes; dotted lines: the lead changed; grey: a certified change of preferences", size: 34, labelSize: 20, labelFont: "12px system-ui, sans-serif" },
+        { ...axis, scale: "x", side: 0, size: 30, space: 90, grid: { show: false }, values: (_, ticks) => this.moments(ticks) },
         { ...axis, size: 46, values: (_, ticks) => ticks.map((tick) => `${Number((100 * tick).toFixed(2))}%`) }],
       series: [{}, ...series], bands,
       hooks: { draw: [(plot) => { this.marks(plot); this.names(plot); }], setCursor: [(plot) => this.values(plot.cursor.idx)] },
     }, data, this.box);
+  }
+
+  // The calendar axis: when this many votes had arrived.
+  moments(ticks) {
+    const { at, votes } = this.board.history;
+    const span = at[at.length - 1] - at[0];
+    return ticks.map((tick) => {
+      const next = votes.findIndex((count) => count >= tick);
+      if (next < 0 || tick < votes[0]) return "";
+      const [low, high] = [Math.max(0, next - 1), next];
+      const part = votes[high] > votes[low] ? (tick - votes[low]) / (votes[high] - votes[low]) : 0;
+      return moment(at[low] + part * (at[high] - at[low]), span);
+    });
   }
 
   margin() { return this.box.clientWidth < 560 ? 76 : 130; }
@@ -101,10 +115,18 @@ export class Strengths {
     this.draw(this.board); // with other margins for the names
   }
 
-  // Where the lead changed.
+  // Where the lead changed, and between which votes preferences did.
   marks(plot) {
     const { ctx, bbox } = plot;
     ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    ctx.fillStyle = `${ink("--quiet")}30`;
+    for (const change of this.board.certified_changes) {
+      const [from, to] = [change.from_vote, change.to_vote].map((vote) => plot.valToPos(vote, "x", true));
+      ctx.fillRect(from, bbox.top, Math.max(to - from, devicePixelRatio), bbox.height);
+    }
     ctx.strokeStyle = ink("--quiet");
     ctx.setLineDash([2 * devicePixelRatio, 4 * devicePixelRatio]);
     ctx.lineWidth = devicePixelRatio;

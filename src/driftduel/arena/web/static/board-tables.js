@@ -1,6 +1,6 @@
 /* Tables of a board: plain elements and text, so that no name can become anything else. */
-import { change, counts, enough, way } from "./board-words.js";
-import { counted, decimals, interval, share, when, whole } from "./wording.js";
+import { certifiedChange, change, counts, enough, way } from "./board-words.js";
+import { counted, interval, share, when, whole } from "./wording.js";
 
 export function made(tag, text = "", attributes = {}) {
   const element = document.createElement(tag);
@@ -59,29 +59,36 @@ export function evidence(board) {
 }
 
 export function timeline(board) {
+  const { length } = board.certified_changes; // the list has the sentences
+  at("certified-says").textContent = length ? `${counted(length, "certified change")} of preferences:` : board.says.certified;
   at("changes-says").textContent = board.says.changes;
-  at("changes-list").replaceChildren(...[...board.changes].reverse().map((each) => {
-    const row = made("li");
-    row.append(made("strong", when(each.at)), ` ${change(each)} `, made("small", `after ${counted(each.votes, "vote")}`));
+  // Certified changes of preferences and changes of the leader in one list, newest first.
+  const certified = board.certified_changes.map((each) => ({ ...each, certified: true }));
+  const all = [...board.changes, ...certified].sort((one, other) => other.seq - one.seq);
+  at("changes-list").replaceChildren(...all.map((each) => {
+    const row = made("li", "", each.certified ? { class: "certified" } : {});
+    row.append(made("strong", when(each.at)), ` ${each.certified ? certifiedChange(each) : change(each)} `);
+    if (!each.certified) row.append(made("small", `after ${counted(each.vote, "vote")}`));
     return row;
   }));
 }
 
 export function ranking(board) {
   at("ranking-says").textContent = board.says.ranking;
-  fill("ranking", board.options.map((option) => {
+  fill("ranking", board.ranking.map((option) => {
     const name = rowHead(option.name);
     if (!option.present) name.append(made("small", " has left"));
     return [name, cell(whole(option.rank || null), option.rank || null), cell(share(option.strength), option.strength, option.present ? interval(option.low, option.high, share) : ""),
-      cell(whole(option.wins), option.wins), cell(whole(option.votes), option.votes)];
+      cell(whole(option.wins), option.wins), cell(whole(option.duels), option.duels)];
   }));
 }
 
 // Who beats whom: the share of wins in words, and a tint that says the same.
 export function pairs(board) {
   const { ids, wins, ties, skips } = board.pairs;
-  const names = new Map(board.options.map((option) => [option.id, option.name]));
+  const names = new Map(board.ranking.map((option) => [option.id, option.name]));
   const name = (id) => names.get(id) || id;
+  at("pairs").caption.textContent = `The last ${counted(board.ranking_votes, "vote")}, as in the ranking; skips since the arena was opened`;
   const head = made("tr");
   head.append(made("th", "wins of … against", { scope: "col" }), ...ids.map((id) => made("th", name(id), { scope: "col" })));
   at("pairs").tHead.replaceChildren(head);
@@ -112,15 +119,6 @@ export function numbers(board) {
     return [made("dt", name), said];
   }));
   at("left-says").textContent = board.says.left;
-}
-
-export function lanes(board) {
-  const many = board.lanes || [];
-  show("lanes-part", many.length > 1);
-  if (many.length < 2) return;
-  at("lanes-says").replaceChildren(...board.says.lanes.map((sentence) => made("p", sentence)));
-  fill("lanes", many.map((lane) => [rowHead(lane.policy), cell(whole(lane.weight), lane.weight), cell(whole(lane.votes), lane.votes),
-    made("td", lane.leader?.name ?? lane.leader ?? "-", { class: "words" }), cell(decimals(lane.loss, 3), lane.loss, interval(lane.low, lane.high, (end) => decimals(end, 3)))]));
 }
 
 export function about(board) {

@@ -10,25 +10,30 @@ export const enough = (rival) => rival.e >= rival.needed;
 // The sentences have no time of day in them, because only the reader's browser knows that.
 export const since = (board) => (board.since && board.votes ? `Since ${when(board.since.at)}.` : "");
 
-export function change({ from, to, alarm }) {
-  if (!from) return `${quoted(to.name)} took the lead.`;
-  if (!to) return `${quoted(from.name)} led no more, and nobody took its place.`;
-  return `${quoted(to.name)} took the lead from ${quoted(from.name)}${alarm ? ", with an alarm" : ", without an alarm"}.`;
+export function change({ before, after, alarm }) {
+  if (!before) return `${quoted(after.name)} took the lead.`;
+  if (!after) return `${quoted(before.name)} lost the lead, and no option took it.`;
+  return `${quoted(after.name)} took the lead from ${quoted(before.name)}${alarm ? ": an alarm, the leader was beaten" : ", without an alarm"}.`;
+}
+
+export function certifiedChange({ before, after, from_vote: from, to_vote: to }) {
+  return `Preferences changed between vote ${whole(from)} and vote ${whole(to)} (certified): ${quoted(before)} was preferred to ${quoted(after)} before, ${quoted(after)} to ${quoted(before)} after.`;
 }
 
 // Counts, each with what it means.
 export function counts(board) {
-  const { lateness: late, votes_a_voter: each } = board;
+  const { lateness: late, votes_per_voter: each } = board;
   return [
     ["Votes", whole(board.votes), "picks and ties that were written down in time"],
-    ["Counted", whole(board.counted), "those that have been learned from"],
+    ["Learned", whole(board.learned), "those that the policy has learned from"],
     ["Equal", whole(board.ties), "both were said to be equally good"],
     ["Skipped", whole(board.skips), "no answer was given"],
     ["Late", whole(board.late), "came after the pair had been given back; kept, not counted"],
     ["Not counted", whole(board.uncounted), "one voter's votes on one pair beyond a day's limit"],
     ["Voided", whole(board.voided), "taken out later by the owner"],
+    ...(board.imported ? [["Imported", whole(board.imported), "past votes that the arena started from"]] : []),
     ["Open now", whole(board.open), "pairs that somebody is looking at"],
-    ["Waiting", whole(board.held), "votes that can still be undone, or wait for earlier ones"],
+    ["Waiting", whole(board.waiting), "votes that can still be undone, or wait for earlier ones"],
     ["Voters", whole(board.voters), each?.median ? `half of them gave at most ${counted(each.median, "vote")}; the most were ${whole(each.most)}` : ""],
     ["Time to answer", duration(late?.median), late?.p90 ? `half were faster than this; one in ten took longer than ${duration(late.p90)}` : ""],
   ];

@@ -1,6 +1,6 @@
 /* The board, live: the server sends a new one when something changed; where that does not work, we ask. */
 import { Strengths, reigns } from "./board-figures.js";
-import { about, evidence, lanes, numbers, pairs, ranking, timeline } from "./board-tables.js";
+import { about, evidence, numbers, pairs, ranking, timeline } from "./board-tables.js";
 import { since } from "./board-words.js";
 import { when } from "./wording.js";
 
@@ -19,6 +19,8 @@ function show(board) {
   say("claim", board.says.claim);
   say("since", since(board));
   say("doubt", board.says.doubt);
+  say("waiting", board.says.waiting);
+  at("waiting").hidden = !board.says.waiting;
   at("verdict").classList.toggle("sure", board.sure);
   document.title = `${board.says.claim} - ${arena}`;
   evidence(board);
@@ -28,7 +30,6 @@ function show(board) {
   strengths.draw(board);
   pairs(board);
   numbers(board);
-  lanes(board);
   about(board);
   at("board").hidden = false;
   at("trouble").hidden = true;
@@ -41,6 +42,20 @@ function refuse(status) {
   say("trouble", said);
   say("live", "");
   return status === 401 || status === 403 || status === 404;
+}
+
+// Exchange the token of a link for a cookie. It is in the fragment, which no proxy sees or logs.
+async function enter() {
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (!token) return true;
+  history.replaceState(history.state, "", location.pathname + location.search);
+  try {
+    const headers = { Authorization: `Bearer ${token}`, "X-Driftduel": "1" };
+    const answer = await fetch(`${API}/session?page=board`, { method: "POST", headers, cache: "no-store" });
+    return answer.ok || !refuse(answer.status);
+  } catch {
+    return !refuse(0);
+  }
 }
 
 // Asked once at the start, and again every few seconds where nothing can be pushed.
@@ -93,4 +108,5 @@ async function download(button) {
 }
 
 for (const button of document.querySelectorAll("[data-kind]")) button.addEventListener("click", () => download(button));
-if (await ask()) listen();
+addEventListener("hashchange", () => { if (location.hash.includes("token=")) location.reload(); });
+if (await enter() && await ask()) listen();

@@ -1,16 +1,23 @@
 /* <drift-duel arena="NAME" server="https://…" token="…" voter="…" question="…" keys="page">
    Two options and one question; the vote page is this element too. Without `server` it asks the
-   server that this file came from; without `token` it relies on that server's cookie. Keys are heard
-   while the element has the focus, or on the whole page with keys="page". */
+   server that this file came from; without `token` it relies on that server's cookie, which the token
+   in the page's address sets if the element has the attribute `fragment`. Keys are heard while the
+   element has the focus, or on the whole page with keys="page". */
 "use strict";
 (() => {
   const HOME = document.currentScript ? new URL("..", document.currentScript.src).href : `${location.origin}/`;
   const AT_ONCE = 300, DOUBLE = 700; // ms: what comes so soon was meant for the pair before
+  const RENEW = 20000, IDLE = 120000; // ms between renewals of the lease; without a sign of the voter
+  const SOON = 2000; // ms after which a pair that was asked for is renewed: the beacon of a reload may arrive late
+  const RETURN = 5; // s in which a page that was left finds its pair again, after a reload for example
+  const SIGNS = ["pointermove", "pointerdown", "keydown", "wheel", "touchstart"];
   const KEYS = { ArrowLeft: "left", ArrowRight: "right", ArrowDown: "tie", s: "skip", u: "undo" };
   const SAVED = { left: "Saved: left.", right: "Saved: right.", tie: "Saved: equal.", skip: "Skipped." };
   const IMAGE = /^(https:\/\/|data:image\/(png|jpeg|webp|gif)[;,])/i;
   const OFFLINE = "You are offline. Your vote is kept here and will be sent as soon as you are back.";
   const WAITING = "You are offline. The next pair will come as soon as you are back.";
+  const GIVEN_BACK = "The pair was given back while you were away. Here is another one.";
+  const ASLEEP = "Nothing happened for two minutes, so the pair was given back. Touch the page, move the pointer or press a key to go on.";
   const NO_ENTRY = "This link does not let you vote here. Please ask whoever sent it for a new one.";
 
   // What went wrong, said kindly, and what happens then: "new" pair, "again" later, "stop", "stay".
@@ -24,6 +31,7 @@
     "too-many": ["That was quick! A short pause, then it goes on by itself.", "again"],
     "owned-elsewhere": ["The arena is moving to another machine. It goes on by itself in a moment.", "again"],
     "store-trouble": ["The arena cannot save votes just now. Nothing is lost: it will be tried again by itself.", "again"],
+    "nothing-left": ["Nothing is left to compare today. Thank you for your votes; come back tomorrow.", "stop"],
     closed: ["This arena is closed. Thank you for your votes.", "stop"],
     "no-such-arena": ["There is no arena of this name here.", "stop"],
   };
@@ -118,28 +126,40 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       this.ahead = []; // pairs that wait because a vote was undone
       this.root.addEventListener("click", (event) => this.clicked(event));
       this.heard = (event) => this.pressed(event);
-      this.returned = (event) => { if (!this.locked && (event.persisted || this.stale())) this.ask(); };
+      this.seen = () => { if (document.hidden) this.leave(); else this.awake(); };
+      this.left = () => this.leave();
+      this.awake = () => { this.active = performance.now(); if (this.away) this.back(); };
+      this.linked = () => { if (this.linkToken) this.begin(); };
     }
 
     connectedCallback() {
       this.at("question").textContent = this.getAttribute("question") || "Which one is better?";
       this.page = this.getAttribute("keys") === "page";
       (this.page ? document : this).addEventListener("keydown", this.heard);
-      addEventListener("pageshow", this.returned);
-      document.addEventListener("visibilitychange", this.returned);
+      addEventListener("pageshow", this.seen);
+      addEventListener("pagehide", this.left);
+      addEventListener("hashchange", this.linked);
+      document.addEventListener("visibilitychange", this.seen);
+      for (const sign of SIGNS) addEventListener(sign, this.awake, { capture: true, passive: true });
       this.clock = setInterval(() => this.tick(), 200);
       this.begin();
     }
 
     disconnectedCallback() {
       (this.page ? document : this).removeEventListener("keydown", this.heard);
-      removeEventListener("pageshow", this.returned);
-      document.removeEventListener("visibilitychange", this.returned);
+      removeEventListener("pageshow", this.seen);
+      removeEventListener("pagehide", this.left);
+      removeEventListener("hashchange", this.linked);
+      document.removeEventListener("visibilitychange", this.seen);
+      for (const sign of SIGNS) removeEventListener(sign, this.awake, { capture: true });
       clearInterval(this.clock);
+      this.leave();
     }
 
     at(name) { return this.root.getElementById(name); }
     get server() { return new URL(`${(this.getAttribute("server") || HOME).replace(/\/+$/, "")}/`).href; }
+    get api() { return `${this.server}v1/arenas/${encodeURIComponent(this.getAttribute("arena"))}/`; }
+    get linkToken() { return this.hasAttribute("fragment") ? new URLSearchParams(location.hash.slice(1)).get("token") : null; }
     get mark() { return `driftduel ${this.server} ${this.getAttribute("arena")} `; }
 
     // A page of somebody else's has no cookie of ours: there a random name says who votes.
@@ -153,14 +173,15 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
     }
 
     // -- the server
-    async call(path, body) {
+    async call(path, body, more = {}) {
       const token = this.getAttribute("token");
-      const answer = await fetch(`${this.server}v1/arenas/${encodeURIComponent(this.getAttribute("arena"))}/${path}`, {
+      const answer = await fetch(this.api + path, {
         method: "POST",
-        headers: { "Content-Type": "application/json", ...(token ? { Authorization: `Bearer ${token}` } : { "X-Driftduel": "1" }) },
+        headers: { "Content-Type": "application/json", ...(token ? { Authorization: `Bearer ${token}` } : { "X-Driftduel": "1" }), ...more.headers },
         body: JSON.stringify(body),
         credentials: token ? "omit" : "same-origin",
         cache: "no-store",
+        keepalive: Boolean(more.keepalive),
         signal: AbortSignal.timeout(20000),
       });
       const date = Date.parse(answer.headers.get("Date"));
@@ -171,10 +192,10 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
     }
 
     // Asks until there is an answer: all that we send may be sent twice, the server counts it once.
-    async until(path, body, offline) {
+    async until(path, body, offline, more) {
       for (let wait = 1; ; wait = Math.min(2 * wait, 16)) {
         try {
-          return await this.call(path, body);
+          return await this.call(path, body, more);
         } catch (trouble) {
           const reached = trouble instanceof Problem;
           if (reached && trouble.then !== "again") throw trouble;
@@ -186,8 +207,18 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       }
     }
 
+    // Exchange the token of a link for a cookie. It is in the fragment, which no proxy sees or logs.
+    async enter() {
+      const token = this.linkToken;
+      if (!token) return;
+      try {
+        await this.until("session?page=vote", {}, WAITING, { headers: { Authorization: `Bearer ${token}` } });
+      } finally { history.replaceState(history.state, "", location.pathname + location.search); }
+    }
+
     async begin() {
       this.lock(true);
+      try { await this.enter(); } catch (problem) { this.stop(problem.message); return; }
       const kept = storage((s) => Object.keys(s).filter((key) => key.startsWith(this.mark))) || [];
       let said = "";
       for (const key of kept) { // votes of an earlier visit that never arrived
@@ -207,6 +238,7 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       this.forget();
       try {
         this.show(await this.until("duels", { voter: this.voter, resume: true }, WAITING), said);
+        this.renewed -= RENEW - SOON;
       } catch (problem) { this.stop(problem.message); }
     }
 
@@ -252,9 +284,55 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       }
     }
 
+    // -- leases: others' votes wait for an open pair, so a page keeps it only while somebody looks at it
+    get held() { return [this.duel, ...this.ahead].map((duel) => duel?.duel).filter(Boolean); }
+
+    leave() {
+      const duels = this.held;
+      if (this.away || !duels.length) return;
+      this.away = true;
+      const body = { duels, release: true, after: RETURN };
+      // A beacon outlives the page, but has no headers; a token needs one.
+      if (this.getAttribute("token")) this.call("leases", body, { keepalive: true }).catch(() => {});
+      else navigator.sendBeacon(`${this.api}leases`, new Blob([JSON.stringify(body)], { type: "application/json" }));
+    }
+
+    async back() {
+      this.away = false;
+      if (this.locked) return; // a vote is on its way, and brings the next pair
+      this.lock(true);
+      const kept = await this.renew();
+      if (kept) { this.lock(false); if (this.at("note").textContent === ASLEEP) this.note(""); } else await this.ask(GIVEN_BACK);
+    }
+
+    // Returns whether the pair that is shown is still ours; a lost connection changes nothing.
+    async renew() {
+      this.renewed = performance.now();
+      const duels = this.held, asked = this.duel;
+      if (!duels.length) return true;
+      try {
+        const { expires } = await this.call("leases", { duels });
+        // Only duels that this request named: one that was put aside meanwhile is in no answer to it.
+        const ended = new Set(duels.filter((duel, place) => !expires[place]));
+        this.ahead = this.ahead.filter((duel) => !ended.has(duel.duel));
+        return asked !== this.duel || !ended.has(asked.duel);
+      } catch (trouble) { return !(trouble instanceof Problem && trouble.then === "new"); }
+    }
+
+    async watch() {
+      const now = performance.now();
+      if (this.away || this.locked || document.hidden || !this.duel?.duel) return;
+      if (now - this.active > IDLE) { this.leave(); this.note(ASLEEP, true); return; }
+      if (now - this.renewed < RENEW) return;
+      const { duel } = this;
+      if (!(await this.renew()) && !this.locked && duel === this.duel) await this.ask(TROUBLE["duel-lost"][0]);
+    }
+
     // -- what is shown
     show(duel, said = "", trouble = false) {
       this.duel = duel;
+      this.away = false;
+      this.renewed = this.active = performance.now();
       const sole = duel.alone;
       const shown = sole ? [sole] : [duel.left, duel.right];
       this.fill(this.at("left"), shown[0]);
@@ -275,6 +353,7 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       this.at("said").textContent = `${sole ? "Nothing to compare just now." : "New pair."} ${heard.join(". ")}`;
       this.shown = performance.now();
       this.lock(false);
+      if (document.hidden) this.leave();
       if (this.toQuestion && !sole) this.at("question").focus({ preventScroll: true });
       this.toQuestion = false;
     }
@@ -317,11 +396,11 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       this.tick();
     }
 
-    get ready() { return !this.locked && Boolean(this.duel) && performance.now() - this.shown > AT_ONCE; }
-    stale() { return !document.hidden && !this.locked && this.duel?.expires && inMs(this.duel.expires) < Date.now() + this.skew; }
+    get ready() { return !this.locked && !this.away && Boolean(this.duel) && performance.now() - this.shown > AT_ONCE; }
     forget() { this.last = null; this.tick(); }
 
     tick() {
+      this.watch();
       const idle = !this.ready;
       this.toggleAttribute("data-ready", !idle);
       for (const button of this.root.querySelectorAll("[data-pick], [data-do=again]")) button.setAttribute("aria-disabled", String(idle));

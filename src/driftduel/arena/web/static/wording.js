@@ -50,7 +50,14 @@ export function short(value) {
 
 const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const MONTH = new Intl.DateTimeFormat("en-GB", { month: "short", year: "numeric" });
 const YEAR = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+
+// A tick of a calendar axis that spans so many milliseconds.
+export function moment(at, span) {
+  const write = span < 86400000 ? CLOCK : span < 300 * 86400000 ? DAY : MONTH;
+  return write.format(new Date(at));
+}
 
 // When: the clock if it was today, the day as well if it was not.
 export function when(at, now = Date.now()) {

@@ -1,0 +1,192 @@
+"""The fields of a board, as Python attributes and JSON names."""
+
+from typing import Any
+
+import msgspec
+
+__all__ = [
+    "Answers",
+    "CertifiedChange",
+    "Challenger",
+    "Fields",
+    "LeaderChange",
+    "LeftShare",
+    "Line",
+    "OptionName",
+    "Pairs",
+    "RankedOption",
+    "RivalEvidence",
+    "Sentences",
+    "Since",
+    "Strengths",
+    "VotesPerVoter",
+]
+
+
+class Fields(msgspec.Struct, frozen=True):
+    """A struct whose fields can be read as attributes or by name: ``x.name``, ``x["name"]``."""
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self.__struct_fields__:
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the names of the fields."""
+        return self.__struct_fields__
+
+
+class OptionName(Fields, frozen=True):
+    """An option."""
+
+    id: str
+    name: str
+
+
+class Since(Fields, frozen=True):
+    """The start of the leader's reign."""
+
+    seq: int
+    """Record of the log."""
+    at: int
+    """Milliseconds since 1970."""
+    vote: int
+    """Votes learned before it."""
+
+
+class RivalEvidence(OptionName, frozen=True):
+    """The evidence of the current stretch against one present rival of the leader."""
+
+    wins: int
+    """Counted duels that the leader won."""
+    losses: int
+    e: float
+    """The e-value, at most 1e299."""
+    needed: float
+    """The e-value from which on it is enough."""
+
+
+class Challenger(OptionName, frozen=True):
+    """The rival that is closest to taking the lead."""
+
+    share: float
+    """Its evidence as a share of what the policy requires, from 0 to 1."""
+
+
+class RankedOption(OptionName, frozen=True):
+    """An option in the ranking, which describes the last `ranking_votes` votes."""
+
+    present: bool
+    rank: int | None
+    """1 for the strongest; null for an option that has left."""
+    strength: float | None
+    """Estimated probability to be preferred to another present option at random."""
+    low: float | None
+    """Lower end of the 95% band, for one look."""
+    high: float | None
+    wins: int
+    """Duels won among these votes."""
+    duels: int
+    """Duels among these votes, with ties."""
+    total_wins: int
+    """Duels won among all learned votes."""
+    total_duels: int
+
+
+class LeaderChange(Fields, frozen=True):
+    """A change of the leader."""
+
+    seq: int
+    at: int
+    vote: int
+    """Votes learned before it."""
+    before: OptionName | None
+    after: OptionName | None
+    alarm: bool
+    """Whether the leader was beaten too often for chance."""
+
+
+class CertifiedChange(Fields, frozen=True):
+    """A certified change of preferences between two options."""
+
+    before: str
+    """Name of the option that was preferred at first."""
+    after: str
+    """Name of the option that was preferred later."""
+    from_vote: int
+    to_vote: int
+    """The preference changed after `from_vote` learned votes, and before or with vote `to_vote`."""
+    level: float
+    """Bound on the probability that this arena ever certifies a change that did not happen."""
+    before_id: str
+    after_id: str
+    seq: int
+    """The record by which it was certified."""
+    at: int
+
+
+class Pairs(Fields, frozen=True):
+    """Votes by pair, rows over columns."""
+
+    ids: list[str]
+    wins: list[list[int]]
+    """Among the last `ranking_votes` votes."""
+    ties: list[list[int]]
+    skips: list[list[int]]
+    """Since the arena was opened."""
+
+
+class Line(Fields, frozen=True):
+    """Strength of one option at each point of `Strengths`; null where it was absent."""
+
+    id: str
+    strength: list[float | None]
+    low: list[float | None]
+    high: list[float | None]
+
+
+class Strengths(Fields, frozen=True):
+    """The ranking over time."""
+
+    votes: list[int]
+    """Votes that had arrived at each point."""
+    at: list[int]
+    """Milliseconds since 1970."""
+    series: list[Line]
+
+
+class LeftShare(Fields, frozen=True):
+    """How often the left side was picked; the 95% bounds hold at all times together."""
+
+    share: float | None
+    low: float | None
+    """null below 30 picks."""
+    high: float | None
+
+
+class Answers(Fields, frozen=True):
+    """Seconds from question to answer."""
+
+    median: float | None
+    p90: float | None
+
+
+class VotesPerVoter(Fields, frozen=True):
+    """Votes given by one voter."""
+
+    median: int | None
+    most: int | None
+
+
+class Sentences(Fields, frozen=True):
+    """The sentences of a board, in the page, the terminal and notebooks."""
+
+    claim: str
+    doubt: str
+    waiting: str
+    """Empty if no vote waits for an open duel."""
+    challenger: str
+    certified: str
+    changes: str
+    ranking: str
+    left: str

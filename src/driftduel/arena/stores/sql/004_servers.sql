@@ -1,0 +1,4 @@
+-- Where the other servers reach a process, and the key with which servers authenticate to each
+-- other. SQLite has one server, which needs neither.
+-- postgresql: ALTER TABLE arena_processes ADD COLUMN address TEXT;
+-- postgresql: CREATE TABLE arena_cluster (key BYTEA NOT NULL);

@@ -1,0 +1,349 @@
+"""Requests for an arena that another server owns: forwarded to it, answers passed on.
+
+The address of the owner is in the database. A forwarded request carries a header that is signed
+with a key from the database, so that only servers can write it: with the address of the client,
+which the owner counts by, and a time. A forwarded request is not forwarded again: two servers that
+each take the other for the owner would send it in circles.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import ssl
+import time
+from collections.abc import AsyncIterator
+from functools import lru_cache
+from typing import Any
+
+import httptools
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from driftduel.arena.addresses import place_of
+from driftduel.arena.stores import Store
+from driftduel.arena.web.operations import Call, Operation
+from driftduel.arena.web.problems import Problem
+
+__all__ = ["FORWARDED", "Forwarder"]
+
+HEADER = "x-driftduel-forward"
+FORWARDED = "driftduel.forwarded"
+"""The key in a request's scope that marks it as forwarded by another server."""
+_CLOCK_SECONDS = 300.0
+_OWNER_SECONDS = 1.0
+_CONNECT_SECONDS = 3.0
+#: How long the owner may take to begin its answer, to what voters ask and to anything else; and
+#: how long it may pause within one. Live boards are sent a sign every 15 s.
+_VOTE_SECONDS, _OTHER_SECONDS, _PAUSE_SECONDS = 10.0, 300.0, 120.0
+#: Idle connections to a server, and how long they are kept; servers close theirs after 30 s.
+_IDLE, _IDLE_SECONDS = 16, 10.0
+_CHUNK = 1 << 16
+_BROKEN = (OSError, httptools.HttpParserError)
+_NOT_PASSED_ON = frozenset(
+    (
+        "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer",
+        "transfer-encoding", "upgrade", "content-length", "expect", "date", "server", "forwarded",
+        "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-real-ip", HEADER,
+    )
+)  # fmt: skip
+
+
+class _Reply:
+    """Callbacks of the parser: one response."""
+
+    def __init__(self) -> None:
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.parts: list[bytes] = []
+        self.has_head = self.done = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        self.has_head = True
+
+    def on_body(self, body: bytes) -> None:
+        self.parts.append(body)
+
+    def on_message_complete(self) -> None:
+        self.done = True
+
+
+class _Link:
+    """A connection to another server, used for one request at a time."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        self.used = time.monotonic()
+
+    async def ask(self, request: bytes, seconds: float) -> _Reply:
+        """Send a request; return the response as soon as its head has arrived."""
+        self.reply = _Reply()
+        self._parser = httptools.HttpResponseParser(self.reply)
+        async with asyncio.timeout(seconds):
+            self._writer.write(request)
+            await self._writer.drain()
+            while not self.reply.has_head:
+                await self._feed()
+        return self.reply
+
+    async def _feed(self) -> None:
+        async with asyncio.timeout(_PAUSE_SECONDS):
+            data = await self._reader.read(_CHUNK)
+        if not data:
+            raise ConnectionResetError("the other server closed the connection")
+        self._parser.feed_data(data)
+
+    async def parts(self) -> AsyncIterator[bytes]:
+        """Yield the body as it arrives."""
+        while True:
+            parts, self.reply.parts = self.reply.parts, []
+            for part in parts:
+                yield part
+            if self.reply.done:
+                return
+            if not self.reply.parts:
+                await self._feed()
+
+    @property
+    def status(self) -> int:
+        """The status of the response."""
+        return int(self._parser.get_status_code())
+
+    @property
+    def can_be_reused(self) -> bool:
+        """Whether another request can be sent."""
+        return self.reply.done and bool(self._parser.should_keep_alive())
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._writer.close()
+
+
+class Forwarder:
+    """Forwards requests to the owners of arenas.
+
+    Parameters
+    ----------
+    store
+        Knows the owners and the key.
+    key
+        Shared by all servers of the store.
+    clock
+        Seconds since 1970.
+    """
+
+    def __init__(self, store: Store, key: bytes, clock: Any) -> None:
+        self._store, self._key, self._clock = store, key, clock
+        self._owners: dict[str, tuple[float, str]] = {}
+        self._idle: dict[str, list[_Link]] = {}
+
+    def accept(self, request: Request) -> bool:
+        """Return whether another server forwarded a request, and take the client from it.
+
+        Raises Problem if the header is there and not signed by a server of this store.
+        """
+        value: str | None = request.headers.get(HEADER)
+        if value is None:
+            return False
+        seconds, _, rest = value.partition(" ")
+        client, _, signature = rest.rpartition(" ")
+        wanted = self._signature(request, seconds, client)
+        if not hmac.compare_digest(wanted.encode(), signature.encode("utf-8", "replace")):
+            raise Problem("wrong-scope", f"The header {HEADER} is not signed by a server.")
+        if abs(self._clock() - float(seconds)) > _CLOCK_SECONDS:
+            raise Problem("wrong-scope", f"The header {HEADER} is too old; compare the clocks.")
+        request.scope["client"] = (client, 0) if client else None
+        request.scope[FORWARDED] = True
+        return True
+
+    def _signature(self, request: Request, seconds: str, client: str) -> str:
+        said = "\0".join((seconds, request.method, _target(request), client))
+        return hashlib.blake2b(said.encode("utf-8", "replace"), key=self._key).hexdigest()[:48]
+
+    async def address(self, arena: str, *, any_server: bool = False) -> str | None:
+        """Return the address of the server that owns an arena, if another one does.
+
+        With `any_server`, that of some other server if the arena has no owner.
+        """
+        known = self._owners.get(arena)
+        if known is not None and time.monotonic() - known[0] < _OWNER_SECONDS:
+            return known[1]
+        found = await to_thread.run_sync(self._store.owner_address, arena, any_server)
+        if found is None:
+            self._owners.pop(arena, None)
+        else:
+            self._owners[arena] = time.monotonic(), found
+        return found
+
+    def forget(self, arena: str) -> None:
+        """Forget who owns an arena: that server did not answer, or said that it does not."""
+        self._owners.pop(arena, None)
+
+    def knows(self, arena: str) -> bool:
+        """Return whether another server was the owner a moment ago."""
+        known = self._owners.get(arena)
+        return known is not None and time.monotonic() - known[0] < _OWNER_SECONDS
+
+    async def answer(
+        self, call: Call, arena: str, operation: Operation, *, any_server: bool = False
+    ) -> Response | None:
+        """Let the owner answer a request; None if it certainly has not, or may be asked again.
+
+        Parameters
+        ----------
+        call
+            The request, its body read.
+        arena
+            Which arena it is for.
+        operation
+            What it asks for. To ask, to vote and to read twice is like once: votes are idempotent,
+            a duel too many expires. For anything else a connection that breaks after the request
+            was sent is an error, because the owner may have done it.
+        any_server
+            Whether any other server may be asked if there is no owner.
+        """
+        address = await self.address(arena, any_server=any_server)
+        if address is None:
+            return None
+        repeatable = operation.scope in ("vote", "read")
+        seconds = _VOTE_SECONDS if operation.scope == "vote" else _OTHER_SECONDS
+        try:
+            link = await self._ask(address, call, repeatable, seconds)
+        except ConnectionRefusedError:
+            self.forget(arena)
+            return None
+        except _BROKEN:  # a timeout, too, is an OSError
+            self.forget(arena)
+            if repeatable:
+                return None
+            raise Problem(
+                "store-trouble",
+                "The server that owns the arena stopped answering; whether it did this is not "
+                "known. Look, and do it again if necessary.",
+                {"Retry-After": "1"},
+            ) from None
+        return await self._passed_on(link, address, arena, call.request.method == "HEAD")
+
+    async def _ask(self, address: str, call: Call, repeatable: bool, seconds: float) -> _Link:
+        request = self._request(call)
+        idle = self._idle.get(address, [])
+        while repeatable and idle:  # one that the owner may have closed must not lose a request
+            link = idle.pop()
+            if time.monotonic() - link.used > _IDLE_SECONDS:
+                link.close()
+                continue
+            try:
+                await link.ask(request, seconds)
+            except BaseException as error:
+                link.close()
+                if isinstance(error, TimeoutError) or not isinstance(error, _BROKEN):
+                    raise  # the owner hangs: each further connection would take as long
+            else:
+                return link
+        place = place_of(address)
+        try:
+            async with asyncio.timeout(_CONNECT_SECONDS):
+                link = _Link(
+                    *await asyncio.open_connection(
+                        place.host, place.port, ssl=_tls() if place.secure else None
+                    )
+                )
+        except (OSError, TimeoutError):
+            raise ConnectionRefusedError from None  # nothing was sent
+        try:
+            await link.ask(request, seconds)
+        except BaseException:
+            link.close()
+            raise
+        return link
+
+    def _request(self, call: Call) -> bytes:
+        request = call.request
+        client, seconds = request.scope.get("client"), f"{self._clock():.0f}"
+        address = str(client[0]) if client else ""
+        signed = f"{seconds} {address} {self._signature(request, seconds, address)}"
+        lines = [f"{request.method} {_target(request)} HTTP/1.1".encode("latin-1")]
+        lines += [
+            name + b": " + value
+            for name, value in request.scope["headers"]
+            if name.decode("latin-1") not in _NOT_PASSED_ON
+        ]
+        lines += [f"{HEADER}: {signed}".encode(), b"content-length: %d" % len(call.content)]
+        return b"\r\n".join([*lines, b"", call.content])
+
+    async def _passed_on(
+        self, link: _Link, address: str, arena: str, head_only: bool
+    ) -> Response | None:
+        """Return the answer of another server as ours; None if it does not own the arena."""
+        headers = [
+            (name, value)
+            for name, value in link.reply.headers
+            if name.decode("latin-1") not in _NOT_PASSED_ON
+        ]
+        length = dict(link.reply.headers).get(b"content-length")
+        if head_only or (length is None and not link.reply.done):
+            answer: Response = _Streamed(link, head_only)
+        else:
+            try:
+                content = b"".join([part async for part in link.parts()])
+            except OSError:
+                link.close()
+                self.forget(arena)
+                raise Problem(
+                    "no-answer", "The server that owns the arena broke off its answer; ask again."
+                ) from None
+            self._keep(link, address)
+            if link.status == 503 and b"/problems/owned-elsewhere" in content:
+                self.forget(arena)
+                return None
+            answer = Response(content, link.status)
+            headers.append((b"content-length", b"%d" % len(content)))
+        answer.status_code = link.status
+        answer.raw_headers = headers
+        return answer
+
+    def _keep(self, link: _Link, address: str) -> None:
+        idle = self._idle.setdefault(address, [])
+        if link.can_be_reused and len(idle) < _IDLE:
+            link.used = time.monotonic()
+            idle.append(link)
+        else:
+            link.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        for links in self._idle.values():
+            for link in links:
+                link.close()
+        self._idle.clear()
+
+
+class _Streamed(StreamingResponse):
+    """An answer that is passed on as it arrives, such as a live board."""
+
+    def __init__(self, link: _Link, head_only: bool) -> None:
+        async def parts() -> AsyncIterator[bytes]:
+            try:
+                if not head_only:
+                    async for part in link.parts():
+                        yield part
+            except OSError:
+                return  # the owner stopped; a browser that watches a board connects again
+            finally:
+                link.close()
+
+        super().__init__(parts())
+
+
+def _target(request: Request) -> str:
+    """Return path and query as they were sent."""
+    path: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
+    query: bytes = request.scope["query_string"]
+    return (path + (b"?" + query if query else b"")).decode("latin-1")
+
+
+@lru_cache(maxsize=1)
+def _tls() -> ssl.SSLContext:
+    return ssl.create_default_context()

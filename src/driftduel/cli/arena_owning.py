@@ -1,0 +1,355 @@
+"""Commands for owners of arenas: options, closing, voiding, webhooks, links.
+
+An arena is owned by one process at a time. A command takes it if no server has it; else it asks
+that server over HTTP, with a token that is dropped afterwards.
+"""
+
+import argparse
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from driftduel import wording
+from driftduel.errors import DriftduelError
+
+if TYPE_CHECKING:
+    from driftduel.arena import Arena, ArenaClient
+    from driftduel.arena.said import Option
+    from driftduel.arena.stores import Store
+
+__all__ = ["ADD", "COMMANDS", "RUN", "read_options"]
+
+COMMANDS = {
+    "list": "list the arenas of a store",
+    "options": "list the options of an arena, with their ids",
+    "join": "add an option, or let one that left take part again",
+    "leave": "retire an option: it is no longer shown",
+    "close": "close an arena: no more duels are asked for",
+    "void": "take votes out of all counts, by their numbers in the log",
+    "hook": "register, list or delete webhooks",
+    "link": "print the addresses of the vote page and the board, with new tokens",
+}
+_SERVER = "http://127.0.0.1:8000"
+_EVENTS = ("alarm", "certified", "changed", "sure", "closed")
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _add_server(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--server",
+        metavar="URL",
+        help=f"address of the server that has the arena, such as {_SERVER}",
+    )
+    _add_json(parser)
+
+
+def _add_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("option", metavar="OPTION", help="id or name of the option")
+
+
+def _add_join(parser: argparse.ArgumentParser) -> None:
+    _add_option(parser)
+    parser.add_argument(
+        "--kind",
+        choices=("text", "markdown", "image"),
+        default="text",
+        help="kind of the content of a new option (text)",
+    )
+    parser.add_argument(
+        "--content", default="", metavar="TEXT", help="content of a new option, shown to voters"
+    )
+    _add_server(parser)
+
+
+def _add_leave(parser: argparse.ArgumentParser) -> None:
+    _add_option(parser)
+    _add_server(parser)
+
+
+def _add_void(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "seq", nargs="+", type=int, metavar="N", help="number of a vote: column seq of an export"
+    )
+    parser.add_argument("--why", default="", metavar="TEXT", help="reason, kept in the log")
+    _add_server(parser)
+
+
+def _add_hook(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", nargs="?", metavar="URL", help="address to send events to")
+    parser.add_argument(
+        "--event",
+        action="append",
+        choices=_EVENTS,
+        help="event to send; repeat for several (all)",
+    )
+    parser.add_argument("--list", action="store_true", help="list the webhooks instead")
+    parser.add_argument("--drop", metavar="ID", help="delete a webhook instead")
+    parser.add_argument(
+        "--private-hooks", action="store_true", help="allow an address of a private network"
+    )
+    _add_json(parser)
+
+
+def _add_link(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--server", default=_SERVER, metavar="URL", help=f"public address of the server ({_SERVER})"
+    )
+    parser.add_argument(
+        "--label", default="link", metavar="TEXT", help="label of the two tokens (link)"
+    )
+    _add_json(parser)
+
+
+@contextmanager
+def _store(arguments: argparse.Namespace) -> Iterator["Store"]:
+    from driftduel.arena import open_store
+
+    store = open_store(arguments.store, create=False)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def _existing(arguments: argparse.Namespace) -> Iterator["Store"]:
+    from driftduel.arena import ArenaError
+
+    with _store(arguments) as store:
+        if not store.exists(arguments.name):
+            raise ArenaError("no-such-arena", f"there is no arena {arguments.name!r:.80}.")
+        yield store
+
+
+@contextmanager
+def _owned(arguments: argparse.Namespace) -> Iterator["Arena | ArenaClient"]:
+    """Yield the arena itself, or a client of the server that owns it."""
+    from driftduel.arena import Arena, ArenaError
+
+    with _existing(arguments) as store:
+        name = arguments.name
+        try:
+            arena = Arena(arguments.store, name=name)
+        except ArenaError as error:
+            if error.problem != "owned-elsewhere":
+                raise
+            address = arguments.server or store.owner_address(name)
+            if address is None:
+                who = store.owner(name) or "another process"
+                raise DriftduelError(
+                    f"the arena {name!r} is served by {who}; pass --server with that server's "
+                    f"address, such as {_SERVER}."
+                ) from None
+            with _client(store, address, name) as client:
+                yield client
+            return
+        with arena:
+            yield arena
+
+
+@contextmanager
+def _client(store: "Store", address: str, name: str) -> Iterator["ArenaClient"]:
+    """Yield a client with an owner's token that is dropped afterwards."""
+    from driftduel.arena import ArenaClient
+    from driftduel.arena.access import fresh_token, hashed
+
+    token, label = fresh_token("own"), f"command of process {os.getpid()}"
+    store.put_token(hashed(token), name, "own", label)
+    try:
+        with ArenaClient(address, token, arena=name) as client:
+            yield client
+    finally:
+        store.drop_token(name, label)
+
+
+def _print(arguments: argparse.Namespace, plain: dict[str, Any], text: str) -> None:
+    print(json.dumps(plain) if arguments.json else text)
+
+
+def _list(arguments: argparse.Namespace) -> None:
+    with _store(arguments) as store:
+        names = sorted(store.arenas())
+        rows = [(name, len(store.options(name)), store.last_seq(name)) for name in names]
+    if arguments.json:
+        keys = ("arena", "options", "records")
+        print(json.dumps([dict(zip(keys, row, strict=True)) for row in rows]))
+        return
+    for row in rows:
+        options, records = wording.counted(row[1], "option"), wording.counted(row[2], "record")
+        print(f"{row[0]}  ({options}, {records})")
+    if not rows:
+        print("no arenas; 'driftduel arena new NAME --option ... --option ...' opens one")
+
+
+def _plain(option: "Option") -> dict[str, Any]:
+    return {"id": option.id, "name": option.name, "present": option.present}
+
+
+def _line(option: "Option") -> str:
+    from driftduel.arena.sentences import clean
+
+    return f"{option.id:5} {clean(option.name)}{'' if option.present else '  (left)'}"
+
+
+def _options(arguments: argparse.Namespace) -> None:
+    from driftduel.arena.folding import latest
+    from driftduel.arena.said import option_of
+
+    with _existing(arguments) as store:
+        state, _ = latest(store, arguments.name)
+        texts = {text.id: text for text in store.options(arguments.name)}
+    options = [option_of(state, texts, known_as) for known_as in state.ids]
+    if arguments.json:
+        print(json.dumps([_plain(option) for option in options]))
+        return
+    for option in options:
+        print(_line(option))
+
+
+def _join(arguments: argparse.Namespace) -> None:
+    with _owned(arguments) as arena:
+        option = arena.join(arguments.option, arguments.kind, arguments.content)
+    _print(arguments, _plain(option), f"joined: {_line(option)}")
+
+
+def _leave(arguments: argparse.Namespace) -> None:
+    with _owned(arguments) as arena:
+        option = arena.leave(arguments.option)
+    _print(arguments, _plain(option), f"left: {_line(option)}")
+
+
+def _close(arguments: argparse.Namespace) -> None:
+    with _owned(arguments) as arena:
+        arena.end()
+    _print(
+        arguments,
+        {"arena": arguments.name, "closed": True},
+        f"closed: {arguments.name}; open duels may still be answered",
+    )
+
+
+def _void(arguments: argparse.Namespace) -> None:
+    with _owned(arguments) as arena:
+        voided = arena.void(arguments.seq, arguments.why)
+    _print(
+        arguments,
+        {"arena": arguments.name, "voided": voided},
+        f"voided: {wording.counted(voided, 'vote')}",
+    )
+
+
+def _hook(arguments: argparse.Namespace) -> None:
+    if (arguments.url is not None) + arguments.list + (arguments.drop is not None) != 1:
+        raise DriftduelError("pass one of a URL to register, --list, or --drop ID.")
+    with _existing(arguments) as store:
+        if arguments.list:
+            _list_hooks(arguments, store)
+        elif arguments.drop is not None:
+            if not store.drop_hook(arguments.name, arguments.drop):
+                raise DriftduelError(f"there is no webhook {arguments.drop!r:.40}; see --list.")
+            _print(arguments, {"dropped": arguments.drop}, f"dropped: {arguments.drop}")
+        else:
+            _put_hook(arguments, store)
+
+
+def _list_hooks(arguments: argparse.Namespace, store: "Store") -> None:
+    hooks = store.hooks(arguments.name)
+    if arguments.json:
+        print(json.dumps([{"id": h.id, "url": h.url, "events": list(h.events)} for h in hooks]))
+        return
+    for hook in hooks:
+        print(f"{hook.id}  {hook.url}  {', '.join(hook.events)}")
+    if not hooks:
+        print("no webhooks")
+
+
+def _put_hook(arguments: argparse.Namespace, store: "Store") -> None:
+    import asyncio
+    import secrets
+
+    from driftduel.arena.addresses import place_of, resolved
+    from driftduel.arena.webhooks import shown_secret
+
+    asyncio.run(resolved(place_of(arguments.url), arguments.private_hooks))
+    secret, events = secrets.token_bytes(32), tuple(dict.fromkeys(arguments.event or _EVENTS))
+    # Events before the registration are not sent.
+    seq = store.last_seq(arguments.name)
+    made = store.put_hook(arguments.name, arguments.url, secret, events, seq)
+    shown = shown_secret(secret)
+    _print(
+        arguments,
+        {"id": made, "secret": shown},
+        f"webhook: {made}\nsecret:  {shown}   (signs the messages; it is not shown again)",
+    )
+
+
+def _link(arguments: argparse.Namespace) -> None:
+    from driftduel.arena.access import fresh_token, hashed
+
+    server = arguments.server.rstrip("/")
+    if not server.startswith(("http://", "https://")):
+        raise DriftduelError(f"--server {server[:80]!r} must begin with http:// or https://.")
+    links = {}
+    with _existing(arguments) as store:
+        for page, scope in (("vote", "vote"), ("board", "read")):
+            token = fresh_token(scope)
+            store.put_token(hashed(token), arguments.name, scope, arguments.label)
+            links[page] = f"{server}/{page}/{arguments.name}#token={token}"
+    _print(
+        arguments,
+        {"arena": arguments.name, **links},
+        f"vote:  {links['vote']}\nboard: {links['board']}\n"
+        f"end both: driftduel arena token {arguments.name} --drop {arguments.label!r}",
+    )
+
+
+def read_options(path: str) -> list[Any]:
+    """Read options from a file: JSON, JSON lines, or one name per line."""
+    try:
+        text = Path(path).read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise DriftduelError(f"{path!r} cannot be read: {why}.") from None
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    try:
+        if path.lower().endswith(".json"):
+            found = json.loads(text)
+        elif path.lower().endswith((".jsonl", ".ndjson")):
+            found = [json.loads(line) for line in lines]
+        else:
+            return lines
+    except ValueError as error:
+        raise DriftduelError(f"{path!r} is not JSON: {error}.") from None
+    if not isinstance(found, list) or not all(isinstance(each, str | dict) for each in found):
+        raise DriftduelError(
+            f"{path!r} must be a list of names, or of objects with name, kind and content."
+        )
+    return found
+
+
+ADD = {
+    "list": _add_json,
+    "options": _add_json,
+    "join": _add_join,
+    "leave": _add_leave,
+    "close": _add_server,
+    "void": _add_void,
+    "hook": _add_hook,
+    "link": _add_link,
+}
+RUN = {
+    "list": _list,
+    "options": _options,
+    "join": _join,
+    "leave": _leave,
+    "close": _close,
+    "void": _void,
+    "hook": _hook,
+    "link": _link,
+}
