@@ -36,8 +36,8 @@ import msgspec
 import numpy as np
 from page_marks import on_page
 
-from driftduel.arena import Hall, open_store
-from driftduel.arena.said import lasting
+from driftduel.arena import ArenaManager, open_store
+from driftduel.arena.responses import wait_durable
 from driftduel.arena.stores.base import Append
 from driftduel.arena.writer import Writer
 
@@ -63,30 +63,30 @@ def serve(store: str, grouping: bool, slower_ms: float) -> None:
     from driftduel.arena.web.settings import Rate, ServerSettings
 
     wide = Rate(1e6, 10**6)  # nobody reaches it, but it is counted
-    hall = Hall(open_store(store))
+    manager = ArenaManager(open_store(store))
     if slower_ms:
-        append = hall.store.append
+        append = manager.store.append
 
         def slowly(batch: Sequence[Append]) -> Sequence[Exception | None]:
             answers = append(batch)
             time.sleep(slower_ms / 1000)
             return answers
 
-        hall.store.append = slowly  # type: ignore[method-assign]
+        manager.store.append = slowly  # type: ignore[method-assign]
     if not grouping:
-        hall.writer.close()
-        hall.writer = Writer(hall.store, grouping=False)
+        manager.writer.close()
+        manager.writer = Writer(manager.store, grouping=False)
     name = "load"
-    token = hall.create(name, OPTIONS, votes_a_day=10**6, grace=0.0, most_open_each=10**6)
-    live = hall.arena(name)
+    token = manager.create(name, OPTIONS, votes_a_day=10**6, grace=0.0, most_open_each=10**6)
+    live = manager.arena(name)
     for _ in range(20):  # compiles what is needed
-        lasting(live.vote(lasting(live.ask()).duel, "left"))
+        wait_durable(live.vote(wait_durable(live.ask()).duel, "left"))
     free = ServerSettings(per_address=wide, per_token=wide, listeners_per_address=10**4)
     serve_hall(
-        hall,
+        manager,
         port=0,
         settings=free,
-        say=lambda line: None,
+        echo=lambda line: None,
         ready=lambda url: print(json.dumps([url, token]), flush=True),
     )
 
@@ -291,26 +291,26 @@ def fsync_ms(folder: str) -> float:
 def soaked(votes: int, folder: str) -> dict[str, Any]:
     """Vote so often in process; return memory on the way, and how long the next start takes."""
     path = f"sqlite:{folder}/soak.db"
-    hall = Hall(open_store(path))
-    hall.create("soak", OPTIONS, grace=0.0, votes_a_day=10**6)
-    live, tenth = hall.arena("soak"), max(1, votes // 10)
+    manager = ArenaManager(open_store(path))
+    manager.create("soak", OPTIONS, grace=0.0, votes_a_day=10**6)
+    live, tenth = manager.arena("soak"), max(1, votes // 10)
     sizes: list[float] = []
     cpu = time.process_time()
     for number in range(1, votes + 1):
         pending = live.vote(live.ask(f"voter {number % 5000}").answer.duel, "left")
         if number % 500 == 0:
-            lasting(pending)
+            wait_durable(pending)
         if number % tenth == 0:
             sizes.append(_memory())
             print(f"{number:,} votes: {sizes[-1]:.0f} MB", flush=True)
-    lasting(pending)
+    wait_durable(pending)
     cpu = time.process_time() - cpu
     disk = sum(file.stat().st_size for file in Path(folder).glob("soak.db*")) / 1e6
     # As if it had been killed: no snapshot at the end.
-    hall.writer.close()
-    hall.store.close()
+    manager.writer.close()
+    manager.store.close()
     began, start = time.perf_counter(), time.process_time()
-    again = Hall(open_store(path))
+    again = ArenaManager(open_store(path))
     again.arena("soak")
     took = {"start_s": time.perf_counter() - began, "start_cpu_s": time.process_time() - start}
     assert again.arena("soak").board()["votes"] == votes
@@ -325,14 +325,14 @@ def _memory() -> float:
 
 def many(arenas: int) -> dict[str, float]:
     """Open so many arenas at once; return what each costs."""
-    hall = Hall(open_store("memory:"), most_live=arenas)
+    manager = ArenaManager(open_store("memory:"), most_live=arenas)
     before = _memory()
     for number in range(arenas):
-        hall.create(f"arena-{number}", OPTIONS[:5], grace=0.0)
-        live = hall.arena(f"arena-{number}")
-        lasting(live.vote(lasting(live.ask()).duel, "left"))
+        manager.create(f"arena-{number}", OPTIONS[:5], grace=0.0)
+        live = manager.arena(f"arena-{number}")
+        wait_durable(live.vote(wait_durable(live.ask()).duel, "left"))
     each = 1024 * (_memory() - before) / arenas
-    hall.close()
+    manager.close()
     return {"arenas": arenas, "kb_each": each}
 
 

@@ -23,8 +23,8 @@ from statistics import median, quantiles
 from typing import Any
 
 from driftduel.arena.records import Record
-from driftduel.arena.stores import Store, open_store
-from driftduel.arena.writer import Handle, Writer
+from driftduel.arena.stores import ArenaStore, open_store
+from driftduel.arena.writer import AppendHandle, Writer
 
 CLIENTS = 64
 SECONDS = 3.0
@@ -44,10 +44,10 @@ def fsyncs(folder: Path, times: int = 100) -> list[float]:
 
 
 def load(
-    store: Store, arena: str, *, grouping: bool, clients: int, seconds: float
+    store: ArenaStore, arena: str, *, grouping: bool, clients: int, seconds: float
 ) -> dict[str, float]:
     """Have clients write one event after the other, each when its last one is durable."""
-    writer, handle = Writer(store, grouping=grouping), Handle(arena)
+    writer, handle = Writer(store, grouping=grouping), AppendHandle(arena)
     store.create(arena, b"", [Record(1, 0, "opened", {})], [])
     lock, seq, over = threading.Lock(), 1, threading.Event()
     ended = threading.Semaphore(0)
@@ -88,7 +88,7 @@ def load(
 
 
 @contextmanager
-def opened(kind: str, folder: Path) -> Iterator[Store]:
+def opened(kind: str, folder: Path) -> Iterator[ArenaStore]:
     """Open a fresh store of a kind."""
     server: Any = None
     if kind == "postgresql":
@@ -109,7 +109,7 @@ def opened(kind: str, folder: Path) -> Iterator[Store]:
 def measure(kind: str, folder: Path, seconds: float) -> dict[str, Any]:
     """Compare one kind of store with itself without groups, with none, and with the disk."""
 
-    def run(store: Store, arena: str, grouping: bool = True, clients: int = CLIENTS) -> Any:
+    def run(store: ArenaStore, arena: str, grouping: bool = True, clients: int = CLIENTS) -> Any:
         return load(store, arena, grouping=grouping, clients=clients, seconds=seconds)
 
     with opened("memory", folder) as none:

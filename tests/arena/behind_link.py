@@ -10,7 +10,7 @@ import json
 import sys
 import threading
 
-from driftduel.arena import Hall
+from driftduel.arena import ArenaManager
 from driftduel.arena.serving import in_background
 from driftduel.arena.stores.postgres import PostgresStore
 from driftduel.arena.web.settings import Rate, ServerSettings
@@ -23,8 +23,8 @@ def main():
     url, token = sys.argv[1:]
     stop = threading.Event()
     # Short timeouts: a cut link is noticed after seconds, and the test does not take minutes.
-    hall = Hall(PostgresStore(url, seconds=3.0))
-    with in_background(hall, settings=FREE) as address:
+    manager = ArenaManager(PostgresStore(url, seconds=3.0))
+    with in_background(manager, settings=FREE) as address:
         voters = [Voter(address, token, number, stop) for number in range(4)]
         for each in voters:
             each.start()

@@ -199,14 +199,14 @@ def installed(folder):
             opened.methods = methods_over(opened.methods)
         return code
 
-    def delete(_, path, lasting):
+    def delete(_, path, wait_durable):
         name = disk._name(path)
         if name is not None and (code := disk._before("delete", name)):
             return code
-        code = below.contents.delete(cast(below, c_void_p), path, lasting)
+        code = below.contents.delete(cast(below, c_void_p), path, wait_durable)
         if code == OK and name is not None:
             disk.names.discard(name)
-            if lasting:
+            if wait_durable:
                 disk.named = set(disk.names)
         return code
 

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 
-from driftduel.arena import Arena, Hall, open_store
+from driftduel.arena import Arena, ArenaManager, open_store
 from driftduel.arena.serving import serve
 from driftduel.arena.web.settings import Rate, ServerSettings
 
@@ -41,10 +41,10 @@ def main():
 def live(store, port):
     free = ServerSettings(per_address=Rate(0.0, 1), per_token=Rate(0.0, 1))
     serve(
-        Hall(open_store(store)),
+        ArenaManager(open_store(store)),
         port=port,
         settings=free,
-        say=lambda line: None,
+        echo=lambda line: None,
         ready=lambda url: print("ready", flush=True),
     )
 

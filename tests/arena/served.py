@@ -7,7 +7,7 @@ with warnings.catch_warnings():  # it would rather have httpx2, which few have
     warnings.simplefilter("ignore")
     from starlette.testclient import TestClient
 
-from driftduel.arena.hall import Hall
+from driftduel.arena.manager import ArenaManager
 from driftduel.arena.stores import open_store
 from driftduel.arena.web import ServerSettings, make_app
 from driftduel.arena.web.settings import Rate
@@ -29,12 +29,12 @@ class Clock:
 class Served:
     """A client of a server with one arena, and that arena's tokens."""
 
-    def __init__(self, client, hall, clock, own):
-        self.client, self.hall, self.clock = client, hall, clock
+    def __init__(self, client, manager, clock, own):
+        self.client, self.manager, self.clock = client, manager, clock
         self.own = own
-        self.voting = hall.token("colours", "vote", "page")
-        self.reading = hall.token("colours", "read", "board")
-        self.making = hall.token("*", "own", "admin")
+        self.voting = manager.token("colours", "vote", "page")
+        self.reading = manager.token("colours", "read", "board")
+        self.making = manager.token("*", "own", "admin")
 
     def call(self, method, path, body=None, token=None, **more):
         headers = {"Authorization": f"Bearer {token or self.own}", **more.pop("headers", {})}
@@ -55,12 +55,14 @@ class Served:
 def served(store="memory:", *, limits=None, **settings):
     """Serve one arena, `colours`, with red, green and blue."""
     clock = Clock()
-    hall = Hall(open_store(store), clock)
-    own = hall.create("colours", ["red", "green", "blue"], **({"grace": 5.0, "seed": 3} | settings))
+    manager = ArenaManager(open_store(store), clock)
+    own = manager.create(
+        "colours", ["red", "green", "blue"], **({"grace": 5.0, "seed": 3} | settings)
+    )
     limits = {"clock": clock, "per_address": NO_LIMIT, "per_token": NO_LIMIT} | (limits or {})
-    app = make_app(hall, settings=ServerSettings(**limits))
+    app = make_app(manager, settings=ServerSettings(**limits))
     with TestClient(app, raise_server_exceptions=False) as client:
-        yield Served(client, hall, clock, own)
+        yield Served(client, manager, clock, own)
 
 
 def problem(answer, status, name):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from driftduel.arena.settings import settings_of
-from driftduel.arena.state import State
+from driftduel.arena.state import ArenaState
 
 START = 1_700_000_000_000
 
@@ -24,7 +24,7 @@ class Simulated:
     def __init__(self, options, seed, **settings):
         usual = {"grace": 0.0, "votes_a_day": 10**6, "seed": seed, "claim": self.claim}
         made = settings_of(options, **(usual | settings))
-        self.state = State(made, [f"o{arm + 1}" for arm in range(options)], START)
+        self.state = ArenaState(made, [f"o{arm + 1}" for arm in range(options)], START)
         self.rng = np.random.default_rng([seed, 26])
         self.at, self.voters = START, 0
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from driftduel.arena import bias
-from driftduel.arena.bias import Lateness, VotesAVoter, left_share
+from driftduel.arena.bias import LatencyHistogram, VoterCounts, left_share
 
 
 def log_mixture(lefts, n, p):
@@ -86,18 +86,18 @@ def test_bounds_are_shares_and_the_sides_are_alike(lefts, rights):
 
 @given(st.lists(st.integers(0, 10**10), min_size=1, max_size=200), st.floats(0.01, 1))
 def test_a_quantile_is_within_three_percent(times, share):
-    late = Lateness()
+    late = LatencyHistogram()
     for value in times:
         late.add(value)
     exact = sorted(times)[max(1, math.ceil(share * len(times))) - 1] / 1000
     assert late.quantile(share) == pytest.approx(exact, rel=0.032, abs=1e-9)
-    assert Lateness.from_plain(json.loads(json.dumps(late.to_plain()))).quantile(
+    assert LatencyHistogram.from_plain(json.loads(json.dumps(late.to_plain()))).quantile(
         share
     ) == late.quantile(share)
 
 
 def test_lateness_is_small_and_takes_back():
-    late = Lateness()
+    late = LatencyHistogram()
     for exponent in range(35 * 64):
         late.add(int(2 ** (exponent / 64)))
     assert len(late.to_plain()) <= 35 * 16
@@ -105,12 +105,12 @@ def test_lateness_is_small_and_takes_back():
     late.add(12_345)
     late.add(12_345, -1)
     assert late.to_plain() == before
-    assert Lateness().quantile(0.5) is None
+    assert LatencyHistogram().quantile(0.5) is None
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=200))
 def test_few_voters_are_counted_exactly(votes):
-    given_votes, exact = VotesAVoter(), {}
+    given_votes, exact = VoterCounts(), {}
     for voter, back in votes:
         if back and exact.get(voter, 0) == 0:
             continue
@@ -125,12 +125,12 @@ def test_few_voters_are_counted_exactly(votes):
 
 def test_many_voters_are_a_fair_sample_in_a_bounded_room():
     rng = np.random.default_rng(5)
-    given_votes, exact = VotesAVoter(most=500), {}
+    given_votes, exact = VoterCounts(most=500), {}
     for voter in rng.integers(0, 20_000, 60_000).tolist():
         exact[voter] = exact.get(voter, 0) + 1
         given_votes.add(f"voter {voter}")
         if voter == 7:
-            again = VotesAVoter.from_plain(json.loads(json.dumps(given_votes.to_plain())))
+            again = VoterCounts.from_plain(json.loads(json.dumps(given_votes.to_plain())))
             assert again.to_plain() == given_votes.to_plain()
             given_votes = again
         assert len(given_votes._counts) <= 500
@@ -145,7 +145,7 @@ def test_many_voters_are_a_fair_sample_in_a_bounded_room():
 
 def test_the_sample_does_not_depend_on_the_order_of_voters():
     names = [f"v{i}" for i in range(3000)]
-    one, other = VotesAVoter(most=100), VotesAVoter(most=100)
+    one, other = VoterCounts(most=100), VoterCounts(most=100)
     for name in names:
         one.add(name)
     for name in reversed(names):

@@ -16,7 +16,7 @@ import msgspec
 from driftduel.arena import Arena
 from driftduel.arena.board import Board, board_of
 from driftduel.arena.sentences import clean, guarantee, warnings
-from driftduel.arena.state import State
+from driftduel.arena.state import ArenaState
 from driftduel.arena.stores import OptionText
 from driftduel.evidence import log_e_value, threshold
 from driftduel.policies import make_policy
@@ -186,7 +186,7 @@ def test_the_change_of_taste_is_certified(board):
 
 def test_the_same_log_gives_the_same_board(arena):
     state = arena._live.state
-    again = State.from_bytes(state.to_bytes())
+    again = ArenaState.from_bytes(state.to_bytes())
     said = board_of("arena", again, arena.options()).to_json()
     assert said == board_of("arena", state, arena.options()).to_json()
 
@@ -314,7 +314,7 @@ def test_before_the_first_vote_there_is_no_leader():
 
 def test_after_an_import_the_board_names_the_past_votes():
     with Arena(options=["a", "b"]) as arena:
-        arena.hear([("o1", "o2", "o1")] * 40)
+        arena.add_past_votes([("o1", "o2", "o1")] * 40)
         board = arena.board()
         assert (board.imported, board.leader.name, board.votes) == (40, "a", 0)
         assert board.says.claim == (

@@ -7,7 +7,7 @@ pytest.importorskip("scipy")
 pytest.importorskip("polars")
 
 from driftduel.arena import Arena
-from driftduel.arena.moving import exported
+from driftduel.arena.import_export import export_votes
 from driftduel.logs import read_log
 
 VOTES = 360
@@ -35,7 +35,7 @@ def both(seed):
             gap = utilities[shown.left.name] - utilities[shown.right.name]
             arena.vote(shown.duel, "left" if rng.random() < 1 / (1 + np.exp(-gap)) else "right")
             if vote % 120 == 119:
-                log = read_log(exported(arena._live.store, arena._live.name))
+                log = read_log(export_votes(arena._live.store, arena._live.name))
                 assert log.counts.adaptive
                 now = log.fit("utilities").now
                 best, board = arena.best(), arena.board()
@@ -67,7 +67,7 @@ def test_a_newcomer_leads_on_both():
             gap = worth[shown.left.name] - worth[shown.right.name]
             arena.vote(shown.duel, "left" if rng.random() < 1 / (1 + np.exp(-gap)) else "right")
         board = arena.board()
-        now = read_log(exported(arena._live.store, arena._live.name), group="voter").fit().now
+        now = read_log(export_votes(arena._live.store, arena._live.name), group="voter").fit().now
     assert (board.leader.name, board.sure) == ("NEW", True)
     assert (now.winner, now.sure) == ("NEW", True)
     present = {option.name for option in board.ranking if option.present}

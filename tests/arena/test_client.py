@@ -17,7 +17,7 @@ import msgspec
 
 from driftduel.arena.arena import Arena
 from driftduel.arena.client import ArenaClient
-from driftduel.arena.hall import Hall
+from driftduel.arena.manager import ArenaManager
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.serving import in_background
 from driftduel.arena.stores import open_store
@@ -32,13 +32,13 @@ UNLIMITED = {"per_address": NO_LIMIT, "per_token": NO_LIMIT}
 @contextmanager
 def server(**settings):
     clock = Clock()
-    hall = Hall(open_store("memory:"), clock)
-    token = hall.create("colours", ["red", "green", "blue"], **({"grace": 5.0} | settings))
+    manager = ArenaManager(open_store("memory:"), clock)
+    token = manager.create("colours", ["red", "green", "blue"], **({"grace": 5.0} | settings))
     with (
         no_hanging(),
-        in_background(hall, settings=ServerSettings(clock=clock, **UNLIMITED)) as url,
+        in_background(manager, settings=ServerSettings(clock=clock, **UNLIMITED)) as url,
     ):
-        yield url, token, hall, clock
+        yield url, token, manager, clock
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_the_verbs_are_those_of_the_arena_in_process():
 
     here, there = verbs(Arena), verbs(ArenaClient)
     # Votes of the past are read from a file on the server; time passes there by itself.
-    assert here.keys() - there.keys() == {"hear", "tick"}
+    assert here.keys() - there.keys() == {"add_past_votes", "tick"}
     assert there == {name: here[name] for name in there}
 
 
@@ -242,17 +242,17 @@ def cutting(running):
 
 @pytest.mark.parametrize("left", [0, 20, 200])
 def test_a_vote_whose_answer_is_lost_is_sent_again_and_is_one_vote(running, cutting, left):
-    _, token, hall, _ = running
+    _, token, manager, _ = running
     with ArenaClient(cutting.url, token, arena="colours") as client:
         cutting.cut = [None]
         duel = client.ask().duel
-        client._let_go()
-        before = hall.live("colours").seq
+        client._drop_connection()
+        before = manager.live("colours").seq
         cutting.cut, cutting.requests = [left, left], 0
         vote = client.vote(duel, "left")
         assert cutting.requests == 3
         assert vote.seq == before + 1
-        kinds = [record.kind for record in hall.store.records("colours", before)]
+        kinds = [record.kind for record in manager.store.records("colours", before)]
         assert kinds.count("voted") == 1
 
 

@@ -13,13 +13,13 @@ pytest.importorskip("polars")
 
 import polars as pl
 
-from driftduel.arena import Arena, Hall, open_store
+from driftduel.arena import Arena, ArenaManager, open_store
 from driftduel.arena.client import ArenaClient
-from driftduel.arena.moving import exported, write_votes
-from driftduel.arena.news import EVENTS
-from driftduel.arena.said import lasting
+from driftduel.arena.import_export import export_votes, write_votes
+from driftduel.arena.responses import wait_durable
 from driftduel.arena.settings import settings_of
 from driftduel.arena.stores.chain import checksum
+from driftduel.arena.webhook_events import EVENTS
 from driftduel.cli import arena_owning, main
 from driftduel.logs import read_log
 
@@ -35,13 +35,13 @@ def run(capsys, lasting_url):
 
 
 def voted(url, votes=40):
-    hall = Hall(open_store(url))
-    live = hall.arena("tea")
+    manager = ArenaManager(open_store(url))
+    live = manager.arena("tea")
     for number in range(votes):
-        shown = lasting(live.ask(f"voter {number % 5}"))
+        shown = wait_durable(live.ask(f"voter {number % 5}"))
         pick = "tie" if number % 10 == 9 else "left" if shown.left.name == "green" else "right"
-        lasting(live.vote(shown.duel, pick))
-    hall.close()
+        wait_durable(live.vote(shown.duel, pick))
+    manager.close()
 
 
 def test_an_arena_from_its_opening_to_its_export(run, lasting_url, tmp_path):
@@ -88,7 +88,7 @@ def test_an_export_records_joins_and_departures(tmp_path):
         arena.leave(late.id)
         vote(10)
         arena.join("o3")  # after the last vote, and it is present all the same
-        votes = exported(arena._live.store, arena._live.name)
+        votes = export_votes(arena._live.store, arena._live.name)
     written = {row: json.loads(text) for row, text in enumerate(votes["options"]) if text}
     assert written == {
         0: ["a", "b", "tie (o3)"],
@@ -106,9 +106,9 @@ def test_an_export_records_joins_and_departures(tmp_path):
 
 def test_names_like_formulas_stay_and_somebody_is_told(run, capsys, lasting_url, tmp_path):
     names = ["=1+1", "+1 month", "-10%", "@home", "plain = plain"]
-    hall = Hall(open_store(lasting_url))
-    hall.create("tea", names, grace=0.0)
-    hall.close()
+    manager = ArenaManager(open_store(lasting_url))
+    manager.create("tea", names, grace=0.0)
+    manager.close()
     voted(lasting_url)
     for ending in ("csv", "parquet"):
         out = str(tmp_path / f"votes.{ending}")
@@ -168,9 +168,9 @@ def test_an_owner_changes_closes_and_voids(run, tea, lasting_url):
     assert new == {"id": "o4", "name": "white", "present": True}
     assert "taken by option o4" in run("join", "tea", "white", code=2)
     voted(lasting_url, votes=4)
-    hall = Hall(open_store(lasting_url))
-    seqs = [r.seq for r in hall.store.records("tea", 0, 1000) if r.kind == "voted"]
-    hall.close()
+    manager = ArenaManager(open_store(lasting_url))
+    seqs = [r.seq for r in manager.store.records("tea", 0, 1000) if r.kind == "voted"]
+    manager.close()
     assert run("void", "tea", *map(str, seqs[:2]), "--why", "a bot") == "voided: 2 votes\n"
     assert "is void already" in run("void", "tea", str(seqs[0]), code=2)
     assert json.loads(run("board", "tea", "--json"))["voided"] == 2
@@ -195,9 +195,9 @@ def test_a_link_has_its_token_in_the_fragment(run, tea, lasting_url):
     for page, scope in (("vote", "vote"), ("board", "read")):
         address, _, token = links[page].partition("#token=")
         assert address == f"https://arena.example.org/{page}/tea"
-        hall = Hall(open_store(lasting_url))
-        assert hall.allowed(token) == ("tea", scope)
-        hall.close()
+        manager = ArenaManager(open_store(lasting_url))
+        assert manager.token_grant(token) == ("tea", scope)
+        manager.close()
     assert run("token", "tea", "--drop", "link") == "2 dropped\n"
     assert "must begin with http" in run("link", "tea", "--server", "arena", code=2)
 
@@ -330,9 +330,9 @@ def test_a_log_that_was_changed_is_not_the_state(capsys, tmp_path):
 
 @pytest.fixture
 def served(lasting_url):
-    hall = Hall(open_store(lasting_url))
-    token = hall.create("tea", ["green", "black", "red"], grace=0.0)
-    hall.close()
+    manager = ArenaManager(open_store(lasting_url))
+    token = manager.create("tea", ["green", "black", "red"], grace=0.0)
+    manager.close()
     words = [sys.executable, "-m", "driftduel", "arena", "serve", "--port", "0"]
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(

@@ -14,10 +14,10 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from driftduel.arena.hall import Hall
+from driftduel.arena.manager import ArenaManager
 from driftduel.arena.serving import in_background
 from driftduel.arena.stores import open_store
-from driftduel.arena.web.connection import _LONGEST_HEAD, _AtOnce
+from driftduel.arena.web.connection import _LONGEST_HEAD, _CoalescingTransport
 from driftduel.arena.web.settings import ServerSettings
 from tests.fuzz.inputs import damaged
 from tests.waiting import no_hanging
@@ -26,9 +26,9 @@ from tests.waiting import no_hanging
 @pytest.fixture(scope="module")
 def impatient():
     """A server that gives up at its next look on whatever is not whole by then."""
-    hall = Hall(open_store("memory:"))
-    token = hall.create("colours", ["red", "green"])
-    with no_hanging(), in_background(hall, settings=ServerSettings(request_seconds=0.0)) as url:
+    manager = ArenaManager(open_store("memory:"))
+    token = manager.create("colours", ["red", "green"])
+    with no_hanging(), in_background(manager, settings=ServerSettings(request_seconds=0.0)) as url:
         yield url, token
 
 
@@ -81,8 +81,8 @@ def test_who_has_an_answer_and_goes_on_sending_hears_nothing_more(impatient):
 
 def test_a_head_without_an_end_is_not_read_for_ever():
     head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: "
-    hall = Hall(open_store("memory:"))
-    with no_hanging(), in_background(hall) as url, connected(url) as connection:
+    manager = ArenaManager(open_store("memory:"))
+    with no_hanging(), in_background(manager) as url, connected(url) as connection:
         connection.sendall(head.ljust(_LONGEST_HEAD, b"x"))
         connection.sendall(b"x")  # one more than there may be
         said(all_of(connection), 413, "too-large")
@@ -123,7 +123,7 @@ class Notes:
 def test_an_answer_is_sent_in_one_go():
     async def main():
         below = Notes()
-        above = _AtOnce(below, asyncio.get_running_loop())
+        above = _CoalescingTransport(below, asyncio.get_running_loop())
         above.write(b"head ")
         above.write(b"body")
         assert below.said == []
@@ -142,8 +142,8 @@ def test_an_answer_is_sent_in_one_go():
 def test_whatever_comes_the_server_stands(seed, caplog):
     """Bytes that are hardly HTTP any more: an answer, or none, but never a mistake of ours."""
     rng = np.random.default_rng(seed)
-    hall = Hall(open_store("memory:"))
-    token = hall.create("colours", ["red", "green"])
+    manager = ArenaManager(open_store("memory:"))
+    token = manager.create("colours", ["red", "green"])
     whole = (
         "POST /v1/arenas/colours/duels HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
         f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n"
@@ -154,7 +154,7 @@ def test_whatever_comes_the_server_stands(seed, caplog):
     )
     upgrade = whole.replace(b"Expect: 100-continue", b"Connection: Upgrade\r\nUpgrade: websocket")
     answers = Counter()
-    with no_hanging(), in_background(hall) as url:
+    with no_hanging(), in_background(manager) as url:
         for sent in (whole, chunked, upgrade):
             with connected(url) as connection:
                 connection.sendall(sent)

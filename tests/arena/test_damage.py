@@ -9,9 +9,9 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("polars")
 
-from driftduel.arena import Arena, ArenaError, Hall, live, open_store
-from driftduel.arena.folding import check, digest, folded
-from driftduel.arena.said import lasting
+from driftduel.arena import Arena, ArenaError, ArenaManager, live, open_store
+from driftduel.arena.replay import check, digest, replay_log
+from driftduel.arena.responses import wait_durable
 from driftduel.arena.stores import DamagedSnapshotError
 from driftduel.arena.stores.chain import genesis
 from driftduel.errors import LogError
@@ -87,7 +87,7 @@ def test_ids_outlive_a_restart(lasting_url):
 def test_eras_of_an_earlier_version_are_told_apart_by_their_number():
     with Arena(options=["a", "b"]) as arena:
         state = arena._live.state
-        body = state.begin_era(state.at, None)
+        body = state.begin_epoch(state.at, None)
         assert body == {"era": 2}
         assert state.words[-1] == 2
 
@@ -134,10 +134,10 @@ def test_other_damage_is_detected(lasting_url, sql, said):
 
 def test_the_chains_of_two_arenas_differ(lasting_url):
     assert genesis("a") != genesis("b")
-    with closing(Hall(open_store(lasting_url), clock=lambda: 1.7e9)) as hall:
+    with closing(ArenaManager(open_store(lasting_url), clock=lambda: 1.7e9)) as manager:
         for name in ("a", "b"):
-            hall.create(name, ["x", "y"])
-        assert hall.store.chain("a", 1).head != hall.store.chain("b", 1).head
+            manager.create(name, ["x", "y"])
+        assert manager.store.chain("a", 1).head != manager.store.chain("b", 1).head
 
 
 def test_records_of_an_earlier_version_are_accepted_up_to_the_first_hash(lasting_url):
@@ -179,13 +179,13 @@ def test_a_damaged_snapshot_costs_time_only(lasting_url):
 
 def test_a_healthy_log_is_not_reported_while_votes_arrive(monkeypatch):
     monkeypatch.setattr(live, "_SNAPSHOT_EVERY", 100)
-    with closing(Hall(open_store("memory:"))) as hall:
-        hall.create("x", ["a", "b"], **EVERY_VOTE_COUNTS)
-        arena, store = hall.arena("x"), hall.store
+    with closing(ArenaManager(open_store("memory:"))) as manager:
+        manager.create("x", ["a", "b"], **EVERY_VOTE_COUNTS)
+        arena, store = manager.arena("x"), manager.store
 
         def votes(times):
             for _ in range(times):
-                lasting(arena.vote(lasting(arena.ask()).duel, "left"))
+                wait_durable(arena.vote(wait_durable(arena.ask()).duel, "left"))
 
         votes(200)
         # Sixty votes, and with them a snapshot, between any two things that `check` reads.
@@ -205,10 +205,10 @@ def test_a_healthy_log_is_not_reported_while_votes_arrive(monkeypatch):
 
 
 def test_a_refused_voter_is_not_kept_and_an_erased_one_not_written(store):
-    with closing(Hall(store)) as hall:
-        hall.create("x", ["a", "b"], **EVERY_VOTE_COUNTS)
-        arena = hall.arena("x")
-        duel = lasting(arena.ask("known")).duel
+    with closing(ArenaManager(store)) as manager:
+        manager.create("x", ["a", "b"], **EVERY_VOTE_COUNTS)
+        arena = manager.arena("x")
+        duel = wait_durable(arena.ask("known")).duel
         arena.end()
         for i in range(1000):
             with pytest.raises(ArenaError, match="closed"):
@@ -216,7 +216,7 @@ def test_a_refused_voter_is_not_kept_and_an_erased_one_not_written(store):
         assert (len(arena._new_voters), len(arena._voters)) == (0, 1)
         assert arena.erase("voter-7") is False
         assert arena.erase("known") is True
-        lasting(arena.vote(duel, "left"))  # the next record writes no row
+        wait_durable(arena.vote(duel, "left"))  # the next record writes no row
         assert [arena.erase(name) for name in ("known", "voter-7")] == [False, False]
 
 
@@ -232,7 +232,7 @@ def test_a_damaged_log_is_a_server_error_and_is_reported(tmp_path, caplog):
         run("DELETE FROM arena_snapshots")
     with served(url) as made:
         assert made.client.get("/healthz").json() == {"ok": True, "damaged": 0}
-        token = made.hall.token("broken", "own")
+        token = made.manager.token("broken", "own")
         for _ in range(2):
             answer = made.call("POST", "/v1/arenas/broken/duels", {}, token)
             assert "its hash differs" in problem(answer, 500, "damaged-log")
@@ -255,7 +255,7 @@ def test_damage_that_is_found_later_is_reported_too(tmp_path):
         made.ask()
         with database(url) as run:
             run("UPDATE arena_log SET at = at + 1 WHERE seq = 2")
-        made.hall.live("colours")._handle.broken = RuntimeError("as if a commit had failed")
+        made.manager.live("colours")._handle.broken = RuntimeError("as if a commit had failed")
         problem(made.call("POST", "duels", {}, made.voting), 500, "damaged-log")
         assert eventually(lambda: made.client.get("/healthz").json() == {"ok": False, "damaged": 1})
         problem(made.call("POST", "duels", {}, made.voting), 500, "damaged-log")
@@ -269,7 +269,7 @@ def test_a_store_that_cannot_be_read_is_reported(monkeypatch):
         def gone(name):
             raise StoreError("the disk is gone.")
 
-        monkeypatch.setattr(made.hall.store, "exists", gone)
+        monkeypatch.setattr(made.manager.store, "exists", gone)
         problem(made.client.get("/healthz"), 503, "store-trouble")
 
 
@@ -278,9 +278,9 @@ def test_a_store_that_cannot_be_read_is_reported(monkeypatch):
 
 def test_opening_a_cold_arena_does_not_block_the_others(monkeypatch):
     with served() as made:
-        hall = made.hall
-        hall.create("cold", ["a", "b"])
-        token = hall.token("cold", "own")
+        manager = made.manager
+        manager.create("cold", ["a", "b"])
+        token = manager.token("cold", "own")
         began, go_on, latest = threading.Event(), threading.Event(), live.latest
 
         def slowly(store, name):
@@ -302,9 +302,9 @@ def test_opening_a_cold_arena_does_not_block_the_others(monkeypatch):
         for each in crowd:
             each.start()
         assert began.wait(LONG)
-        hall.tick()
-        hall.create("another", ["a", "b"])
-        lasting(hall.arena("another").ask())
+        manager.tick()
+        manager.create("another", ["a", "b"])
+        wait_durable(manager.arena("another").ask())
         shown = made.ask(voter="ann")  # needs a thread: the voter is new
         assert made.vote(shown["duel"]).status_code == 200
         assert answers == []
@@ -312,4 +312,4 @@ def test_opening_a_cold_arena_does_not_block_the_others(monkeypatch):
         for each in crowd:
             each.join()
         assert answers == [200] * 60
-        assert digest(folded(hall.store, "cold")) == digest(hall.arena("cold").state)
+        assert digest(replay_log(manager.store, "cold")) == digest(manager.arena("cold").state)

@@ -13,14 +13,14 @@ from driftduel.arena.settings import settings_of
 def test_the_demo_has_the_defaults_and_certifies_both_changes(monkeypatch):
     made = []
 
-    class Hall(module.Hall):
+    class ArenaManager(module.ArenaManager):
         def create(self, *args, **settings):
             made.append(settings)
             return super().create(*args, **settings)
 
-    monkeypatch.setattr(module, "Hall", Hall)
+    monkeypatch.setattr(module, "ArenaManager", ArenaManager)
     said = []
-    board = module.demo(port=0, votes=3400, rate=0.0, browser=False, say=said.append)
+    board = module.demo(port=0, votes=3400, rate=0.0, browser=False, echo=said.append)
     (settings,) = made
     assert settings_of(5, **settings) == settings_of(5, seed=settings["seed"])
     assert (board.votes, board.learned, board.uncounted, board.late) == (3400, 3400, 0, 0)

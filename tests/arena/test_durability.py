@@ -17,7 +17,7 @@ from concurrent.futures import Future
 from driftduel.arena.records import Record
 from driftduel.arena.stores import Append, StoreError, open_store, sqlite
 from driftduel.arena.stores.sqlite import SqliteStore
-from driftduel.arena.writer import Handle, Writer
+from driftduel.arena.writer import AppendHandle, Writer
 from tests.arena.disk import FULL, IOERR_FSYNC, installed
 from tests.waiting import LONG
 
@@ -72,7 +72,7 @@ def live(folder, seed, writer_class=Writer, rate=0.04):
         disk.event = power_fails
         store = SqliteStore(folder / "arena.db")
         writer = writer_class(store)
-        handles = {name: Handle(name) for name in ARENAS}
+        handles = {name: AppendHandle(name) for name in ARENAS}
         for name in ARENAS:
             store.create(name, b"", some(1, 1), [])
             told[name] = 1
@@ -155,7 +155,7 @@ def test_a_disk_that_fails_is_an_error_and_then_it_goes_on(tmp_path, what, code,
     folder.mkdir()
     with installed(folder) as disk:
         store = SqliteStore(folder / "arena.db")
-        writer, handle = Writer(store), Handle("a")
+        writer, handle = Writer(store), AppendHandle("a")
         for name in ARENAS:
             store.create(name, b"", some(1, 1), [])
         writer.append(handle, some(2, 5)).result(LONG)
@@ -170,7 +170,7 @@ def test_a_disk_that_fails_is_an_error_and_then_it_goes_on(tmp_path, what, code,
         after = [({"a": 6, "b": 1}, disk.left(lambda: False))]
         disk.fail = {}
         assert store.records("a") == some(1, 6)
-        writer.append(Handle("a"), some(7, 3)).result(LONG)
+        writer.append(AppendHandle("a"), some(7, 3)).result(LONG)
         after.append(({"a": 9, "b": 1}, disk.left(lambda: False)))
         writer.close()
         store.close()

@@ -9,7 +9,7 @@ pytest.importorskip("starlette")
 
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.web.events import Boards
-from driftduel.arena.web.problems import Problem
+from driftduel.arena.web.problems import ProblemError
 from driftduel.arena.web.settings import ServerSettings
 from tests.waiting import LONG
 
@@ -195,7 +195,7 @@ def test_so_many_may_watch_and_no_more(limit):
         watchers = [Watcher(boards) for _ in range(3)]
         for watcher in watchers:
             await watcher.next()
-        with pytest.raises(Problem, match="Too many") as refused:
+        with pytest.raises(ProblemError, match="Too many") as refused:
             Watcher(boards)
         assert refused.value.headers["Retry-After"]
         await watchers.pop().leave()

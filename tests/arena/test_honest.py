@@ -12,8 +12,8 @@ pytest.importorskip("polars")
 
 import numpy as np
 
-from driftduel.arena import Arena, Hall, evidence, open_store
-from driftduel.arena.said import lasting
+from driftduel.arena import Arena, ArenaManager, evidence, open_store
+from driftduel.arena.responses import wait_durable
 from tests.arena.clock import Clock
 from tests.arena.simulated import Simulated
 
@@ -213,14 +213,14 @@ def test_a_hostile_source_does_not_make_the_board_sure_of_the_worse_option():
 
 def test_a_claim_comes_with_enough_votes_and_ends_when_tastes_change():
     clock, rng = Clock(), np.random.default_rng(3)
-    hall = Hall(open_store("memory:"), clock)
-    hall.create("taste", ["a", "b", "c"], seed=1, grace=0.0, votes_a_day=10**6)
-    live, claims = hall.arena("taste"), []
+    manager = ArenaManager(open_store("memory:"), clock)
+    manager.create("taste", ["a", "b", "c"], seed=1, grace=0.0, votes_a_day=10**6)
+    live, claims = manager.arena("taste"), []
     for number in range(1400):
-        shown = lasting(live.ask(f"voter {number}"))
+        shown = wait_durable(live.ask(f"voter {number}"))
         best = "o1" if number < 400 else "o3"
         p = 0.8 if shown.left.id == best else 0.2 if shown.right.id == best else 0.5
-        lasting(live.vote(shown.duel, "left" if rng.random() < p else "right"))
+        wait_durable(live.vote(shown.duel, "left" if rng.random() < p else "right"))
         tally = live.state.tally
         claims.append(tally.leader if tally.sure(live.state.present) else None)
     assert claims[399] == 0
@@ -233,4 +233,4 @@ def test_a_claim_comes_with_enough_votes_and_ends_when_tastes_change():
     certified = [each for record in records for each in record.body.get("certified", ())]
     assert [each[:2] for each in certified] == [[0, 2]]
     assert certified[0][2] < 400 < certified[0][3]
-    hall.close()
+    manager.close()

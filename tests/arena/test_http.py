@@ -55,7 +55,7 @@ def test_a_vote_has_a_place_in_the_log_and_the_same_again_is_the_same(arena):
 def test_a_vote_is_in_the_log_when_it_is_answered(arena):
     duel = arena.ask()["duel"]
     seq = arena.vote(duel, "right").json()["seq"]
-    (record,) = arena.hall.store.records("colours", seq - 1, 1)
+    (record,) = arena.manager.store.records("colours", seq - 1, 1)
     assert (record.kind, record.body["pick"]) == ("voted", "right")
 
 
@@ -253,7 +253,7 @@ WRONG_ARENAS = {
 def test_what_is_no_arena_is_refused_in_a_sentence(arena, wrong):
     new = {"name": "x", "options": ["a", "b"]} | WRONG_ARENAS[wrong]
     problem(arena.call("POST", "/v1/arenas", new, arena.making), 422, "bad-request")
-    assert "x" not in arena.hall.store.arenas()
+    assert "x" not in arena.manager.store.arenas()
 
 
 WRONG_BODIES = {
@@ -304,7 +304,7 @@ def test_a_mistake_of_the_server_is_said_without_its_traceback(arena, monkeypatc
     def fail(*_, **__):
         raise RuntimeError("secret of the house")
 
-    monkeypatch.setattr(arena.hall.live("colours"), "ask", fail)
+    monkeypatch.setattr(arena.manager.live("colours"), "ask", fail)
     answer = arena.call("POST", "duels", {})
     problem(answer, 500, "broken")
     assert "secret" not in answer.text
@@ -330,7 +330,7 @@ def test_a_store_in_trouble_is_said_and_nothing_is_taken(fresh, monkeypatch):
     from driftduel.arena.stores import StoreError
 
     duel = fresh.ask()["duel"]
-    store, append = fresh.hall.store, fresh.hall.store.append
+    store, append = fresh.manager.store, fresh.manager.store.append
 
     def full(batch):
         raise StoreError("the disk is full.")

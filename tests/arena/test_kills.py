@@ -13,9 +13,9 @@ pytest.importorskip("uvicorn")
 
 import numpy as np
 
-from driftduel.arena import Arena, ArenaError, Hall, open_store
+from driftduel.arena import Arena, ArenaError, ArenaManager, open_store
 from driftduel.arena.client import ArenaClient
-from driftduel.arena.folding import check
+from driftduel.arena.replay import check
 from driftduel.errors import DriftduelError
 
 ROOT = Path(__file__).parents[2]
@@ -87,9 +87,9 @@ def free_port():
 @pytest.mark.long
 def test_no_acknowledged_vote_is_lost(lasting_url):
     store = open_store(lasting_url)
-    hall = Hall(store)
-    token = hall.create("life", ["a", "b", "c", "d"], grace=0.05, lease=1.0, votes_a_day=10**6)
-    hall.close()
+    manager = ArenaManager(store)
+    token = manager.create("life", ["a", "b", "c", "d"], grace=0.05, lease=1.0, votes_a_day=10**6)
+    manager.close()
     port, stop = free_port(), threading.Event()
     nursery, rng = Nursery(lasting_url, port), np.random.default_rng([SEED, CLIENTS])
     voters = [Voter(f"http://127.0.0.1:{port}", token, n, stop) for n in range(CLIENTS)]

@@ -7,11 +7,11 @@ pytest.importorskip("polars")
 
 import numpy as np
 
-from driftduel.arena import Arena, ArenaError, Hall, open_store
-from driftduel.arena.folding import check, digest, folded
-from driftduel.arena.said import lasting
+from driftduel.arena import Arena, ArenaError, ArenaManager, open_store
+from driftduel.arena.replay import check, digest, replay_log
+from driftduel.arena.responses import wait_durable
 from driftduel.arena.settings import Settings, settings_of
-from driftduel.arena.state import State
+from driftduel.arena.state import ArenaState
 from tests.arena.clock import Clock
 
 SIX = list("ABCDEF")
@@ -83,13 +83,13 @@ def test_a_released_duel_is_given_back_unless_it_is_renewed_in_time(clock):
     with Arena(options=SIX, clock=clock) as arena:
         shown = arena.ask("ann")
         arena.vote(arena.ask("bob").duel, "left")
-        lasting(arena._live.release([shown.duel], after=5.0))
+        wait_durable(arena._live.release([shown.duel], after=5.0))
         clock.now += 4.0
         assert arena.renew(shown.duel) == clock.now + 60.0
         clock.now += 30.0
         arena.tick()
         assert arena._live.is_open(shown.duel)
-        lasting(arena._live.release([shown.duel], after=5.0))
+        wait_durable(arena._live.release([shown.duel], after=5.0))
         clock.now += 5.0
         assert arena.renew(shown.duel) == 0.0
         assert arena.board()["learned"] == 1
@@ -126,8 +126,8 @@ def test_renewals_leave_the_state_what_the_log_makes_of_it(clock):
         arena.undo(duels[1])
         arena._live.release([duels[4]], after=30.0)
         state = arena._live.state
-        assert digest(folded(arena._live.store, "arena")) == digest(state)
-        again = State.from_bytes(state.to_bytes())
+        assert digest(replay_log(arena._live.store, "arena")) == digest(state)
+        again = ArenaState.from_bytes(state.to_bytes())
         assert list(again.open) == list(state.open) == sorted(state.open)
         assert digest(again) == digest(state)
 
@@ -137,7 +137,7 @@ def test_the_oldest_open_duel_gives_way_to_a_new_one(clock):
         duels = [arena.ask().duel for _ in range(5)]
         assert [arena._live.is_open(duel) for duel in duels] == [False, False, True, True, True]
         assert arena.vote(duels[0], "left").late
-        assert digest(folded(arena._live.store, "arena")) == digest(arena._live.state)
+        assert digest(replay_log(arena._live.store, "arena")) == digest(arena._live.state)
 
 
 @pytest.mark.parametrize(("voters", "votes"), [(3, 60), (10, 30)])
@@ -175,7 +175,7 @@ def test_a_voter_at_the_cap_gets_another_pair_and_the_log_replays(clock):
         assert "capped" in whys(arena)
         board = arena.board()
         assert board["votes"] == board["learned"] == 3 * len(seen)
-        assert digest(folded(arena._live.store, "arena")) == digest(arena._live.state)
+        assert digest(replay_log(arena._live.store, "arena")) == digest(arena._live.state)
         assert arena.ask("bob").duel
         clock.now += 86_400.0
         assert arena.ask("ann").duel  # although nothing else happened on this day
@@ -200,7 +200,7 @@ def test_an_undone_vote_does_not_count_towards_the_cap(clock):
         assert arena.vote(again.duel, "left").counted
         with pytest.raises(ArenaError, match="nothing is left"):
             arena.ask("ann")
-        restored = State.from_bytes(arena._live.state.to_bytes())
+        restored = ArenaState.from_bytes(arena._live.state.to_bytes())
         with pytest.raises(ArenaError, match="nothing is left"):
             restored.capped_proposals(restored.at, next(iter(restored.capped)))
 
@@ -233,14 +233,14 @@ def test_with_a_grace_votes_can_be_undone_in_process_as_on_a_server(clock):
 
 
 def test_there_is_one_set_of_defaults(clock):
-    hall = Hall(open_store("memory:"), clock)
-    hall.create("served", ["a", "b"])
+    manager = ArenaManager(open_store("memory:"), clock)
+    manager.create("served", ["a", "b"])
     with Arena(options=["a", "b"], clock=clock) as arena:
-        assert arena._live.state.settings == hall.arena("served").state.settings
+        assert arena._live.state.settings == manager.arena("served").state.settings
     made = settings_of(2)
     fields = ("grace", "lease", "votes_a_day", "most_open", "most_open_each")
     assert [getattr(made, field) for field in fields] == [5.0, 60.0, 50, 10_000, 20]
     assert made == Settings(policy=made.policy)
     assert settings_of(2, claim="judges").votes_a_day == 1_000_000
     assert settings_of(2, claim="judges", votes_a_day=7).votes_a_day == 7
-    hall.close()
+    manager.close()

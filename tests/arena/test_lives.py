@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftduel.arena import Arena, ArenaError, open_store
-from driftduel.arena.folding import check, digest, folded
-from driftduel.arena.hall import Hall, option_texts
-from driftduel.arena.moving import exported
+from driftduel.arena.import_export import export_votes
+from driftduel.arena.manager import ArenaManager, option_texts
 from driftduel.arena.records import Record
-from driftduel.arena.said import lasting
-from driftduel.arena.state import State
+from driftduel.arena.replay import check, digest, replay_log
+from driftduel.arena.responses import wait_durable
+from driftduel.arena.state import ArenaState
 from driftduel.errors import LogError
 from driftduel.policies.base import generator_state
 from tests.arena.audit import audit
@@ -55,9 +55,9 @@ def known(policy):
     )
 
 
-def live_through(hall, clock, rng, steps, most_out=6):
+def live_through(manager, clock, rng, steps, most_out=6):
     """Do at random what people and owners do; return what was acknowledged, by seq."""
-    live = hall.arena("life")
+    live = manager.arena("life")
     out, done, acknowledged = [], [], {}
     for _ in range(steps):
         what = rng.random()
@@ -65,7 +65,7 @@ def live_through(hall, clock, rng, steps, most_out=6):
         if what < 0.4 and len(out) < most_out:
             voter = None if rng.random() < 0.3 else f"voter {rng.integers(4)}"
             try:
-                shown = lasting(live.ask(voter))
+                shown = wait_durable(live.ask(voter))
             except ArenaError as error:
                 if error.problem != "nothing-left":
                     raise
@@ -75,14 +75,14 @@ def live_through(hall, clock, rng, steps, most_out=6):
         elif what < 0.8 and out:
             duel = out.pop(int(rng.integers(len(out))))
             pick = str(rng.choice(PICKS, p=(0.4, 0.4, 0.12, 0.08)))
-            vote = lasting(live.vote(duel, pick))
-            assert lasting(live.vote(duel, pick)) == vote
+            vote = wait_durable(live.vote(duel, pick))
+            assert wait_durable(live.vote(duel, pick)) == vote
             acknowledged[vote.seq] = pick
             done.append((duel, pick, vote))
         elif what < 0.86 and done:
             duel, pick, vote = done.pop()
             if vote.undo_until > clock.now:
-                lasting(live.undo(duel))
+                wait_durable(live.undo(duel))
                 out.append(duel)
             else:
                 refused_as("too-late", live.undo, duel)
@@ -91,28 +91,28 @@ def live_through(hall, clock, rng, steps, most_out=6):
             other = PICKS[(PICKS.index(pick) + 1) % 4]
             refused_as("already-answered", live.vote, duel, other)
         elif what < 0.92:
-            lasting(live.join(f"new {rng.integers(1 << 40)}"))
+            wait_durable(live.join(f"new {rng.integers(1 << 40)}"))
         elif what < 0.94 and len(live.state.present) > 2:
             arm = int(rng.choice(live.state.present))
-            lasting(live.leave(live.state.ids[arm]))
+            wait_durable(live.leave(live.state.ids[arm]))
         elif what < 0.95 and len(live.state.present) < len(live.state.ids):
             away = [a for a in range(len(live.state.ids)) if a not in live.state.present]
-            lasting(live.come_back(live.state.ids[away[0]]))
+            wait_durable(live.come_back(live.state.ids[away[0]]))
         elif what < 0.955 and out:
             duel = out[int(rng.integers(len(out)))]
             if rng.random() < 0.5:
                 live.renew([duel])
             else:
-                lasting(live.release([duel], float(rng.integers(3))))
+                wait_durable(live.release([duel], float(rng.integers(3))))
         elif what < 0.97:
             clock.now += 40.0  # leases end
-            lasting(live.tick())
+            wait_durable(live.tick())
         elif what < 0.985:
             live._handle.broken = RuntimeError("as if the process had died")
         elif done:
             duel, _, vote = done.pop(0)
             if not vote.late:
-                lasting(live.void([vote.seq], "a test"))
+                wait_durable(live.void([vote.seq], "a test"))
     return live, acknowledged
 
 
@@ -144,37 +144,37 @@ def checked_against_twin(live, voided):
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_log_folds_to_the_state_and_says_what_was_done(policy, options, seed):
     clock, rng = Clock(), np.random.default_rng(seed)
-    hall = Hall(open_store("memory:"), clock)
-    hall.create(
+    manager = ArenaManager(open_store("memory:"), clock)
+    manager.create(
         "life", ["a", "b", "c"], policy=policy, lease=20.0, votes_a_day=2, seed=seed % 1000,
         **({"grace": 2.0} | options),
     )  # fmt: skip
-    live, acknowledged = live_through(hall, clock, rng, 120)
-    lasting(live.tick())
-    state, store = live.state, hall.store
-    assert digest(folded(store, "life")) == digest(state)
+    live, acknowledged = live_through(manager, clock, rng, 120)
+    wait_durable(live.tick())
+    state, store = live.state, manager.store
+    assert digest(replay_log(store, "life")) == digest(state)
     for upto in rng.integers(1, state.seq, 3):
-        half = State.from_bytes(folded(store, "life", int(upto)).to_bytes())
+        half = ArenaState.from_bytes(replay_log(store, "life", int(upto)).to_bytes())
         for record in store.records("life", half.seq, 100_000):
             half.apply(record)
         assert digest(half) == digest(state)
     votes = {r.seq: r.body["pick"] for r in live.records(0, 100_000) if r.kind == "voted"}
     assert votes == acknowledged
     checked_against_twin(live, voided=state.tally.voided)
-    hall.close()
+    manager.close()
 
 
 def test_a_log_that_was_changed_is_detected():
     clock = Clock()
-    hall = Hall(open_store("memory:"), clock)
-    hall.create("life", ["a", "b", "c"], grace=0.0)
-    live, _ = live_through(hall, clock, np.random.default_rng(5), 60)
+    manager = ArenaManager(open_store("memory:"), clock)
+    manager.create("life", ["a", "b", "c"], grace=0.0)
+    live, _ = live_through(manager, clock, np.random.default_rng(5), 60)
     records = live.records(0, 100_000)
     detected = 0
     for place, record in enumerate(records):
         if record.kind not in ("asked", "told"):
             continue
-        state = State.opened(records[0])
+        state = ArenaState.from_first_record(records[0])
         body = dict(record.body)
         if record.kind == "asked":
             body["left"] = sum(body["pair"]) - body["left"]
@@ -187,7 +187,7 @@ def test_a_log_that_was_changed_is_detected():
             state.apply(forged)
         detected += 1
     assert detected > 20
-    hall.close()
+    manager.close()
 
 
 def test_an_arena_goes_on_where_it_was(tmp_path):
@@ -212,16 +212,16 @@ def test_an_arena_goes_on_where_it_was(tmp_path):
 
 @pytest.mark.parametrize("policy", ["king", "periodic-btw:period=9"])
 def test_warming_up_compiles_what_can_be_and_changes_nothing(policy):
-    hall = Hall(open_store("memory:"))
-    hall.create("life", ["a", "b", "c"], policy=policy)
-    live = hall.arena("life")
+    manager = ArenaManager(open_store("memory:"))
+    manager.create("life", ["a", "b", "c"], policy=policy)
+    live = manager.arena("life")
     before = digest(live.state)
     live.warm()
     assert digest(live.state) == before
     made = live.state.policy
     if policy == "king":  # the other one is plain Python around kernels
         assert made._warm is made.state
-    hall.close()
+    manager.close()
 
 
 def test_a_log_of_an_older_version_is_refused_with_a_remedy():
@@ -230,6 +230,6 @@ def test_a_log_of_an_older_version_is_refused_with_a_remedy():
     store = open_store("memory:")
     store.create("old", bytes(32), [Record(1, 0, "opened", body)], option_texts(["a", "b"]))
     with pytest.raises(LogError, match=r"driftduel 0\.2 or older.*arena export"):
-        folded(store, "old")
-    assert exported(store, "old").height == 0  # its votes can be exported
+        replay_log(store, "old")
+    assert export_votes(store, "old").height == 0  # its votes can be exported
     store.close()

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("markdown_it")
 
-from driftduel.arena.hall import option_text
+from driftduel.arena.manager import option_text
 from driftduel.arena.markdown import is_image, to_html
 from driftduel.arena.problems import ArenaError
 from tests.arena.xss import CORPUS, IMAGES

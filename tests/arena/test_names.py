@@ -66,7 +66,7 @@ def test_options_are_given_by_ids_or_names(arena):
     refused("bad-request", arena.join, "o2")
     refused("no-such-option", arena.leave, "mauve")
     refused("no-such-option", arena.leave, "")
-    assert arena.hear([("red", "o2", "red"), ("green", "blue", None)]) == 2
+    assert arena.add_past_votes([("red", "o2", "red"), ("green", "blue", None)]) == 2
 
 
 def test_an_option_that_left_comes_back_with_its_past(arena):

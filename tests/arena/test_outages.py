@@ -19,9 +19,9 @@ pytest.importorskip("uvicorn")
 
 import numpy as np
 
-from driftduel.arena import ArenaError, Hall, open_store
-from driftduel.arena.folding import check
-from driftduel.arena.said import lasting
+from driftduel.arena import ArenaError, ArenaManager, open_store
+from driftduel.arena.replay import check
+from driftduel.arena.responses import wait_durable
 from driftduel.arena.serving import in_background
 from driftduel.arena.web.settings import Rate, ServerSettings
 from tests.arena.clock import Clock
@@ -41,9 +41,9 @@ OUTAGES = int(os.environ.get("OUTAGES", "2"))
 @pytest.mark.long
 def test_no_vote_is_lost_when_the_database_restarts(own_server):
     url, stop = own_server.get_uri(), threading.Event()
-    hall = Hall(open_store(url))
-    token = hall.create("life", ["a", "b", "c", "d"], **OPTIONS)
-    with in_background(hall, settings=FREE) as address:
+    manager = ArenaManager(open_store(url))
+    token = manager.create("life", ["a", "b", "c", "d"], **OPTIONS)
+    with in_background(manager, settings=FREE) as address:
         voters = [Voter(address, token, number, stop) for number in range(8)]
         for each in voters:
             each.start()
@@ -181,32 +181,32 @@ def voted_here(url, token):
     """Let a server at this end of the link own the arena and take a vote; return that."""
     from driftduel.arena.stores.postgres import PostgresStore
 
-    hall = Hall(PostgresStore(url, silence=2.0))
+    manager = ArenaManager(PostgresStore(url, heartbeat_timeout=2.0))
     try:
 
         def vote():
             try:
-                live = hall.arena("life")
+                live = manager.arena("life")
             except ArenaError:  # the other one is not silent for long enough yet
                 return None
-            shown = lasting(live.ask("here"))
+            shown = wait_durable(live.ask("here"))
             ids = {"left": shown.left.id, "right": shown.right.id}
-            taken = lasting(live.vote(shown.duel, "left"))
+            taken = wait_durable(live.vote(shown.duel, "left"))
             return taken.seq, shown.duel, "left", ids, taken.late
 
         found = []
         assert eventually(lambda: found.append(vote()) or found[-1] is not None)
         return found[-1]
     finally:
-        hall.close()
+        manager.close()
 
 
 @pytest.mark.long
 def test_no_vote_is_lost_when_the_link_to_the_database_is_cut(own_server):
     url = own_server.get_uri()
-    hall = Hall(open_store(url))
-    token = hall.create("life", ["a", "b", "c", "d"], **OPTIONS)
-    hall.close()
+    manager = ArenaManager(open_store(url))
+    token = manager.create("life", ["a", "b", "c", "d"], **OPTIONS)
+    manager.close()
     (database,) = Path(own_server.pgdata).glob(".s.PGSQL.*[0-9]")
     here = []
     with namespace() as (name, link), relay("10.213.77.1", str(database)) as port:
@@ -237,25 +237,25 @@ def test_no_vote_is_lost_when_the_link_to_the_database_is_cut(own_server):
 def test_a_clock_that_jumps_loses_nothing_and_stops_nothing(tmp_path, seed):
     rng, clock, path = np.random.default_rng(seed), Clock(), tmp_path / "arena.db"
     jumps = [-3 * 86_400.0, -3600.0, -1.0, 3600.0, 40 * 86_400.0]
-    hall = Hall(open_store(path), clock)
-    hall.create("x", ["a", "b", "c"], grace=5.0, lease=60.0, votes_a_day=10**6)
+    manager = ArenaManager(open_store(path), clock)
+    manager.create("x", ["a", "b", "c"], grace=5.0, lease=60.0, votes_a_day=10**6)
     acknowledged = {}
     for step in range(150):
         clock.now += float(rng.choice(jumps)) if rng.random() < 0.1 else rng.exponential(2.0)
         if step % 50 == 49:  # another process, whose clock is behind the log
-            hall.close()
+            manager.close()
             clock.now -= 7200.0
-            hall = Hall(open_store(path), clock)
-        live = hall.arena("x")
-        shown = lasting(live.ask(f"voter {rng.integers(5)}"))
+            manager = ArenaManager(open_store(path), clock)
+        live = manager.arena("x")
+        shown = wait_durable(live.ask(f"voter {rng.integers(5)}"))
         if rng.random() < 0.8:
             pick = str(rng.choice(["left", "right", "tie"]))
-            acknowledged[lasting(live.vote(shown.duel, pick)).seq] = shown.duel, pick
-        hall.tick()
+            acknowledged[wait_durable(live.vote(shown.duel, pick)).seq] = shown.duel, pick
+        manager.tick()
     # Time goes on, at half its speed at least: every grace ends, and no vote waits for a lease.
     for _ in range(3):
         clock.now += 121.0
-        hall.tick()
+        manager.tick()
     assert not live.state.voted
     assert not live.state.held
     records = live.records(0, 10**6)
@@ -264,5 +264,5 @@ def test_a_clock_that_jumps_loses_nothing_and_stops_nothing(tmp_path, seed):
     assert voted.keys() == acknowledged.keys()
     for seq, (duel, pick) in acknowledged.items():
         assert (voted[seq]["ref"], voted[seq]["pick"]) == (int(duel.partition("-")[0], 16), pick)
-    assert "all hashes are right" in check(hall.store, "x")
-    hall.close()
+    assert "all hashes are right" in check(manager.store, "x")
+    manager.close()

@@ -11,7 +11,7 @@ pytest.importorskip("polars")
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftduel.arena.ranking import History, Window, ranked
+from driftduel.arena.ranking import History, Window, rank_options
 
 votes_of_four = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(-1, 1)).filter(
@@ -43,7 +43,7 @@ def test_strengths_are_those_of_the_best_utilities():
 
     u = minimize(loss, np.zeros(4), method="BFGS", options={"gtol": 1e-9}).x
     P = 1 / (1 + np.exp(-(u[:, None] - u[None, :])))
-    found = ranked(wins, present)
+    found = rank_options(wins, present)
     for arm in present:
         rivals = [other for other in present if other != arm]
         assert found.strength[arm] == pytest.approx(P[arm, rivals].mean(), abs=1e-5)
@@ -65,7 +65,7 @@ def test_the_band_has_the_truth_in_it_as_often_as_it_says():
         won = rng.binomial(60, P[upper])
         wins[upper] = won
         wins.T[upper] = 60 - won
-        found = ranked(wins, range(5))
+        found = rank_options(wins, range(5))
         inside.append((found.low <= truth) & (truth <= found.high))
     # 2,000 bands, of which five at a time hang together: two standard errors are about 1.3%.
     assert 0.93 < np.mean(inside) < 0.97
@@ -73,7 +73,7 @@ def test_the_band_has_the_truth_in_it_as_often_as_it_says():
 
 @given(votes_of_four, st.sets(st.integers(0, 3)))
 def test_whatever_the_votes_there_is_a_band_around_every_strength(votes, present):
-    found = ranked(wins_of(votes), present)
+    found = rank_options(wins_of(votes), present)
     there = sorted(present)
     assert ((found.low[there] >= 0) & (found.low[there] <= found.strength[there])).all()
     assert ((found.strength[there] <= found.high[there]) & (found.high[there] <= 1)).all()
@@ -85,13 +85,13 @@ def test_whatever_the_votes_there_is_a_band_around_every_strength(votes, present
 def test_who_won_all_of_very_many_votes_has_a_band_still():
     wins = np.zeros((3, 3))
     wins[0, 1:] = 1e6
-    found = ranked(wins, range(3))
+    found = rank_options(wins, range(3))
     assert 0.99 < found.low[0] <= found.strength[0] < 1
     assert np.isfinite(found.high).all()
 
 
 def test_without_votes_all_are_equal_and_nothing_is_known():
-    found = ranked(np.zeros((3, 3)), range(3))
+    found = rank_options(np.zeros((3, 3)), range(3))
     assert found.strength == pytest.approx(0.5)
     assert (found.high - found.low > 0.7).all()
     assert found.place.tolist() == [1, 2, 3]

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from driftduel.arena import open_store
 from driftduel.arena.board import board_of
-from driftduel.arena.folding import folded
-from driftduel.arena.hall import Hall
-from driftduel.arena.said import lasting
-from driftduel.arena.state import State
+from driftduel.arena.manager import ArenaManager
+from driftduel.arena.replay import replay_log
+from driftduel.arena.responses import wait_durable
+from driftduel.arena.state import ArenaState
 from driftduel.evidence import log_e_value
 from tests.arena.clock import Clock
 from tests.arena.simulated import Simulated
@@ -46,7 +46,7 @@ class Reader:
     """Reads records, of arenas that learn in the order of arrival; knows nothing of `Tally`."""
 
     def __init__(self, records, claim):
-        first = State.opened(records[0])
+        first = ArenaState.from_first_record(records[0])
         self.claim, self.leader = claim, first.leader
         self.present = list(range(len(first.ids)))
         self.ids = list(first.ids)
@@ -199,17 +199,17 @@ def check_statements(board, reader):
     )
 
 
-def live_through(hall, clock, rng, steps):
+def live_through(manager, clock, rng, steps):
     """Vote with a taste that changes; undo, void, join, leave, import and answer late at times."""
-    live, out, done = hall.arena("life"), [], []
+    live, out, done = manager.arena("life"), [], []
     if rng.random() < 0.3:
-        lasting(live.hear([[0, 1, int(rng.integers(2)), 1.0] for _ in range(20)]))
+        wait_durable(live.add_past_votes([[0, 1, int(rng.integers(2)), 1.0] for _ in range(20)]))
     for step in range(steps):
         clock.now += rng.exponential(0.3)
         what, best = rng.random(), int(2 * step >= steps)
         if what < 0.88:
             voter = None if rng.random() < 0.05 else f"voter {rng.integers(400)}"
-            shown = lasting(live.ask(voter))
+            shown = wait_durable(live.ask(voter))
             liked = [int(each.id[1:]) - 1 == best for each in (shown.left, shown.right)]
             p = 0.9 if liked[0] else 0.1 if liked[1] else 0.5
             pick = "left" if rng.random() < p else "right"
@@ -217,31 +217,31 @@ def live_through(hall, clock, rng, steps):
             if rng.random() < 0.05:
                 out.append((shown.duel, pick))  # answered later, or too late
             else:
-                done.append((shown.duel, lasting(live.vote(shown.duel, pick))))
+                done.append((shown.duel, wait_durable(live.vote(shown.duel, pick))))
         elif what < 0.92 and out:
             duel, pick = out.pop(int(rng.integers(len(out))))
-            done.append((duel, lasting(live.vote(duel, pick))))
+            done.append((duel, wait_durable(live.vote(duel, pick))))
         elif what < 0.94 and done and done[-1][1].undo_until > clock.now:
             duel, _ = done.pop()
-            lasting(live.undo(duel))
+            wait_durable(live.undo(duel))
             out.append((duel, "left"))
         elif what < 0.96 and done:
             _, vote = done.pop(int(rng.integers(max(0, len(done) - 30), len(done))))
             if not vote.late and vote.seq not in live.state.tally.voided_seqs:
-                lasting(live.void([vote.seq], "a test"))
+                wait_durable(live.void([vote.seq], "a test"))
         elif what < 0.965 and len(live.state.ids) < 6:
-            lasting(live.join(f"new {len(live.state.ids)}"))
+            wait_durable(live.join(f"new {len(live.state.ids)}"))
         elif what < 0.975 and len(live.state.present) > 2:
             arm = int(rng.choice([arm for arm in live.state.present if arm > 1] or [0]))
-            lasting(live.leave(live.state.ids[arm]))
+            wait_durable(live.leave(live.state.ids[arm]))
         elif what < 0.98 and len(live.state.present) < len(live.state.ids):
             away = [a for a in range(len(live.state.ids)) if a not in live.state.present]
-            lasting(live.come_back(live.state.ids[away[0]]))
+            wait_durable(live.come_back(live.state.ids[away[0]]))
         elif what < 0.985:
             clock.now += 700.0  # leases end
-            lasting(live.tick())
+            wait_durable(live.tick())
     clock.now += 5.0
-    lasting(live.tick())
+    wait_durable(live.tick())
     return live
 
 
@@ -259,19 +259,23 @@ def live_through(hall, clock, rng, steps):
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_board_follows_from_the_log(options, seed):
     clock, rng = Clock(), np.random.default_rng(seed)
-    hall = Hall(open_store("memory:"), clock)
-    hall.create("life", ["a", "b", "c"], lease=20.0, votes_a_day=10**6, seed=seed % 1000, **options)
-    live = live_through(hall, clock, rng, 400)
+    manager = ArenaManager(open_store("memory:"), clock)
+    manager.create(
+        "life", ["a", "b", "c"], lease=20.0, votes_a_day=10**6, seed=seed % 1000, **options
+    )
+    live = live_through(manager, clock, rng, 400)
     board = board_of("life", live.state, live.options())
-    again = folded(hall.store, "life")
+    again = replay_log(manager.store, "life")
     assert board_of("life", again, live.options()).to_json() == board.to_json()
-    half = State.from_bytes(folded(hall.store, "life", int(live.state.seq // 2)).to_bytes())
-    for record in hall.store.records("life", half.seq, 10**6):
+    half = ArenaState.from_bytes(
+        replay_log(manager.store, "life", int(live.state.seq // 2)).to_bytes()
+    )
+    for record in manager.store.records("life", half.seq, 10**6):
         half.apply(record)
     assert board_of("life", half, live.options()).to_json() == board.to_json()
     if options["order"] == "arrival" and board.leader is not None:
         check_statements(board, Reader(live.records(0, 10**6), options.get("claim", "voters")))
-    hall.close()
+    manager.close()
 
 
 def test_the_crowning_vote_is_of_the_stretch_before_and_voiding_it_changes_no_evidence():

@@ -14,7 +14,7 @@ pytest.importorskip("uvicorn")
 if find_spec("schemathesis") is None:
     pytest.skip("needs schemathesis", allow_module_level=True)
 
-from driftduel.arena.hall import Hall
+from driftduel.arena.manager import ArenaManager
 from driftduel.arena.serving import in_background
 from driftduel.arena.stores import open_store
 from driftduel.arena.web.settings import ServerSettings
@@ -54,10 +54,10 @@ expected-statuses = ["2xx", "401", "403", "404", "409", "413", "422"]
 @pytest.mark.long
 def test_nothing_is_found(tmp_path):
     clock = Clock()
-    hall = Hall(open_store("memory:"), clock)
-    own = hall.create("colours", ["red", "green", "blue"])
-    making = hall.token("*", "own")
-    duel = hall.arena("colours").ask("ann").answer.duel
+    manager = ArenaManager(open_store("memory:"), clock)
+    own = manager.create("colours", ["red", "green", "blue"])
+    making = manager.token("*", "own")
+    duel = manager.arena("colours").ask("ann").answer.duel
     operations = "".join(
         OPERATION.format(name=name, token=making if name == "make_arena" else own)
         for name in BEYOND_SCHEMA
@@ -65,7 +65,10 @@ def test_nothing_is_found(tmp_path):
     config = tmp_path / "schemathesis.toml"
     config.write_text(CONFIG.format(own=own, duel=duel) + operations)
     limits = {"per_address": NO_LIMIT, "per_token": NO_LIMIT, "hooks": False}
-    with no_hanging(), in_background(hall, settings=ServerSettings(clock=clock, **limits)) as url:
+    with (
+        no_hanging(),
+        in_background(manager, settings=ServerSettings(clock=clock, **limits)) as url,
+    ):
         with urlopen(f"{url}/v1/openapi.json") as answer:
             document = json.load(answer)
         ended = subprocess.run(

@@ -10,8 +10,8 @@ pytest.importorskip("starlette")
 pytest.importorskip("httpx")
 
 from driftduel.arena.web.cookies import VOTER_COOKIE, token_cookie
-from driftduel.arena.web.limits import Meter, client_address
-from driftduel.arena.web.security import Doorman
+from driftduel.arena.web.limits import RateLimiter, client_address
+from driftduel.arena.web.security import Authenticator
 from driftduel.arena.web.settings import Rate, ServerSettings
 from tests.arena.served import problem, served
 from tests.waiting import LONG, no_hanging
@@ -25,8 +25,8 @@ CSRF = {"X-Driftduel": "1"}
 @pytest.fixture(scope="module")
 def arena():
     with served(origins=[FRIEND]) as made:
-        made.hall.create("other", ["a", "b"])
-        made.other = made.hall.token("other", "own")
+        made.manager.create("other", ["a", "b"])
+        made.other = made.manager.token("other", "own")
         yield made
 
 
@@ -107,7 +107,7 @@ def test_tokens_are_not_in_the_store(tmp_path):
 def test_a_token_that_was_dropped_ends(arena):
     token = arena.call("POST", "tokens", {"scope": "read", "label": "gone"}).json()["token"]
     assert arena.call("GET", "board", token=token).status_code == 200
-    assert arena.hall.store.drop_token("colours", "gone") == 1
+    assert arena.manager.store.drop_token("colours", "gone") == 1
     arena.clock.now += 1
     problem(arena.call("GET", "board", token=token), 401, "no-token")
 
@@ -115,8 +115,8 @@ def test_a_token_that_was_dropped_ends(arena):
 def test_many_requests_ask_the_store_for_a_token_once(arena):
     async def main():
         store = Slow()
-        doorman = Doorman(store, ServerSettings(clock=lambda: store.now))
-        first = [asyncio.create_task(doorman.grant("x")) for _ in range(20)]
+        authenticator = Authenticator(store, ServerSettings(clock=lambda: store.now))
+        first = [asyncio.create_task(authenticator.grant("x")) for _ in range(20)]
         while not store.asked:
             await asyncio.sleep(0)
         store.may.set()
@@ -125,12 +125,12 @@ def test_many_requests_ask_the_store_for_a_token_once(arena):
         store.may.clear()
         store.now += 0.6
         # It is good for a moment more: nobody waits while the store is asked again.
-        assert [(await doorman.grant("x")).scope for _ in range(5)] == ["vote"] * 5
+        assert [(await authenticator.grant("x")).scope for _ in range(5)] == ["vote"] * 5
         store.may.set()
         while store.asked < 2:
             await asyncio.sleep(0)
         store.now += 0.6
-        assert (await doorman.grant("x")).scope == "vote"
+        assert (await authenticator.grant("x")).scope == "vote"
 
     with no_hanging():
         asyncio.run(main())
@@ -151,7 +151,7 @@ class Slow:
 def test_a_token_that_was_dropped_ends_though_the_clock_is_set_back(arena):
     token = arena.call("POST", "tokens", {"scope": "read", "label": "gone"}).json()["token"]
     assert arena.call("GET", "board", token=token).status_code == 200
-    assert arena.hall.store.drop_token("colours", "gone") == 1
+    assert arena.manager.store.drop_token("colours", "gone") == 1
     arena.clock.now -= 3600
     problem(arena.call("GET", "board", token=token), 401, "no-token")
 
@@ -168,7 +168,7 @@ def open_ones(arena, token, count):
 
 
 def is_open(arena, answer):
-    return arena.hall.arena("colours").is_open(answer.json()["duel"])
+    return arena.manager.arena("colours").is_open(answer.json()["duel"])
 
 
 def test_one_token_cannot_have_every_open_duel():
@@ -185,7 +185,7 @@ def test_one_token_cannot_have_every_open_duel():
         assert is_open(arena, mine[4])
         assert arena.call("POST", f"duels/{duel}/undo").status_code == 200
         assert not is_open(arena, mine[4])
-        assert len(arena.hall.arena("colours").state.open) == 21
+        assert len(arena.manager.arena("colours").state.open) == 21
         assert arena.vote(mine[0].json()["duel"]).json()["late"]
 
 
@@ -396,9 +396,9 @@ def test_a_beacon_releases_what_the_page_was_shown(browser, arena):
     )
     problem(form, 415, "wrong-media-type")  # what a form of another site could send
     problem(lease(browser, f"{duel[:-1]}!"), 404, "no-such-duel")
-    assert arena.hall.arena("colours").is_open(duel)
+    assert arena.manager.arena("colours").is_open(duel)
     assert lease(browser, duel, **OURS).json() == {"expires": [0.0]}
-    assert not arena.hall.arena("colours").is_open(duel)
+    assert not arena.manager.arena("colours").is_open(duel)
 
 
 # -- how much, how often
@@ -445,7 +445,7 @@ def test_one_token_may_ask_so_often_and_no_more():
 
 
 def test_a_meter_lets_the_rate_through_and_the_burst_before_it():
-    meter, now, taken = Meter(Rate(10.0, 5)), 100.0, 0
+    meter, now, taken = RateLimiter(Rate(10.0, 5)), 100.0, 0
     for step in range(1000):  # 100 a second, for 10 seconds
         taken += not meter.wait("a", now + step / 100)
     assert 5 + 99 <= taken <= 5 + 101
@@ -454,18 +454,18 @@ def test_a_meter_lets_the_rate_through_and_the_burst_before_it():
 
 
 def test_a_clock_that_is_set_back_keeps_nobody_out():
-    meter = Meter(Rate(8.0, 4))
+    meter = RateLimiter(Rate(8.0, 4))
     assert not any(meter.wait("a", 10_000.0) for _ in range(4))
     assert 0.0 < meter.wait("a", 10_000.0 - 3600.0) < 1.0  # and not an hour
     assert not meter.wait("a", 10_000.0 - 3599.0)
 
 
 def test_a_meter_remembers_only_so_many():
-    meter = Meter(Rate(1.0, 1), most=10)
+    meter = RateLimiter(Rate(1.0, 1), most=10)
     assert not any(meter.wait(key, 0.0) for key in range(1000))
     assert meter.wait(999, 0.0)
     assert not meter.wait(0, 0.0)  # forgotten
-    assert not any(Meter(Rate(0, 0)).wait("a", 0.0) for _ in range(1000))
+    assert not any(RateLimiter(Rate(0, 0)).wait("a", 0.0) for _ in range(1000))
 
 
 def test_addresses_are_counted_by_who_has_them():

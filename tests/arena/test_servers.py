@@ -21,12 +21,12 @@ pytest.importorskip("uvicorn")
 
 from starlette.requests import Request
 
-from driftduel.arena import ArenaError, Hall, open_store
+from driftduel.arena import ArenaError, ArenaManager, open_store
 from driftduel.arena.client import ArenaClient
-from driftduel.arena.folding import check
+from driftduel.arena.replay import check
 from driftduel.arena.serving import in_background
 from driftduel.arena.web.forwarding import FORWARDED, HEADER, Forwarder
-from driftduel.arena.web.problems import Problem
+from driftduel.arena.web.problems import ProblemError
 from driftduel.arena.web.settings import Rate, ServerSettings
 from driftduel.errors import DriftduelError
 from tests.waiting import LONG, eventually, no_hanging
@@ -42,10 +42,10 @@ OPTIONS = {"grace": 1.0, "votes_a_day": 10**6}
 def two(postgres_url):
     """Two servers in this process, each with its own connections; the first owns the arena x."""
     with ExitStack() as stack:
-        halls = [Hall(open_store(postgres_url)) for _ in range(2)]
+        halls = [ArenaManager(open_store(postgres_url)) for _ in range(2)]
         token = halls[0].create("x", ["a", "b", "c"], **OPTIONS)
         halls[0].arena("x")
-        urls = [stack.enter_context(in_background(hall, settings=FREE)) for hall in halls]
+        urls = [stack.enter_context(in_background(manager, settings=FREE)) for manager in halls]
         yield halls, urls, token
 
 
@@ -99,7 +99,7 @@ def test_any_server_answers_for_any_arena(two):
     status, _, said = request(urls[1], token, "POST", f"{base}/close")
     assert (status, json.loads(said)) == (200, {"closed": True})
     assert second.live("x") is None
-    assert second.store.owned() == frozenset()
+    assert second.store.owned_arenas() == frozenset()
 
 
 def test_live_boards_are_forwarded(two):
@@ -128,9 +128,9 @@ def test_a_request_is_forwarded_once(two, monkeypatch):
     first.hand_over()
     first.stopping = False
     # Each takes the other for the owner; one of them is asked, and says that it is not.
-    for hall, other in ((first, urls[1]), (second, urls[0])):
-        monkeypatch.setattr(hall.store, "own", lambda arena: False)
-        monkeypatch.setattr(hall.store, "owner_address", lambda *a, other=other: other)
+    for manager, other in ((first, urls[1]), (second, urls[0])):
+        monkeypatch.setattr(manager.store, "own", lambda arena: False)
+        monkeypatch.setattr(manager.store, "owner_address", lambda *a, other=other: other)
     status, headers, said = request(urls[0], token, "GET", "/v1/arenas/x/board")
     assert (status, json.loads(said)["type"]) == (503, "/problems/owned-elsewhere")
     assert headers["Retry-After"] == "1"
@@ -173,11 +173,11 @@ def test_only_servers_can_say_where_a_request_comes_from():
         asked({HEADER: ""}),
         asked({HEADER: "nan 1.2.3.4 é"}),
     ):
-        with pytest.raises(Problem, match="not signed by a server"):
+        with pytest.raises(ProblemError, match="not signed by a server"):
             ours.accept(wrong)
         assert wrong.client.host == "127.0.0.1"
     clock[0] += 301
-    with pytest.raises(Problem, match="too old"):
+    with pytest.raises(ProblemError, match="too old"):
         ours.accept(asked(good))
 
 
@@ -209,23 +209,23 @@ def test_the_owner_counts_by_the_client_and_not_by_the_other_server(two, monkeyp
 
 def test_a_graceful_stop_hands_over(postgres_url):
     with ExitStack() as stack:
-        first, second = (Hall(open_store(postgres_url)) for _ in range(2))
+        first, second = (ArenaManager(open_store(postgres_url)) for _ in range(2))
         token = first.create("x", ["a", "b", "c"], **OPTIONS)
         other = stack.enter_context(in_background(second, settings=FREE))
         with in_background(first, settings=FREE) as url:
             with ArenaClient(url, token, arena="x") as arena:
                 shown = arena.ask("ann")
-            assert first.store.owned() == {"x"}
+            assert first.store.owned_arenas() == {"x"}
         with ArenaClient(other, token, arena="x") as arena:
             assert arena.vote(shown.duel, "left").counted
-        assert second.store.owned() == {"x"}
+        assert second.store.owned_arenas() == {"x"}
 
 
 def test_a_stopping_server_lets_another_one_answer(two):
     (first, second), urls, token = two
     first.hand_over()
     status, _, said = request(urls[0], token, "POST", "/v1/arenas/x/duels", {"voter": "ann"})
-    assert (status, second.store.owned()) == (200, {"x"}), said
+    assert (status, second.store.owned_arenas()) == (200, {"x"}), said
 
 
 def test_what_may_have_been_done_is_not_done_again(two, monkeypatch):
@@ -305,9 +305,9 @@ def voted(url, token, voter):
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
 def test_another_server_takes_over_from_one_that_dies_or_hangs(postgres_url, how):
-    hall = Hall(open_store(postgres_url))
-    token = hall.create("x", ["a", "b", "c"], **OPTIONS)
-    hall.close()
+    manager = ArenaManager(open_store(postgres_url))
+    token = manager.create("x", ["a", "b", "c"], **OPTIONS)
+    manager.close()
     with processes(postgres_url, 2) as (first, second):
         assert voted(first.url, token, "ann")
         assert voted(second.url, token, "bob")  # forwarded
@@ -401,10 +401,10 @@ class Voter(threading.Thread):
 
 
 def test_a_rolling_restart_behind_nginx_loses_no_vote(postgres_url, tmp_path):
-    hall = Hall(open_store(postgres_url))
+    manager = ArenaManager(open_store(postgres_url))
     names = [f"arena-{number}" for number in range(8)]
-    tokens = {name: hall.create(name, ["a", "b", "c"], **OPTIONS) for name in names}
-    hall.close()
+    tokens = {name: manager.create(name, ["a", "b", "c"], **OPTIONS) for name in names}
+    manager.close()
     stop = threading.Event()
     with (
         processes(postgres_url, 2) as servers,

@@ -16,8 +16,8 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from driftduel.arena.client import ArenaClient
-from driftduel.arena.folding import latest
-from driftduel.arena.hall import Hall
+from driftduel.arena.manager import ArenaManager
+from driftduel.arena.replay import latest
 from driftduel.arena.serving import is_loopback, serve
 from driftduel.arena.stores import open_store
 from driftduel.errors import DriftduelError
@@ -25,12 +25,12 @@ from tests.waiting import eventually, no_hanging
 
 PROGRAM = """
 import sys
-from driftduel.arena.hall import Hall
+from driftduel.arena.manager import ArenaManager
 from driftduel.arena.serving import serve
 from driftduel.arena.stores import open_store
 
-say = lambda text: print(text, flush=True)
-serve(Hall(open_store(sys.argv[1])), host=sys.argv[2], port=0, say=say)
+echo = lambda text: print(text, flush=True)
+serve(ArenaManager(open_store(sys.argv[1])), host=sys.argv[2], port=0, echo=echo)
 print("ended", flush=True)
 """
 
@@ -58,9 +58,9 @@ def process(store, host="127.0.0.1"):
 @pytest.fixture
 def store(tmp_path):
     url = f"sqlite:{tmp_path / 'arena.db'}"
-    hall = Hall(open_store(url))
-    token = hall.create("colours", ["red", "green"], grace=0.0)
-    hall.close()
+    manager = ArenaManager(open_store(url))
+    token = manager.create("colours", ["red", "green"], grace=0.0)
+    manager.close()
     return url, token
 
 
@@ -141,18 +141,18 @@ def test_what_is_loopback():
 def test_a_port_that_is_taken_is_said():
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = taken.getsockname()[1]
-        hall = Hall(open_store("memory:"))
+        manager = ArenaManager(open_store("memory:"))
         with pytest.raises(DriftduelError, match=f"port {port}.*--port"):
-            serve(hall, port=port)
-        hall.close()
+            serve(manager, port=port)
+        manager.close()
 
 
 @pytest.mark.parametrize("host", ["no such host", "999.1.1.1", "192.0.2.1"])
 def test_an_address_that_is_not_ours_is_said(host):
-    hall = Hall(open_store("memory:"))
+    manager = ArenaManager(open_store("memory:"))
     with pytest.raises(DriftduelError, match="cannot listen"):
-        serve(hall, host=host, port=0)
-    hall.close()
+        serve(manager, host=host, port=0)
+    manager.close()
 
 
 @pytest.mark.long

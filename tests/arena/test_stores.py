@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("msgspec")
 
 from driftduel.arena.records import Record, ref_of
-from driftduel.arena.stores import Append, Fenced, OptionText, StoreError, open_store, take
+from driftduel.arena.stores import Append, FencedError, OptionText, StoreError, open_store, take
 from driftduel.errors import DriftduelError, MissingExtraError
 
 
@@ -78,7 +78,7 @@ def test_an_entry_that_does_not_fit_leaves_the_others(store):
     )
     assert [type(answer) for answer in answers] == [
         type(None),
-        Fenced,
+        FencedError,
         StoreError,
         StoreError,
         type(None),
@@ -93,7 +93,7 @@ def test_after_an_entry_that_is_fenced_none_of_that_arena_is_written(store):
     make(store)
     assert store.append([Append("a", some(2, kind="era"))]) == [None]
     answers = store.append([Append("a", some(2)), Append("a", some(3))])
-    assert all(isinstance(answer, Fenced) for answer in answers)
+    assert all(isinstance(answer, FencedError) for answer in answers)
     assert store.last_seq("a") == 2
     assert store.append([Append("a", some(3))]) == [None]
 
@@ -136,7 +136,7 @@ def test_new_voters_are_written_with_their_votes(store):
     assert store.voter("a", b"key 2") == "second"
     assert store.voter("b", b"key 1") is None
     (answer,) = store.append([Append("a", some(3), voters=[(b"key 3", "third")])])
-    assert isinstance(answer, Fenced)
+    assert isinstance(answer, FencedError)
     assert store.voter("a", b"key 3") is None
 
 
@@ -158,7 +158,7 @@ def test_a_snapshot_alone_is_of_the_last_record_or_refused(store):
     assert store.newest_snapshot("a") == (1, b"again")
     assert store.append([Append("a", some(2))]) == [None]
     fenced, early = (store.append([Append("a", [], b"x", upto)])[0] for upto in (1, 3))
-    assert isinstance(fenced, Fenced)
+    assert isinstance(fenced, FencedError)
     assert type(early) is StoreError
     assert store.newest_snapshot("a") == (1, b"again")
 
@@ -228,9 +228,9 @@ def test_hooks(store):
     hook = store.put_hook("a", "http://h/?x", b"key\0", ["alarm", "sure"], done=1)
     other = store.put_hook("b", "http://h/", b"", [])
     assert store.hooks("a") == [(hook, "a", "http://h/?x", b"key\0", ("alarm", "sure"), 1)]
-    store.hook_done(hook, 5)
-    store.hook_done(hook, 3)
-    store.hook_done("none", 3)
+    store.mark_delivered(hook, 5)
+    store.mark_delivered(hook, 3)
+    store.mark_delivered("none", 3)
     assert store.hooks("a")[0].done == 5
     assert not store.drop_hook("a", other)
     assert store.drop_hook("a", hook)
@@ -245,13 +245,13 @@ def test_ownership(store):
     assert store.own("a")
     assert "process" in store.owner("a")
     take(store, "b")
-    assert store.owned() == {"a", "b"}
+    assert store.owned_arenas() == {"a", "b"}
     store.disown("a")
-    assert store.owned() == {"b"}
+    assert store.owned_arenas() == {"b"}
     store.disown("b")
     store.disown("b")
     assert store.owner("b") is None
-    assert store.owned() == frozenset()
+    assert store.owned_arenas() == frozenset()
 
 
 @pytest.mark.parametrize("where", ["x", "mysql://x", "sqlite:", "sqlite::memory:", "", "a\0.db"])

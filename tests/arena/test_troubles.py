@@ -15,15 +15,15 @@ import driftduel.arena
 from driftduel.arena.records import Record
 from driftduel.arena.stores import (
     Append,
-    Fenced,
+    FencedError,
     OwnedElsewhereError,
     StoreError,
     open_store,
     take,
 )
-from driftduel.arena.stores.filelock import about
+from driftduel.arena.stores.filelock import describe_process
 from driftduel.arena.stores.sqlite import SqliteStore
-from driftduel.arena.writer import Handle, Writer
+from driftduel.arena.writer import AppendHandle, Writer
 from driftduel.errors import DriftduelError
 from tests.waiting import LONG, eventually
 
@@ -107,7 +107,7 @@ def test_a_file_that_is_opened_twice_is_one_store(tmp_path, monkeypatch):
     assert first.own("a")
     first.close()
     make(second)
-    assert second.owned() == {"a"}
+    assert second.owned_arenas() == {"a"}
     second.close()
     with pytest.raises(StoreError, match="closed"):
         second.arenas()
@@ -124,9 +124,9 @@ def test_a_file_that_is_opened_twice_is_one_store(tmp_path, monkeypatch):
 def test_who_has_a_lock_does_not_say_the_password(monkeypatch):
     words = ["/bin/driftduel", "arena", "serve", "--store=postgresql://me:secret@db/arena"]
     monkeypatch.setattr("sys.argv", words)
-    assert about().endswith("(driftduel arena serve --store)")
+    assert describe_process().endswith("(driftduel arena serve --store)")
     monkeypatch.setattr("sys.argv", ["mine.py", "postgresql://me:secret@db/arena"])
-    assert about().endswith("(mine.py)")
+    assert describe_process().endswith("(mine.py)")
 
 
 def test_a_store_that_should_be_there_is_not_made(tmp_path):
@@ -137,7 +137,7 @@ def test_a_store_that_should_be_there_is_not_made(tmp_path):
 
 def test_a_full_disk(tmp_path):
     store = make(SqliteStore(tmp_path / "arena.db"))
-    writer, handle = Writer(store), Handle("a")
+    writer, handle = Writer(store), AppendHandle("a")
     (pages,) = store._writer.execute("PRAGMA page_count").fetchone()
     store._writer.execute(f"PRAGMA max_page_count={pages + 2}")
     kept, failed = 1, None
@@ -149,7 +149,7 @@ def test_a_full_disk(tmp_path):
     assert isinstance(writer.append(handle, some(kept + 1)).exception(0), StoreError)
     assert store.records("a") == some(1, kept)
     store._writer.execute("PRAGMA max_page_count=1000000")
-    writer.append(Handle("a"), some(kept + 1, 10)).result(LONG)
+    writer.append(AppendHandle("a"), some(kept + 1, 10)).result(LONG)
     writer.close()
     store.close()
     again = open_store(tmp_path / "arena.db")
@@ -296,7 +296,7 @@ def test_reading_while_somebody_writes(store):
     threads = [threading.Thread(target=read) for _ in range(3)]
     for each in threads:
         each.start()
-    writer, handle = Writer(store), Handle("a")
+    writer, handle = Writer(store), AppendHandle("a")
     for seq in range(2, 40):
         writer.append(handle, some(seq))
         if seq % 5 == 0:
@@ -360,10 +360,10 @@ def test_an_owner_that_was_replaced_is_fenced(stores):
     assert second.own("a")
     assert second.append([Append("a", some(3, kind="era"))]) == [None]
     fenced, other = first.append([Append("a", some(3, 2)), Append("b", some(2))])
-    assert isinstance(fenced, Fenced)
+    assert isinstance(fenced, FencedError)
     assert other is None
     assert second.records("a")[2].kind == "era"
-    assert (first.owned(), second.owned()) == ({"b"}, {"a"})
+    assert (first.owned_arenas(), second.owned_arenas()) == ({"b"}, {"a"})
 
 
 def test_two_who_write_at_the_same_moment(stores):
@@ -387,11 +387,11 @@ def test_two_who_write_at_the_same_moment(stores):
     for place, record in enumerate(there):
         told = [store._process for store in answers if answers[store][place] is None]
         assert told == [record.kind]
-        assert sum(isinstance(answers[store][place], Fenced) for store in answers) == 1
+        assert sum(isinstance(answers[store][place], FencedError) for store in answers) == 1
 
 
 def test_the_arenas_of_a_dead_process_are_free_at_once(stores, postgres_url, child):
-    store = make(stores(silence=1e6))
+    store = make(stores(heartbeat_timeout=1e6))
     other = child(OWN, postgres_url, 2)
     assert other.stdout.readline() == "True\n"
     assert not store.own("a")
@@ -402,7 +402,7 @@ def test_the_arenas_of_a_dead_process_are_free_at_once(stores, postgres_url, chi
 
 
 def test_a_stopped_owner_is_replaced_and_refused_when_it_goes_on(stores, postgres_url, child):
-    store = make(stores(silence=0.5))
+    store = make(stores(heartbeat_timeout=0.5))
     other = child(OWN, postgres_url, 2)
     assert other.stdout.readline() == "True\n"
     other.send_signal(signal.SIGSTOP)
@@ -410,22 +410,22 @@ def test_a_stopped_owner_is_replaced_and_refused_when_it_goes_on(stores, postgre
     assert store.append([Append("a", some(2, kind="era"))]) == [None]
     other.send_signal(signal.SIGCONT)
     out, _ = other.communicate("go on\n")
-    assert out.startswith("Fenced record 2 of arena 'a' is there already")
+    assert out.startswith("FencedError record 2 of arena 'a' is there already")
     assert other.returncode == 0
     assert [record.kind for record in store.records("a")] == ["told", "era"]
-    assert store.owned() == {"a"}
+    assert store.owned_arenas() == {"a"}
 
 
 def test_an_owner_learns_that_it_was_replaced(stores):
-    first, second = make(stores(silence=0.2)), stores()
+    first, second = make(stores(heartbeat_timeout=0.2)), stores()
     assert first.own("a")
     with first._ownership._lock:  # it says nothing
-        second._ownership._silence = 0.1
+        second._ownership._heartbeat_timeout = 0.1
         assert eventually(lambda: second.own("a"))
-    second._ownership._silence = 1e6
-    assert eventually(lambda: first.owned() == frozenset())
+    second._ownership._heartbeat_timeout = 1e6
+    assert eventually(lambda: first.owned_arenas() == frozenset())
     assert not first.own("a")
-    assert second.owned() == {"a"}
+    assert second.owned_arenas() == {"a"}
 
 
 def test_a_lost_connection_is_made_again(stores, admin):
@@ -445,7 +445,7 @@ def test_a_lost_connection_is_made_again(stores, admin):
 def test_a_connection_that_is_lost_in_the_middle(stores, admin):
     """Nobody is told that it was kept; what was told before is there; the next one goes through."""
     store = make(stores())
-    writer, handle = Writer(store), Handle("a")
+    writer, handle = Writer(store), AppendHandle("a")
     writer.append(handle, some(2)).result(LONG)
     admin.execute("BEGIN; LOCK TABLE arena_log IN EXCLUSIVE MODE")
     futures = [writer.append(handle, some(3)), writer.append(handle, some(4))]
@@ -458,7 +458,7 @@ def test_a_connection_that_is_lost_in_the_middle(stores, admin):
         assert sentence(str(caught.value))
     admin.execute("ROLLBACK")
     assert store.records("a") == some(1, 2)
-    writer.append(Handle("a"), some(3)).result(LONG)
+    writer.append(AppendHandle("a"), some(3)).result(LONG)
     writer.close()
     assert store.records("a") == some(1, 3)
 
@@ -503,7 +503,7 @@ def test_a_commit_is_synced_whatever_the_databases_default(stores, admin):
     try:
         store = make(stores())
         assert store._read("SHOW synchronous_commit") == [("on",)]
-        assert store._change(lambda run: run("SHOW synchronous_commit")) == [("on",)]
+        assert store._transact(lambda run: run("SHOW synchronous_commit")) == [("on",)]
         admin.execute("ALTER ROLE CURRENT_USER SET synchronous_commit = local")
         assert stores()._read("SHOW synchronous_commit") == [("local",)]
     finally:

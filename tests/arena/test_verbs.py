@@ -9,9 +9,9 @@ pytest.importorskip("polars")
 
 from driftduel.arena import Arena, ArenaError, access, board, live, ranking
 from driftduel.arena.access import DuelName
-from driftduel.arena.folding import folded
-from driftduel.arena.hall import Hall
-from driftduel.arena.said import lasting
+from driftduel.arena.manager import ArenaManager
+from driftduel.arena.replay import replay_log
+from driftduel.arena.responses import wait_durable
 from driftduel.arena.settings import settings_of
 from driftduel.errors import DriftduelError
 from driftduel.policies import policy_to_bytes
@@ -173,38 +173,45 @@ def test_time_goes_on_though_the_clock_was_set_back(arena, clock):
 
 def test_a_server_does_not_wait_for_one_who_waits_for_the_store(arena):
     live = arena._live
-    assert live.at_once()
+    assert live.can_run_inline()
     with live._lock:
-        assert live.at_once()
+        assert live.can_run_inline()
         asked = []
-        assert meanwhile(lambda: asked.append(live.at_once()))
+        assert meanwhile(lambda: asked.append(live.can_run_inline()))
     assert asked == [False]
 
 
 def test_an_arena_that_another_process_took_is_let_go(store, clock):
-    hall = Hall(store, clock)
-    hall.create("tea", OPTIONS)
-    lasting(hall.arena("tea").ask())
-    hall.tick()
-    assert hall.live("tea") is not None
+    manager = ArenaManager(store, clock)
+    manager.create("tea", OPTIONS)
+    wait_durable(manager.arena("tea").ask())
+    manager.tick()
+    assert manager.live("tea") is not None
     store.disown("tea")
-    hall.tick()
-    assert hall.live("tea") is None  # its board would be of the past
-    lasting(hall.arena("tea").ask())
-    hall.close()
+    manager.tick()
+    assert manager.live("tea") is None  # its board would be of the past
+    wait_durable(manager.arena("tea").ask())
+    manager.close()
 
 
 def test_nobody_votes_on_a_duel_that_was_not_given_out(arena):
     shown = arena.ask()
-    ref, era, mac = shown.duel.split("-")
-    for forged in ("", "x", f"{ref}-{era}-", f"{ref}-{era}-{mac[:-1]}", f"2-{era}-{mac}", "\udc80"):
+    ref, epoch, mac = shown.duel.split("-")
+    for forged in (
+        "",
+        "x",
+        f"{ref}-{epoch}-",
+        f"{ref}-{epoch}-{mac[:-1]}",
+        f"2-{epoch}-{mac}",
+        "\udc80",
+    ):
         refused("no-such-duel", arena.vote, forged, "left")
     secret = arena._live._secret
-    unborn = DuelName(7, int(era, 16)).written(secret, "arena")
+    unborn = DuelName(7, int(epoch, 16)).encode(secret, "arena")
     refused("duel-lost", arena.vote, unborn, "left")
-    other_era = DuelName(int(ref, 16), 9).written(secret, "arena")
+    other_era = DuelName(int(ref, 16), 9).encode(secret, "arena")
     refused("duel-lost", arena.vote, other_era, "left")
-    elsewhere = DuelName(int(ref, 16), int(era, 16)).written(secret, "another")
+    elsewhere = DuelName(int(ref, 16), int(epoch, 16)).encode(secret, "another")
     refused("no-such-duel", arena.vote, elsewhere, "left")
     refused("bad-vote", arena.vote, shown.duel, "middle")
     assert kinds(arena)[-1] == "asked"
@@ -305,7 +312,7 @@ def test_a_vote_that_is_voided_while_it_waits_for_another_is_never_counted(store
         assert not state.held  # its turn came
         assert (state.tally.counted, state.tally.lefts, state.tally.rights) == (1, 0, 1)
         assert int(state.tally.wins.sum()) == int(state.tally.window.wins.sum()) == 1
-        assert folded(arena._live.store, arena._live.name).to_bytes() == state.to_bytes()
+        assert replay_log(arena._live.store, arena._live.name).to_bytes() == state.to_bytes()
 
 
 def test_others_vote_while_the_log_is_read_for_a_void(store_url, clock):
@@ -375,10 +382,10 @@ def test_an_arena_that_ended_asks_nobody_and_takes_what_is_out(arena, clock):
 def test_votes_of_the_past_are_heard_before_the_first_duel(clock):
     with Arena(options=OPTIONS, clock=clock) as arena:
         votes = [("o3", "o1", "o3"), ("o3", "o2", "o3")] * 20
-        assert arena.hear([*votes, ("o1", "o2", None)]) == 41
+        assert arena.add_past_votes([*votes, ("o1", "o2", None)]) == 41
         assert arena.best().name == "blue"
         arena.ask()
-        refused("too-late", arena.hear, [("o3", "o1", "o3")])
+        refused("too-late", arena.add_past_votes, [("o3", "o1", "o3")])
 
 
 @pytest.mark.parametrize(
@@ -417,12 +424,12 @@ def test_an_arena_without_options_must_be_there():
 
 
 def test_an_arena_of_one_name_is_there_once(store):
-    hall = Hall(store)
-    hall.create("one", OPTIONS)
-    refused("name-taken", hall.create, "one", OPTIONS)
-    refused("no-such-arena", hall.arena, "two")
-    refused("bad-request", hall.token, "one", "everything")
-    hall.close()
+    manager = ArenaManager(store)
+    manager.create("one", OPTIONS)
+    refused("name-taken", manager.create, "one", OPTIONS)
+    refused("no-such-arena", manager.arena, "two")
+    refused("bad-request", manager.token, "one", "everything")
+    manager.close()
 
 
 def test_policies_that_cannot_let_options_go_start_anew():
@@ -447,20 +454,20 @@ def test_an_option_shown_alone_asks_nobody(clock):
 
 
 def test_idle_arenas_are_let_go_and_come_back(store, clock):
-    hall = Hall(store, clock, most_live=1)
+    manager = ArenaManager(store, clock, most_live=1)
     for name in ("one", "two"):
-        hall.create(name, OPTIONS)
-        live = hall.arena(name)
-        lasting(live.vote(lasting(live.ask()).duel, "left"))
-    hall.tick()
-    assert hall.live("one") is not None  # it was used a moment ago
+        manager.create(name, OPTIONS)
+        live = manager.arena(name)
+        wait_durable(live.vote(wait_durable(live.ask()).duel, "left"))
+    manager.tick()
+    assert manager.live("one") is not None  # it was used a moment ago
     clock.now += 31.0
-    lasting(hall.arena("two").ask())
-    hall.tick()
-    assert hall.live("one") is None
+    wait_durable(manager.arena("two").ask())
+    manager.tick()
+    assert manager.live("one") is None
     assert store.newest_snapshot("one") is not None
-    assert hall.arena("one").state.tally.votes == 1
-    hall.close()
+    assert manager.arena("one").state.tally.votes == 1
+    manager.close()
 
 
 def meanwhile(verb, *args):
@@ -474,11 +481,11 @@ def meanwhile(verb, *args):
 def test_while_a_board_is_made_people_vote(arena, monkeypatch):
     shown, voted = arena.ask("ann"), []
 
-    def ranked(*args):
+    def rank_options(*args):
         voted.append(meanwhile(arena.vote, shown.duel, "left"))
-        return ranking.ranked(*args)
+        return ranking.rank_options(*args)
 
-    monkeypatch.setattr(board, "ranked", ranked)
+    monkeypatch.setattr(board, "rank_options", rank_options)
     made = arena.board()
     assert voted == [True]
     # It is of the moment at which it was asked for; the next one has the vote.
@@ -532,9 +539,9 @@ def test_names_that_are_no_duels_are_not_kept():
     known = access._signature.cache_info().currsize
     for number in range(3):
         with pytest.raises(ArenaError):
-            DuelName.read(f"{number}-1-{'x' * 10_000}", b"secret", "arena")
+            DuelName.decode(f"{number}-1-{'x' * 10_000}", b"secret", "arena")
         with pytest.raises(ArenaError):
-            DuelName.read(f"{'1' * 10_000}{number}-1-x", b"secret", "arena")
+            DuelName.decode(f"{'1' * 10_000}{number}-1-x", b"secret", "arena")
     assert access._signature.cache_info().currsize == known
 
 

@@ -17,16 +17,16 @@ pytest.importorskip("httpx")
 
 import msgspec
 
-from driftduel.arena.addresses import Place, is_public, place_of, resolved
+from driftduel.arena.addresses import Endpoint, is_public, parse_url, resolve_address
 from driftduel.arena.board_fields import CertifiedChange
-from driftduel.arena.hall import Hall
-from driftduel.arena.news import has_news, message, news_of
+from driftduel.arena.http_post import post
+from driftduel.arena.manager import ArenaManager
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
-from driftduel.arena.said import lasting
-from driftduel.arena.sending import post
+from driftduel.arena.responses import wait_durable
 from driftduel.arena.stores import Append, open_store
-from driftduel.arena.webhooks import EVENTS, Messenger, shown_secret, signature, verified
+from driftduel.arena.webhook_events import events_of, has_events, message
+from driftduel.arena.webhooks import EVENTS, WebhookDispatcher, format_secret, signature, verify
 from driftduel.errors import DriftduelError
 from tests.arena.served import Clock, problem, served
 from tests.waiting import LONG
@@ -58,9 +58,9 @@ NAMES = {
     ],
 )
 def test_the_events_of_a_record(kind, body, events):
-    found = news_of(kind, body, seq=7, at=9, **FACTS)
+    found = events_of(kind, body, seq=7, at=9, **FACTS)
     assert [event.kind for event in found] == events
-    assert has_news(kind, body) or not events
+    assert has_events(kind, body) or not events
     for event in found:
         assert (event.seq, event.at, event.votes) == (7, 9, 31)
 
@@ -80,7 +80,7 @@ def test_the_events_of_a_record(kind, body, events):
     ],
 )  # fmt: skip
 def test_a_message_has_names_numbers_and_a_sentence(kind, body, text):
-    (event,) = news_of(kind, body, seq=7, at=9, **FACTS)
+    (event,) = events_of(kind, body, seq=7, at=9, **FACTS)
     said = json.loads(message(event, "colours", NAMES))
     assert said["text"] == text
     assert said["leader"] == {"id": "o3", "name": "blue"}
@@ -115,19 +115,19 @@ def headers_of(secret, content, message="a.1.closed", seconds=1000):
 
 def test_a_receiver_can_check_who_sent_a_message_and_when():
     secret, content = b"s" * 32, b'{"type":"closed"}'
-    shown, headers = shown_secret(secret), headers_of(secret, content)
-    assert verified(shown, headers, content, 1000.0) == {"type": "closed"}
+    shown, headers = format_secret(secret), headers_of(secret, content)
+    assert verify(shown, headers, content, 1000.0) == {"type": "closed"}
     two = headers | {"webhook-signature": "v1,AAAA " + headers["webhook-signature"]}
-    assert verified(shown, two, content, 1299.0) == {"type": "closed"}  # while keys are changed
+    assert verify(shown, two, content, 1299.0) == {"type": "closed"}  # while keys are changed
     for wrong, said in (
-        (lambda: verified(shown, headers, content + b" ", 1000.0), "not right"),
-        (lambda: verified(shown_secret(b"t" * 32), headers, content, 1000.0), "not right"),
-        (lambda: verified(shown, headers | {"webhook-id": "b"}, content, 1000.0), "not right"),
-        (lambda: verified(shown, headers | {"webhook-timestamp": "1001"}, content, 1e3), "not ri"),
-        (lambda: verified(shown, headers, content, 1301.0), "too long ago"),
-        (lambda: verified(shown, headers, content, 699.0), "too long ago"),
-        (lambda: verified(shown, {}, content, 1000.0), "not signed"),
-        (lambda: verified(shown, headers | {"webhook-timestamp": "x"}, content, 1e3), "not signed"),
+        (lambda: verify(shown, headers, content + b" ", 1000.0), "not right"),
+        (lambda: verify(format_secret(b"t" * 32), headers, content, 1000.0), "not right"),
+        (lambda: verify(shown, headers | {"webhook-id": "b"}, content, 1000.0), "not right"),
+        (lambda: verify(shown, headers | {"webhook-timestamp": "1001"}, content, 1e3), "not ri"),
+        (lambda: verify(shown, headers, content, 1301.0), "too long ago"),
+        (lambda: verify(shown, headers, content, 699.0), "too long ago"),
+        (lambda: verify(shown, {}, content, 1000.0), "not signed"),
+        (lambda: verify(shown, headers | {"webhook-timestamp": "x"}, content, 1e3), "not signed"),
     ):
         with pytest.raises(DriftduelError, match=said):
             wrong()
@@ -160,41 +160,41 @@ class Post:
 
 
 @pytest.fixture
-def hall():
-    made = Hall(open_store("memory:"), Clock())
+def manager():
+    made = ArenaManager(open_store("memory:"), Clock())
     made.create("colours", ["red", "green", "blue"], grace=0.0, seed=3)
     yield made
     made.close()
 
 
-def hooked(hall, *events, done=1):
-    return hall.store.put_hook("colours", URL, b"s" * 32, events or EVENTS, done)
+def hooked(manager, *events, done=1):
+    return manager.store.put_hook("colours", URL, b"s" * 32, events or EVENTS, done)
 
 
-def until_crowned(hall, times=1):
+def until_crowned(manager, times=1):
     """Let green win until the leader has changed so often; return those records' places."""
-    live = hall.arena("colours")
+    live = manager.arena("colours")
     places = [r.seq for r in live.records() if "leads" in r.body]
     best = "green" if not places else "blue"
     for _ in range(5000):
         shown = live.ask().answer
-        lasting(live.vote(shown.duel, "left" if shown.left.name == best else "right"))
+        wait_durable(live.vote(shown.duel, "left" if shown.left.name == best else "right"))
         places = [r.seq for r in live.records() if "leads" in r.body]
         if len(places) >= times:
             return places[:times]
     raise AssertionError
 
 
-def telling(hall, send, test, **settings):
+def telling(manager, send, test, **settings):
     """Run a test while a messenger delivers."""
 
     async def run():
-        messenger = Messenger(
-            hall, clock=Clock(), every=SOON, first_wait=SOON, send=send, private=True, **settings
+        dispatcher = WebhookDispatcher(
+            manager, clock=Clock(), every=SOON, first_wait=SOON, send=send, private=True, **settings
         )
-        task = asyncio.create_task(messenger.run())
+        task = asyncio.create_task(dispatcher.run())
         try:
-            await test(messenger)
+            await test(dispatcher)
         finally:
             task.cancel()
             with suppress(asyncio.CancelledError):
@@ -210,95 +210,95 @@ def telling(hall, send, test, **settings):
     asyncio.run(in_time())
 
 
-def done(hall):
-    return [hook.done for hook in hall.store.hooks("colours")]
+def done(manager):
+    return [hook.done for hook in manager.store.hooks("colours")]
 
 
-def test_news_is_told_in_order_and_once(hall):
-    hooked(hall)
-    (crowned,) = until_crowned(hall)
-    lasting(hall.arena("colours").end())
-    end = hall.store.last_seq("colours")
+def test_news_is_told_in_order_and_once(manager):
+    hooked(manager)
+    (crowned,) = until_crowned(manager)
+    wait_durable(manager.arena("colours").end())
+    end = manager.store.last_seq("colours")
 
-    async def test(messenger):
+    async def test(dispatcher):
         told = await send.until(2)
         assert told == [f"colours.{crowned}.changed", f"colours.{end}.closed"]
-        said = verified(shown_secret(b"s" * 32), send.headers, send.content, Clock().now)
+        said = verify(format_secret(b"s" * 32), send.headers, send.content, Clock().now)
         assert (said["type"], said["arena"], said["seq"]) == ("closed", "colours", end)
-        assert said["votes"] == hall.arena("colours").state.tally.votes
-        while done(hall) != [end]:
+        assert said["votes"] == manager.arena("colours").state.tally.votes
+        while done(manager) != [end]:
             await asyncio.sleep(SOON)
 
     send = Post()
-    telling(hall, send, test)
+    telling(manager, send, test)
     assert len(send.came) == 2
 
 
-def test_who_leads_is_said_by_name(hall):
-    hooked(hall, "changed")
-    until_crowned(hall)
+def test_who_leads_is_said_by_name(manager):
+    hooked(manager, "changed")
+    until_crowned(manager)
 
-    async def test(messenger):
+    async def test(dispatcher):
         await send.until(1)
 
     send = Post()
-    telling(hall, send, test)
-    (record,) = [r for r in hall.store.records("colours") if "leads" in r.body]
+    telling(manager, send, test)
+    (record,) = [r for r in manager.store.records("colours") if "leads" in r.body]
     place = record.body["leads"]
     expected = {"id": f"o{place + 1}", "name": ("red", "green", "blue")[place]}
     assert json.loads(send.content)["leader"] == expected
 
 
-def test_only_what_was_asked_for_is_told(hall):
-    hooked(hall, "closed")
-    until_crowned(hall)
-    lasting(hall.arena("colours").end())
+def test_only_what_was_asked_for_is_told(manager):
+    hooked(manager, "closed")
+    until_crowned(manager)
+    wait_durable(manager.arena("colours").end())
 
-    async def test(messenger):
+    async def test(dispatcher):
         assert (await send.until(1))[0].endswith("closed")
 
     send = Post()
-    telling(hall, send, test)
+    telling(manager, send, test)
     assert len(send.came) == 1
 
 
-def test_what_happened_before_is_no_news(hall):
-    until_crowned(hall)
-    hooked(hall, done=hall.store.last_seq("colours"))
+def test_what_happened_before_is_no_news(manager):
+    until_crowned(manager)
+    hooked(manager, done=manager.store.last_seq("colours"))
 
-    async def test(messenger):
-        lasting(hall.arena("colours").end())
+    async def test(dispatcher):
+        wait_durable(manager.arena("colours").end())
         assert (await send.until(1))[0].endswith("closed")
 
     send = Post()
-    telling(hall, send, test)
+    telling(manager, send, test)
 
 
 @pytest.mark.parametrize("answer", [500, 301, 404, 199, OSError("no route"), TimeoutError()])
-def test_what_is_not_taken_is_sent_again_and_the_rest_waits(hall, answer):
-    hooked(hall)
-    until_crowned(hall)
-    lasting(hall.arena("colours").end())
+def test_what_is_not_taken_is_sent_again_and_the_rest_waits(manager, answer):
+    hooked(manager)
+    until_crowned(manager)
+    wait_durable(manager.arena("colours").end())
 
-    async def test(messenger):
+    async def test(dispatcher):
         told = await send.until(4)
         assert told[0] == told[1] == told[2]
         assert told[0].endswith("changed")
         assert told[3].endswith("closed")
 
     send = Post(answer, answer)
-    telling(hall, send, test)
+    telling(manager, send, test)
 
 
 def test_what_a_server_did_not_get_told_the_next_one_tells(tmp_path):
     path = f"sqlite:{tmp_path / 'a.db'}"
-    first = Hall(open_store(path), Clock())
+    first = ArenaManager(open_store(path), Clock())
     first.create("colours", ["red", "green", "blue"], grace=0.0, seed=3)
     hooked(first)
     until_crowned(first)
-    lasting(first.arena("colours").end())
+    wait_durable(first.arena("colours").end())
 
-    async def refused(messenger):
+    async def refused(dispatcher):
         await never.until(3)
 
     never = Post(*[500] * 100_000)
@@ -306,14 +306,14 @@ def test_what_a_server_did_not_get_told_the_next_one_tells(tmp_path):
     assert done(first) == [1]
     first.close()
 
-    async def taken(messenger):
+    async def taken(dispatcher):
         told = await send.until(2)
         assert told[0] == never.came[0][0]
         assert told[1].endswith("closed")
         while len(set(done(second))) != 1 or done(second)[0] == 1:
             await asyncio.sleep(SOON)
 
-    second, send = Hall(open_store(path), Clock()), Post()
+    second, send = ArenaManager(open_store(path), Clock()), Post()
     try:
         assert second.live("colours") is None  # nobody asked for it: it is opened for its news
         telling(second, send, taken)
@@ -321,80 +321,80 @@ def test_what_a_server_did_not_get_told_the_next_one_tells(tmp_path):
         second.close()
 
 
-def two_events(hall):
+def two_events(manager):
     """Append a record with two events behind the back of the arena; return its seq."""
-    live = hall.arena("colours")
-    lasting(live.tick())
+    live = manager.arena("colours")
+    wait_durable(live.tick())
     body = {"alarm": True, "leads": 1}
     both = Record(live.seq + 1, live.state.at, "told", body)
     events = [
         (both.seq, place, msgspec.json.encode(event).decode())
-        for place, event in enumerate(news_of("told", body, seq=both.seq, at=0, **FACTS))
+        for place, event in enumerate(events_of("told", body, seq=both.seq, at=0, **FACTS))
     ]
-    assert hall.store.append([Append("colours", (both,), events=events)]) == [None]
+    assert manager.store.append([Append("colours", (both,), events=events)]) == [None]
     return both
 
 
-def test_a_record_with_two_events_is_told_whole(hall):
-    both = two_events(hall)
-    hooked(hall)
+def test_a_record_with_two_events_is_told_whole(manager):
+    both = two_events(manager)
+    hooked(manager)
 
-    async def ended_in_between(messenger):
+    async def ended_in_between(dispatcher):
         await first.until(3)
 
     first = Post(200, *[500] * 100_000)  # the alarm is taken, who leads is not
-    telling(hall, first, ended_in_between)
-    assert done(hall) == [1]
+    telling(manager, first, ended_in_between)
+    assert done(manager) == [1]
 
-    async def taken(messenger):
+    async def taken(dispatcher):
         told = await second.until(2)
         assert told == [f"colours.{both.seq}.alarm", f"colours.{both.seq}.changed"]
-        while done(hall) != [both.seq]:
+        while done(manager) != [both.seq]:
             await asyncio.sleep(SOON)
 
     second = Post()
-    telling(hall, second, taken)
+    telling(manager, second, taken)
 
 
-def test_hooks_come_and_go_while_it_runs(hall):
-    live = hall.arena("colours")
+def test_hooks_come_and_go_while_it_runs(manager):
+    live = manager.arena("colours")
 
-    async def test(messenger):
-        known = hooked(hall, done=live.seq)
-        until_crowned(hall)
+    async def test(dispatcher):
+        known = hooked(manager, done=live.seq)
+        until_crowned(manager)
         await send.until(1)
-        assert hall.store.drop_hook("colours", known)
-        other = hooked(hall, "closed", done=live.seq)
-        lasting(live.end())
+        assert manager.store.drop_hook("colours", known)
+        other = hooked(manager, "closed", done=live.seq)
+        wait_durable(live.end())
         told = await send.until(2)
         assert told[1].endswith("closed")
-        assert [hook.id for hook in hall.store.hooks("colours")] == [other]
+        assert [hook.id for hook in manager.store.hooks("colours")] == [other]
 
     send = Post()
-    telling(hall, send, test)
+    telling(manager, send, test)
 
 
-def test_the_store_is_read_when_there_is_news_not_on_a_schedule(hall):
+def test_the_store_is_read_when_there_is_news_not_on_a_schedule(manager):
     """Thousands of looks, and the store is read as often as it notified."""
-    hooked(hall)
-    until_crowned(hall)
-    store, reads = hall.store, []
-    for name in ("events", "hooks", "hooked", "behind"):
+    hooked(manager)
+    until_crowned(manager)
+    store, reads = manager.store, []
+    for name in ("events", "hooks", "arenas_with_hooks", "arenas_behind"):
         read = getattr(store, name)
         setattr(store, name, lambda *a, read=read: reads.append(read.__name__) or read(*a))
 
-    async def test(messenger):
+    async def test(dispatcher):
         await send.until(1)
         looks, owned = [], store.owned
         store.owned = lambda: looks.append(1) or owned()
         while len(looks) < 50:
             await asyncio.sleep(SOON)
         assert len(reads) < 10, reads
-        lasting(hall.arena("colours").end())
+        wait_durable(manager.arena("colours").end())
         await send.until(2)
 
     send = Post()
-    telling(hall, send, test)
+    telling(manager, send, test)
 
 
 @pytest.mark.long
@@ -411,13 +411,13 @@ def test_postgresql_notifies_other_processes(postgres_url):
         entry = Append("a", [Record(2, 0, "told", {})], events=events)
         assert second.append([entry]) == [None]
         assert heard.get(timeout=LONG) == "a"
-        assert (first.hooked(), first.behind(), first.events("a", 1, 9)) == (
+        assert (first.arenas_with_hooks(), first.arenas_behind(), first.events("a", 1, 9)) == (
             ["a"],
             ["a"],
             [(2, "{}")],
         )
-        first.hook_done(hook, 2)
-        assert first.behind() == []
+        first.mark_delivered(hook, 2)
+        assert first.arenas_behind() == []
         import psycopg
 
         with psycopg.connect(postgres_url, autocommit=True) as admin:
@@ -433,13 +433,13 @@ def test_postgresql_notifies_other_processes(postgres_url):
         second.close()
 
 
-def test_one_who_does_not_answer_keeps_nobody_waiting(hall):
-    hooked(hall)
+def test_one_who_does_not_answer_keeps_nobody_waiting(manager):
+    hooked(manager)
     other = "http://192.0.2.2/hook"
-    hall.store.put_hook("colours", other, b"t" * 32, EVENTS, 1)
-    lasting(hall.arena("colours").end())
+    manager.store.put_hook("colours", other, b"t" * 32, EVENTS, 1)
+    wait_durable(manager.arena("colours").end())
 
-    async def test(messenger):
+    async def test(dispatcher):
         await taken.wait()
 
     taken = asyncio.Event()
@@ -450,16 +450,18 @@ def test_one_who_does_not_answer_keeps_nobody_waiting(hall):
         taken.set()
         return 200
 
-    telling(hall, send, test)
+    telling(manager, send, test)
 
 
-def test_an_address_of_the_house_is_not_told(hall):
-    hall.store.put_hook("colours", "http://127.0.0.1:9/x", b"s" * 32, EVENTS, 1)
-    lasting(hall.arena("colours").end())
+def test_an_address_of_the_house_is_not_told(manager):
+    manager.store.put_hook("colours", "http://127.0.0.1:9/x", b"s" * 32, EVENTS, 1)
+    wait_durable(manager.arena("colours").end())
 
     async def run():
-        messenger = Messenger(hall, clock=Clock(), every=SOON, first_wait=SOON, send=send)
-        task = asyncio.create_task(messenger.run())
+        dispatcher = WebhookDispatcher(
+            manager, clock=Clock(), every=SOON, first_wait=SOON, send=send
+        )
+        task = asyncio.create_task(dispatcher.run())
         await asyncio.sleep(50 * SOON)
         task.cancel()
         with suppress(asyncio.CancelledError):
@@ -468,7 +470,7 @@ def test_an_address_of_the_house_is_not_told(hall):
     send = Post()
     asyncio.run(run())
     assert send.came == []
-    assert done(hall) == [1]
+    assert done(manager) == [1]
 
 
 # -- addresses
@@ -481,14 +483,14 @@ def test_an_address_of_the_house_is_not_told(hall):
 )  # fmt: skip
 def test_what_is_no_address_is_refused(url):
     with pytest.raises(ArenaError) as raised:
-        place_of(url)
+        parse_url(url)
     assert raised.value.problem == "bad-address"
 
 
 def test_an_address_is_taken_apart():
-    assert place_of("https://h.example/a?b=1#c") == Place(True, "h.example", 443, "/a?b=1")
-    assert place_of("http://[2001:db8::1]:81").authority == "[2001:db8::1]:81"
-    assert place_of("http://h:80").authority == "h"
+    assert parse_url("https://h.example/a?b=1#c") == Endpoint(True, "h.example", 443, "/a?b=1")
+    assert parse_url("http://[2001:db8::1]:81").authority == "[2001:db8::1]:81"
+    assert parse_url("http://h:80").authority == "h"
 
 
 @pytest.mark.parametrize(
@@ -520,7 +522,7 @@ def found(monkeypatch, *answers):
     return lists
 
 
-def test_a_name_is_looked_up_once_and_that_address_is_used(monkeypatch, hall):
+def test_a_name_is_looked_up_once_and_that_address_is_used(monkeypatch, manager):
     """A name that leads elsewhere the second time (DNS rebinding) leads nowhere."""
     left = found(monkeypatch, ["8.8.8.8"], ["127.0.0.1"])
     used = []
@@ -529,12 +531,12 @@ def test_a_name_is_looked_up_once_and_that_address_is_used(monkeypatch, hall):
         used.append((place.host, address))
         return 200
 
-    hall.store.put_hook("colours", "http://rebinding.example/", b"s" * 32, EVENTS, 1)
-    lasting(hall.arena("colours").end())
+    manager.store.put_hook("colours", "http://rebinding.example/", b"s" * 32, EVENTS, 1)
+    wait_durable(manager.arena("colours").end())
 
     async def run():
-        messenger = Messenger(hall, clock=Clock(), every=SOON, send=send)
-        task = asyncio.create_task(messenger.run())
+        dispatcher = WebhookDispatcher(manager, clock=Clock(), every=SOON, send=send)
+        task = asyncio.create_task(dispatcher.run())
         while not used:
             await asyncio.sleep(SOON)
         task.cancel()
@@ -548,18 +550,18 @@ def test_a_name_is_looked_up_once_and_that_address_is_used(monkeypatch, hall):
 
 def test_one_private_address_among_many_is_too_many(monkeypatch):
     found(monkeypatch, ["8.8.8.8", "10.0.0.1"], ["8.8.8.8", "10.0.0.1"])
-    place = place_of("http://both.example/")
+    place = parse_url("http://both.example/")
     with pytest.raises(ArenaError, match=r"'both\.example' is not, or not only") as refused:
-        asyncio.run(resolved(place, private=False))
+        asyncio.run(resolve_address(place, private=False))
     assert "10.0.0.1" not in str(refused.value)
-    assert asyncio.run(resolved(place, private=True)) == "8.8.8.8"
+    assert asyncio.run(resolve_address(place, private=True)) == "8.8.8.8"
 
 
 @pytest.mark.parametrize("host", ["localhost", "0x7f000001", "2130706433", "127.1", "[::1]"])
 def test_the_house_by_other_names(host):
     """Whatever the machine's resolver makes of them."""
     with pytest.raises(ArenaError) as raised:
-        asyncio.run(resolved(place_of(f"http://{host}/"), private=False))
+        asyncio.run(resolve_address(parse_url(f"http://{host}/"), private=False))
     assert raised.value.problem == "bad-address"
 
 
@@ -587,7 +589,7 @@ def exchanged(answer, path="/a?b=1", **more):
         gone, answering = asyncio.Event(), []
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        place = place_of(f"http://name.example:{port}{path}")
+        place = parse_url(f"http://name.example:{port}{path}")
         try:
             status = await post(place, "127.0.0.1", {"X-A": "1"}, b"{}", **more)
             return status, await heard.get(), heard.qsize(), port
@@ -636,7 +638,7 @@ def test_hooks_over_http():
         (shown,) = arena.call("GET", "hooks").json()["hooks"]
         assert shown == {"id": said["id"], "url": URL, "events": ["closed"], "done": shown["done"]}
         assert said["secret"] not in arena.call("GET", "hooks").text
-        assert shown["done"] == arena.hall.live("colours").seq
+        assert shown["done"] == arena.manager.live("colours").seq
         assert arena.call("DELETE", f"hooks/{said['id']}").status_code == 204
         problem(arena.call("DELETE", f"hooks/{said['id']}"), 404, "no-such-hook")
         problem(arena.call("POST", "hooks", {"url": URL, "events": ["all"]}), 422, "bad-request")

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from driftduel.arena.records import Record
-from driftduel.arena.stores import Fenced, StoreError
+from driftduel.arena.stores import FencedError, StoreError
 from driftduel.arena.stores.memory import MemoryStore
-from driftduel.arena.writer import Handle, Writer
+from driftduel.arena.writer import AppendHandle, Writer
 from tests.waiting import LONG
 
 
@@ -59,7 +59,7 @@ def hold(store, writer, handle, records):
 
 def test_what_comes_during_a_commit_goes_with_the_next(gated):
     store, writer = gated
-    a, b = Handle("a"), Handle("b")
+    a, b = AppendHandle("a"), AppendHandle("b")
     first = hold(store, writer, a, some(2))
     later = [writer.append(a, some(3)), writer.append(b, some(2, 2)), writer.append(a, some(4))]
     assert writer.queued == 3
@@ -77,7 +77,7 @@ def test_what_comes_during_a_commit_goes_with_the_next(gated):
 
 def test_what_goes_together_is_waited_for_together(gated):
     store, writer = gated
-    a, b = Handle("a"), Handle("b")
+    a, b = AppendHandle("a"), AppendHandle("b")
     first = hold(store, writer, a, some(2))
     later = [writer.append(a, some(3)), writer.append(b, some(2)), writer.append(a, some(4))]
     assert later[0] is later[2]
@@ -89,8 +89,8 @@ def test_what_goes_together_is_waited_for_together(gated):
 
 def test_a_loop_appends_all_that_it_has_before_a_commit_begins(gated):
     store, writer = gated
-    a, soon = Handle("a"), []
-    writer.let_finish(soon.append)
+    a, soon = AppendHandle("a"), []
+    writer.defer_to_loop(soon.append)
     futures = [writer.append(a, some(seq)) for seq in (2, 3, 4)]
     assert len(soon) == 1
     assert writer.queued == 3
@@ -103,19 +103,19 @@ def test_a_loop_appends_all_that_it_has_before_a_commit_begins(gated):
 @pytest.mark.parametrize("verb", ["result", "exception"])
 def test_who_stands_and_waits_in_the_loops_thread_is_not_waited_for(gated, verb):
     store, writer = gated
-    writer.let_finish([].append)
+    writer.defer_to_loop([].append)
     store.may.release()
-    assert getattr(writer.append(Handle("a"), some(2)), verb)(LONG) is None
+    assert getattr(writer.append(AppendHandle("a"), some(2)), verb)(LONG) is None
 
 
 @pytest.mark.parametrize("who", ["another thread", "nobody any more"])
 def test_a_commit_waits_for_no_other_than_the_loop(gated, who):
     store, writer = gated
     futures = []
-    writer.let_finish([].append)
+    writer.defer_to_loop([].append)
 
     def append():
-        futures.append(writer.append(Handle("a"), some(2)))
+        futures.append(writer.append(AppendHandle("a"), some(2)))
 
     store.may.release()
     if who == "another thread":
@@ -124,7 +124,7 @@ def test_a_commit_waits_for_no_other_than_the_loop(gated, who):
         thread.join()
     else:
         append()
-        writer.let_finish(None)
+        writer.defer_to_loop(None)
     assert futures[0].result(LONG) is None
 
 
@@ -134,7 +134,7 @@ def test_without_grouping_every_event_is_a_commit():
     sizes = []
     append = store.append
     store.append = lambda batch: sizes.append(len(batch)) or append(batch)
-    writer, handle = Writer(store, grouping=False), Handle("a")
+    writer, handle = Writer(store, grouping=False), AppendHandle("a")
     futures = [writer.append(handle, some(seq)) for seq in range(2, 30)]
     writer.close()
     assert [each.result(0) for each in futures] == [None] * 28
@@ -143,23 +143,23 @@ def test_without_grouping_every_event_is_a_commit():
 
 def test_an_arena_that_was_taken_over_leaves_the_others(gated):
     store, writer = gated
-    a, b = Handle("a"), Handle("b")
+    a, b = AppendHandle("a"), AppendHandle("b")
     store._arenas["a"].extend(some(2))  # somebody else
     first = hold(store, writer, a, some(2))
     second, other = writer.append(a, some(3)), writer.append(b, some(2))
     store.may.release(2)
-    with pytest.raises(Fenced, match="record 2 of arena 'a'"):
+    with pytest.raises(FencedError, match="record 2 of arena 'a'"):
         first.result(LONG)
-    with pytest.raises(Fenced, match="record 2 of arena 'a'"):
+    with pytest.raises(FencedError, match="record 2 of arena 'a'"):
         second.result(LONG)
     other.result(LONG)
-    assert isinstance(a.broken, Fenced)
+    assert isinstance(a.broken, FencedError)
     assert b.broken is None
     late = writer.append(a, some(4))
     assert late.done()
-    assert isinstance(late.exception(0), Fenced)
+    assert isinstance(late.exception(0), FencedError)
     assert store.batches == [[("a", 1)], [("b", 1)]]
-    again = writer.append(Handle("a"), some(3))
+    again = writer.append(AppendHandle("a"), some(3))
     store.may.release()
     again.result(LONG)
 
@@ -167,7 +167,7 @@ def test_an_arena_that_was_taken_over_leaves_the_others(gated):
 @pytest.mark.parametrize("trouble", [StoreError("the disk is full."), RuntimeError("a bug")])
 def test_a_batch_that_fails_breaks_its_handles_and_the_writer_goes_on(gated, trouble):
     store, writer = gated
-    handles = [Handle("a"), Handle("b")]
+    handles = [AppendHandle("a"), AppendHandle("b")]
     store.trouble = trouble
     first = hold(store, writer, handles[0], some(2))
     after = writer.append(handles[0], some(3))
@@ -180,18 +180,18 @@ def test_a_batch_that_fails_breaks_its_handles_and_the_writer_goes_on(gated, tro
     assert handles[0].broken is trouble
     assert store.last_seq("a") == 1
     store.may.release()
-    writer.append(Handle("a"), some(2)).result(LONG)
+    writer.append(AppendHandle("a"), some(2)).result(LONG)
     assert store.last_seq("a") == 2
 
 
 def test_who_is_told_first_finds_every_handle_broken(gated):
     store, writer = gated
-    a, b = Handle("a"), Handle("b")
-    blocker = hold(store, writer, Handle("a"), [])
+    a, b = AppendHandle("a"), AppendHandle("b")
+    blocker = hold(store, writer, AppendHandle("a"), [])
     store.may.release()
     blocker.result(LONG)
     seen = []
-    first = hold(store, writer, Handle("a"), [])
+    first = hold(store, writer, AppendHandle("a"), [])
     futures = [writer.append(a, some(2)), writer.append(b, some(2))]
     futures[0].add_done_callback(lambda _: seen.append(b.broken))
     store.may.release()
@@ -204,8 +204,8 @@ def test_who_is_told_first_finds_every_handle_broken(gated):
 
 def test_nobody_can_cancel_what_is_queued(gated):
     store, writer = gated
-    future = hold(store, writer, Handle("a"), some(2))
-    queued = writer.append(Handle("b"), some(2))
+    future = hold(store, writer, AppendHandle("a"), some(2))
+    queued = writer.append(AppendHandle("b"), some(2))
     assert not future.cancel()
     assert not queued.cancel()
     store.may.release(2)
@@ -215,16 +215,16 @@ def test_nobody_can_cancel_what_is_queued(gated):
 
 def test_a_callback_that_fails_does_not_end_the_writer(gated, caplog):
     store, writer = gated
-    future = hold(store, writer, Handle("a"), some(2))
+    future = hold(store, writer, AppendHandle("a"), some(2))
     future.add_done_callback(lambda _: 1 / 0)
     store.may.release(2)
-    writer.append(Handle("b"), some(2)).result(LONG)
+    writer.append(AppendHandle("b"), some(2)).result(LONG)
     assert "ZeroDivisionError" in caplog.text
 
 
 def test_closing_writes_what_is_queued_and_then_nothing(gated):
     store, writer = gated
-    a = Handle("a")
+    a = AppendHandle("a")
     futures = [hold(store, writer, a, some(2)), writer.append(a, some(3), b"state")]
     store.may.release(2)
     writer.close()
@@ -261,7 +261,7 @@ def test_the_same_as_one_at_a_time(said, grouping):
     for name in ARENAS:
         store.create(name, b"", some(1), [])
     writer = Writer(store, grouping=grouping)
-    handles = {name: Handle(name) for name in ARENAS}
+    handles = {name: AppendHandle(name) for name in ARENAS}
     nexts = dict(expected)
     futures = []
     for name, count, how in said:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from driftduel.arena.folding import folded
-from driftduel.arena.hall import Hall
+from driftduel.arena.manager import ArenaManager
 from driftduel.arena.problems import PROBLEMS
-from driftduel.arena.said import lasting
+from driftduel.arena.replay import replay_log
+from driftduel.arena.responses import wait_durable
 from driftduel.arena.stores import open_store
 from driftduel.arena.web import ServerSettings, make_app
 from driftduel.arena.web.settings import Rate
@@ -36,17 +36,17 @@ def ask_arena() -> None:
 
 
 async def _ask(sent: list[dict[str, Any]]) -> str | None:
-    hall = Hall(open_store("memory:"), lambda: _NOW)
-    tokens = {"own": hall.create("colours", ["red", "green", "blue"], policy="uniform")}
-    tokens |= {scope: hall.token("colours", scope) for scope in ("vote", "read")}
-    tokens["make"] = hall.token("*", "own")
+    manager = ArenaManager(open_store("memory:"), lambda: _NOW)
+    tokens = {"own": manager.create("colours", ["red", "green", "blue"], policy="uniform")}
+    tokens |= {scope: manager.token("colours", scope) for scope in ("vote", "read")}
+    tokens["make"] = manager.token("*", "own")
     settings = ServerSettings(
         per_address=_NO_LIMIT, per_token=_NO_LIMIT, hooks=False, clock=lambda: _NOW
     )
-    app = make_app(hall, settings=settings)
+    app = make_app(manager, settings=settings)
     refused = None
     async with app.service.running():
-        live = hall.arena("colours")
+        live = manager.arena("colours")
         voted = live.vote(live.ask("bob").answer.duel, "right").answer
         given = {"<duel>": live.ask("ann").answer.duel, '"<seq>"': str(voted.seq)}
         given |= {f"<{scope}>": token for scope, token in tokens.items()}
@@ -57,8 +57,8 @@ async def _ask(sent: list[dict[str, Any]]) -> str | None:
         for request in sent:
             status, headers, body = await _answer(app, request, filled)
             refused = _checked(request, status, headers, body)
-        lasting(live.tick())
-        again = folded(hall.store, "colours")
+        wait_durable(live.tick())
+        again = replay_log(manager.store, "colours")
         assert again.to_bytes() == live.state.to_bytes(), "the log folds to another state"
     return refused
 

@@ -13,28 +13,28 @@ if _find_spec("msgspec") is None:
 from driftduel.arena.arena import Arena
 from driftduel.arena.board import Board
 from driftduel.arena.client import ArenaClient
-from driftduel.arena.hall import Hall
-from driftduel.arena.live import Live
+from driftduel.arena.live import LiveArena
+from driftduel.arena.manager import ArenaManager
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
-from driftduel.arena.said import Option, Pending, Shown, Vote
+from driftduel.arena.responses import DurableReply, Option, ShownDuel, Vote
 from driftduel.arena.settings import Settings
-from driftduel.arena.state import State
+from driftduel.arena.state import ArenaState
 from driftduel.arena.stores import open_store
 
 __all__ = [
     "Arena",
     "ArenaClient",
     "ArenaError",
+    "ArenaManager",
+    "ArenaState",
     "Board",
-    "Hall",
-    "Live",
+    "DurableReply",
+    "LiveArena",
     "Option",
-    "Pending",
     "Record",
     "Settings",
-    "Shown",
-    "State",
+    "ShownDuel",
     "Vote",
     "open_store",
 ]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from driftduel.arena.problems import ArenaError
 
-__all__ = ["SCOPES", "DuelName", "fresh_token", "hashed", "new_pseudonym", "voter_key"]
+__all__ = ["SCOPES", "DuelName", "hash_token", "make_token", "new_pseudonym", "voter_key"]
 
 SCOPES = ("vote", "read", "own")
 """What a token allows: to be asked and to vote, to read board and log, everything."""
@@ -24,12 +24,12 @@ _MOST = 1 << 62
 _RECENT, _LONGEST = 20_000, 64
 
 
-def fresh_token(scope: str) -> str:
+def make_token(scope: str) -> str:
     """Make a token; whoever has it may do what its scope says."""
     return f"dd-{scope}-{secrets.token_urlsafe(24)}"
 
 
-def hashed(token: str) -> bytes:
+def hash_token(token: str) -> bytes:
     """Return what the store keeps of a token. It is random and long: no salt is needed."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
@@ -50,13 +50,13 @@ class DuelName(NamedTuple):
     ref: int
     word: int
 
-    def written(self, secret: bytes, arena: str) -> str:
+    def encode(self, secret: bytes, arena: str) -> str:
         """Write and sign it."""
         said = f"{self.ref:x}-{self.word:x}"
         return f"{said}-{_signature(secret, arena, said)}"
 
     @staticmethod
-    def read(text: str, secret: bytes, arena: str) -> "DuelName":
+    def decode(text: str, secret: bytes, arena: str) -> "DuelName":
         """Read what `written` wrote, and nothing else."""
         try:
             if len(text) > _LONGEST:  # none of ours; and it would be remembered

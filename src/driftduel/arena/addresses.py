@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 
 from driftduel.arena.problems import ArenaError
 
-__all__ = ["Place", "place_of", "resolved"]
+__all__ = ["Endpoint", "parse_url", "resolve_address"]
 
 _LONGEST = 500
 
 
-class Place(NamedTuple):
+class Endpoint(NamedTuple):
     """A URL, taken apart."""
 
     secure: bool
@@ -30,7 +30,7 @@ class Place(NamedTuple):
         return host if self.port == usual else f"{host}:{self.port}"
 
 
-def place_of(url: str) -> Place:
+def parse_url(url: str) -> Endpoint:
     """Take a URL apart; refuse one that is none of ours to call."""
 
     def wrong(why: str) -> ArenaError:
@@ -49,10 +49,10 @@ def place_of(url: str) -> Place:
         raise wrong("must have no user in it")
     secure = parts.scheme == "https"
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return Place(secure, host, port or (443 if secure else 80), target)
+    return Endpoint(secure, host, port or (443 if secure else 80), target)
 
 
-async def resolved(place: Place, private: bool) -> str:
+async def resolve_address(place: Endpoint, private: bool) -> str:
     """Return the IP address to connect to, looked up once, or refuse.
 
     Whoever connects must use this very address: a name that is looked up again may lead elsewhere.

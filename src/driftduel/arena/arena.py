@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from driftduel.arena.board import Board
-from driftduel.arena.hall import Hall, option_text
+from driftduel.arena.manager import ArenaManager, option_text
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
-from driftduel.arena.said import Option, Shown, Vote, lasting
+from driftduel.arena.responses import Option, ShownDuel, Vote, wait_durable
 from driftduel.arena.stores import open_store
 from driftduel.errors import DriftduelError
 
@@ -63,22 +63,22 @@ class Arena:
         clock: Callable[[], float] = time.time,
         **settings: Any,
     ) -> None:
-        self._hall = Hall(open_store(store or "memory:"), clock)
+        self._manager = ArenaManager(open_store(store or "memory:"), clock)
         try:
-            if not self._hall.store.exists(name):
+            if not self._manager.store.exists(name):
                 if options is None:
                     raise ArenaError(
                         "no-such-arena", f"there is no arena {name!r} yet; say its options."
                     )
-                self._hall.create(name, options, **settings)
-            self._live = self._hall.arena(name)
+                self._manager.create(name, options, **settings)
+            self._live = self._manager.arena(name)
         except BaseException:
-            self._hall.close()
+            self._manager.close()
             raise
         self.name = name
         self._keeps_graces = "grace" in settings
 
-    def ask(self, voter: str | None = None, *, resume: bool = False) -> Shown:
+    def ask(self, voter: str | None = None, *, resume: bool = False) -> ShownDuel:
         """Choose what to show; `resume` shows again what this voter has not answered.
 
         Raises
@@ -87,7 +87,7 @@ class Arena:
             ``nothing-left``, if the voter reached the cap on every pair that is to be compared.
         """
         self._learn()
-        return lasting(self._live.ask(voter, resume=resume))
+        return wait_durable(self._live.ask(voter, resume=resume))
 
     def renew(self, duel: str) -> float:
         """Renew the lease of a duel; return its end in seconds since 1970, 0 if it is not open."""
@@ -95,16 +95,16 @@ class Arena:
 
     def release(self, duel: str) -> None:
         """Give a duel back without an answer, so that no vote has to wait for it."""
-        lasting(self._live.release([duel]))
+        wait_durable(self._live.release([duel]))
 
     def _learn(self) -> None:
         """Let the policy learn from votes that can be undone, unless a grace was asked for."""
         if not self._keeps_graces and self._live.state.voted:
-            lasting(self._live.end_graces())
+            wait_durable(self._live.end_graces())
 
     def vote(self, duel: str, pick: str) -> Vote:
         """Take an answer: left, right, tie or skip. Saying the same twice does no harm."""
-        return lasting(self._live.vote(duel, pick))
+        return wait_durable(self._live.vote(duel, pick))
 
     def skip(self, duel: str) -> Vote:
         """Note that somebody does not want to answer."""
@@ -112,27 +112,27 @@ class Arena:
 
     def undo(self, duel: str) -> int:
         """Take a vote back, within the arena's grace; return the place in the log."""
-        return lasting(self._live.undo(duel))
+        return wait_durable(self._live.undo(duel))
 
     def join(self, name: str, kind: str = "text", content: str = "") -> Option:
         """Let an option take part: one that left by its id or name, or a new one by its name."""
         self._learn()
         there = self._live.find(name)
         if there is not None and (there.id == name or not there.present):
-            return lasting(self._live.come_back(there.id))
+            return wait_durable(self._live.come_back(there.id))
         text = option_text("", name, kind, content)
-        return lasting(self._live.join(text.name, text.kind, text.content))
+        return wait_durable(self._live.join(text.name, text.kind, text.content))
 
     def leave(self, option: str) -> Option:
         """Retire an option, given by its id or unique name: it is no longer shown."""
         self._learn()
-        return lasting(self._live.leave(self._live.need(option).id))
+        return wait_durable(self._live.leave(self._live.need(option).id))
 
     def options(self) -> list[Option]:
         """Return every option that ever was."""
         return self._live.options()
 
-    def hear(self, votes: Sequence[tuple[str, str, str | None]]) -> int:
+    def add_past_votes(self, votes: Sequence[tuple[str, str, str | None]]) -> int:
         """Take votes of the past before the first duel: two options, and the winner or None.
 
         Options are given by their ids or unique names.
@@ -146,11 +146,11 @@ class Arena:
             [arms[first], arms[second], -1 if winner is None else int(winner == first), 1.0]
             for first, second, winner in votes
         ]
-        return lasting(live.hear(said))
+        return wait_durable(live.add_past_votes(said))
 
     def void(self, seqs: Iterable[int], why: str) -> int:
         """Take votes out of all counts; what policies learned from them stays learned."""
-        return lasting(self._live.void(seqs, why))
+        return wait_durable(self._live.void(seqs, why))
 
     def erase(self, voter: str) -> bool:
         """Forget who a voter is; the votes stay, and nobody can tell whose they are."""
@@ -159,11 +159,11 @@ class Arena:
     def end(self) -> None:
         """Ask for no more duels; open ones may still be answered."""
         self._learn()
-        lasting(self._live.end())
+        wait_durable(self._live.end())
 
     def tick(self) -> None:
         """Do what time has made due: votes whose grace is over are learned."""
-        lasting(self._live.tick())
+        wait_durable(self._live.tick())
 
     def best(self) -> Option | None:
         """Return the option to ship now."""
@@ -183,7 +183,7 @@ class Arena:
         """Let the store go. The arena is there the next time."""
         with suppress(DriftduelError):  # a store that fails has the votes all the same
             self._learn()
-        self._hall.close()
+        self._manager.close()
 
     def __enter__(self) -> Self:
         return self

@@ -7,7 +7,7 @@ import math
 from hashlib import blake2b
 from typing import Any, NamedTuple, Self
 
-__all__ = ["Lateness", "LeftShare", "VotesAVoter", "left_share"]
+__all__ = ["LatencyHistogram", "SideBias", "VoterCounts", "left_share"]
 
 _ALPHA = 0.05
 # The precision of the mixture over stakes. Every value is valid; with this one the bounds are as
@@ -17,7 +17,7 @@ _STEPS = 16
 _MOST_VOTERS = 10_000
 
 
-class LeftShare(NamedTuple):
+class SideBias(NamedTuple):
     """How often the left side was picked, and 95% bounds that hold at all times together."""
 
     share: float | None
@@ -30,7 +30,7 @@ class LeftShare(NamedTuple):
         return not self.low <= 0.5 <= self.high
 
 
-def left_share(lefts: int, rights: int) -> LeftShare:
+def left_share(lefts: int, rights: int) -> SideBias:
     """Return how often the left side is picked, however often one looks.
 
     A fair coin decides which option is on the left, so half of all picks are on the left if people
@@ -48,14 +48,14 @@ def left_share(lefts: int, rights: int) -> LeftShare:
     """
     n = lefts + rights
     if n == 0:
-        return LeftShare(None, 0.0, 1.0)
+        return SideBias(None, 0.0, 1.0)
     spread = n / 4 + _PRECISION
     half = math.sqrt(2 * spread * (math.log(1 / _ALPHA) + math.log(spread / _PRECISION) / 2)) / n
     share = lefts / n
-    return LeftShare(share, max(0.0, share - half), min(1.0, share + half))
+    return SideBias(share, max(0.0, share - half), min(1.0, share + half))
 
 
-class Lateness:
+class LatencyHistogram:
     """How long people take: a histogram whose bins are 1/16 of their value wide, or less.
 
     Examples
@@ -118,7 +118,7 @@ def _middle_of(place: int) -> float:
     return low + ((1 << shift) - 1) / 2
 
 
-class VotesAVoter:
+class VoterCounts:
     """How many votes each voter gave: exact up to `most` voters, then of a fair sample of them.
 
     When there are too many, those stay whose hash begins with one more zero: half of them. Who

@@ -15,31 +15,31 @@ from driftduel.arena.bias import left_share
 from driftduel.arena.board_fields import (
     Answers,
     CertifiedChange,
-    Challenger,
     Fields,
     LeaderChange,
     LeftShare,
     Line,
+    NearestChallenger,
     OptionName,
     Pairs,
     RankedOption,
     RivalEvidence,
     Sentences,
     Since,
-    Strengths,
+    StrengthHistory,
     VotesPerVoter,
 )
 from driftduel.arena.evidence import certainty_needs, votes_until_sure
-from driftduel.arena.folding import latest
-from driftduel.arena.ranking import History, WindowVote, ranked
-from driftduel.arena.said import Option, option_of
+from driftduel.arena.ranking import History, WindowVote, rank_options
+from driftduel.arena.replay import latest
+from driftduel.arena.responses import Option, option_of
 from driftduel.arena.sentences import clean, guarantee, sentences, warnings
-from driftduel.arena.state import State
-from driftduel.arena.stores import Store
+from driftduel.arena.state import ArenaState
+from driftduel.arena.stores import ArenaStore
 from driftduel.evidence import ALPHA
 from driftduel.wording import counted, duration, interval, number, share, whole
 
-__all__ = ["Board", "board_in", "board_of", "noted"]
+__all__ = ["Board", "board_of", "load_board", "snapshot_board"]
 
 _WIDTH = 80
 _FEW_PICKS = 30
@@ -75,7 +75,7 @@ class Board(Fields, frozen=True, kw_only=True):
     votes_needed: int | None
     """Estimated number of votes until sure if preferences stay as they are; 0 if sure; null if
     there is no estimate."""
-    challenger: Challenger | None
+    challenger: NearestChallenger | None
     votes: int
     """Votes that arrived in time, with ties and without skips."""
     learned: int
@@ -117,7 +117,7 @@ class Board(Fields, frozen=True, kw_only=True):
     """Bound on the expected number of alarms if no challenger was better than the leader it met;
     null for policies without a bound."""
     pairs: Pairs
-    history: Strengths
+    history: StrengthHistory
     left: LeftShare
     lateness: Answers
     votes_per_voter: VotesPerVoter
@@ -143,13 +143,13 @@ class Board(Fields, frozen=True, kw_only=True):
         says, parts = self.says, []
         head = f"{clean(self.arena)} ({self.policy}, {self.mode} mode)"
         when = "" if self.since is None else f"Since {_time(self.since.at)}."
-        parts.append([head, *_folded(says.claim, says.doubt, when, says.waiting)])
-        parts += [_folded(warning) for warning in self.warnings]
+        parts.append([head, *_wrap(says.claim, says.doubt, when, says.waiting)])
+        parts += [_wrap(warning) for warning in self.warnings]
         for title, columns, right, rows in self._tables():
             body = fitted(rows, columns, right, (), _WIDTH)
-            parts.append([*_folded(title), *body.text.split("\n")])
-        parts.append(_folded(says.challenger, says.certified, says.changes, says.left))
-        parts.append(_folded(self._counts(), self.guarantee))
+            parts.append([*_wrap(title), *body.text.split("\n")])
+        parts.append(_wrap(says.challenger, says.certified, says.changes, says.left))
+        parts.append(_wrap(self._counts(), self.guarantee))
         return "\n\n".join("\n".join(part) for part in parts)
 
     __repr__ = __str__
@@ -227,7 +227,7 @@ class Board(Fields, frozen=True, kw_only=True):
         return f"{', '.join(said)}.{times}"
 
 
-def board_of(name: str, state: State, options: Sequence[Option]) -> Board:
+def board_of(name: str, state: ArenaState, options: Sequence[Option]) -> Board:
     """Return the board of an arena.
 
     Parameters
@@ -239,10 +239,10 @@ def board_of(name: str, state: State, options: Sequence[Option]) -> Board:
     options
         Every option that ever took part; any order.
     """
-    return noted(name, state, options)()
+    return snapshot_board(name, state, options)()
 
 
-def noted(name: str, state: State, options: Sequence[Option]) -> Callable[[], Board]:
+def snapshot_board(name: str, state: ArenaState, options: Sequence[Option]) -> Callable[[], Board]:
     """Copy the parts of a state that a board needs; return a function that makes the board.
 
     The state may change afterwards. Fitting strengths takes long where there are many options, so
@@ -270,12 +270,12 @@ def noted(name: str, state: State, options: Sequence[Option]) -> Callable[[], Bo
         "since": None if stretch is None else Since(*tally.since),
         "stretch": 0 if stretch is None else stretch.number,
         "evidence": [
-            RivalEvidence(*_named(refs[one.rival]), one.wins, one.losses, one.e, one.needed)
+            RivalEvidence(*_id_and_name(refs[one.rival]), one.wins, one.losses, one.e, one.needed)
             for one in found
         ],
         "counted_voters": 0 if stretch is None else stretch.voters(state.present),
         "voters_required": certainty_needs(1 if stretch is None else stretch.number),
-        "challenger": Challenger(*_named(refs[nearest.arm]), nearest.share)
+        "challenger": NearestChallenger(*_id_and_name(refs[nearest.arm]), nearest.share)
         if nearest is not None and nearest.share > 0 else None,
         "votes": tally.votes,
         "learned": tally.counted,
@@ -349,14 +349,14 @@ def noted(name: str, state: State, options: Sequence[Option]) -> Callable[[], Bo
     return make
 
 
-def board_in(store: Store, arena: str) -> Board:
+def load_board(store: ArenaStore, arena: str) -> Board:
     """Return an arena's board from its log, even if another process owns the arena."""
     state, _ = latest(store, arena)
     texts = {text.id: text for text in store.options(arena)}
-    return board_of(arena, state, [option_of(state, texts, known_as) for known_as in state.ids])
+    return board_of(arena, state, [option_of(state, texts, option_id) for option_id in state.ids])
 
 
-def _named(option: OptionName) -> tuple[str, str]:
+def _id_and_name(option: OptionName) -> tuple[str, str]:
     return option.id, option.name
 
 
@@ -381,13 +381,13 @@ def _ranking(
     total_ties: np.ndarray[Any, Any],
 ) -> list[RankedOption]:
     """Return each option with its strength and its votes."""
-    fit = ranked(wins, present)
+    fit = rank_options(wins, present)
     won, tied = np.array(pairs.wins), np.array(pairs.ties)
     duels = won.sum(axis=0) + won.sum(axis=1) + tied.sum(axis=1)
     total_duels = total_wins.sum(axis=0) + total_wins.sum(axis=1) + total_ties.sum(axis=1)
     return [
         RankedOption(
-            *_named(option),
+            *_id_and_name(option),
             present=arm in present,
             rank=int(fit.place[arm]) or None,
             strength=_or_none(fit.strength[arm]),
@@ -402,11 +402,11 @@ def _ranking(
     ]
 
 
-def _lines(history: History, ids: list[str]) -> Strengths:
+def _lines(history: History, ids: list[str]) -> StrengthHistory:
     """Return strengths over time, each line with the option's id."""
     lines = history.lines(len(ids))
-    series = [Line(known_as, **line) for known_as, line in zip(ids, lines["series"], strict=True)]
-    return Strengths(lines["votes"], lines["at"], series)
+    series = [Line(option_id, **line) for option_id, line in zip(ids, lines["series"], strict=True)]
+    return StrengthHistory(lines["votes"], lines["at"], series)
 
 
 def _or_none(value: float) -> float | None:
@@ -422,7 +422,7 @@ def _time(at: int) -> str:
     return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _folded(*texts: str) -> list[str]:
+def _wrap(*texts: str) -> list[str]:
     """Fold paragraphs at the width of a terminal."""
     return [line for text in texts for line in wrap(text, _WIDTH)]
 

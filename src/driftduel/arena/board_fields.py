@@ -7,18 +7,18 @@ import msgspec
 __all__ = [
     "Answers",
     "CertifiedChange",
-    "Challenger",
     "Fields",
     "LeaderChange",
     "LeftShare",
     "Line",
+    "NearestChallenger",
     "OptionName",
     "Pairs",
     "RankedOption",
     "RivalEvidence",
     "Sentences",
     "Since",
-    "Strengths",
+    "StrengthHistory",
     "VotesPerVoter",
 ]
 
@@ -66,7 +66,7 @@ class RivalEvidence(OptionName, frozen=True):
     """The e-value from which on it is enough."""
 
 
-class Challenger(OptionName, frozen=True):
+class NearestChallenger(OptionName, frozen=True):
     """The rival that is closest to taking the lead."""
 
     share: float
@@ -145,7 +145,7 @@ class Line(Fields, frozen=True):
     high: list[float | None]
 
 
-class Strengths(Fields, frozen=True):
+class StrengthHistory(Fields, frozen=True):
     """The ranking over time."""
 
     votes: list[int]

@@ -15,7 +15,7 @@ from driftduel.arena.board import Board
 from driftduel.arena.names import find_named
 from driftduel.arena.problems import PROBLEMS, ArenaError
 from driftduel.arena.records import Record
-from driftduel.arena.said import Option, Shown, Vote
+from driftduel.arena.responses import Option, ShownDuel, Vote
 from driftduel.errors import DriftduelError
 
 __all__ = ["ArenaClient"]
@@ -75,7 +75,7 @@ class ArenaClient:
         if parts.scheme not in ("http", "https") or not self._host:
             raise DriftduelError(f"url={url[:80]!r} must begin with http:// or https://.")
         self._secure, self._timeout, self._sleep = parts.scheme == "https", timeout, sleep
-        root, named = _in_path(parts.path)
+        root, named = _split_path(parts.path)
         self._root = root
         self._token = token or parse_qs(parts.fragment).get("token", [""])[0]
         if not self._token.isascii() or not self._token.isprintable():
@@ -92,7 +92,7 @@ class ArenaClient:
             self._name = str(self._call("GET", "/v1/token", answer=dict[str, str])["arena"])
         return self._name
 
-    def ask(self, voter: str | None = None, *, resume: bool = False) -> Shown:
+    def ask(self, voter: str | None = None, *, resume: bool = False) -> ShownDuel:
         """Choose what to show; `resume` shows again what this voter has not answered.
 
         Raises
@@ -101,7 +101,7 @@ class ArenaClient:
             ``nothing-left``, if the voter reached the cap on every pair that is to be compared.
         """
         body = {"resume": resume} | ({} if voter is None else {"voter": voter})
-        return self._call("POST", self._at("duels"), body, answer=Shown)
+        return self._call("POST", self._at("duels"), body, answer=ShownDuel)
 
     def renew(self, duel: str) -> float:
         """Renew the lease of a duel; return its end in seconds since 1970, 0 if it is not open."""
@@ -263,7 +263,7 @@ class ArenaClient:
         if content is not None:
             headers["Content-Type"] = "application/json"
         if not again:
-            self._let_go()  # a connection that was idle may be closed at its other end
+            self._drop_connection()  # a connection that was idle may be closed at its other end
         for left in reversed(range(_TRIES if again else 1)):
             connection = self._connection()
             try:
@@ -274,14 +274,14 @@ class ArenaClient:
                     raise http.client.IncompleteRead(b"")
                 said = response.read()
             except _LOST as error:
-                self._let_go()
+                self._drop_connection()
                 if not left:
                     why = str(error) or type(error).__name__
                     raise ArenaError(
                         "no-answer", f"{self._where} does not answer ({why})."
                     ) from None
             except BaseException:
-                self._let_go()  # half of an answer must not be read by the next call
+                self._drop_connection()  # half of an answer must not be read by the next call
                 raise
             else:
                 return response.status, said, _seconds(response.getheader("Retry-After"))
@@ -299,7 +299,7 @@ class ArenaClient:
             self._open.add(kept)
         return kept
 
-    def _let_go(self) -> None:
+    def _drop_connection(self) -> None:
         kept: http.client.HTTPConnection | None = getattr(self._threads, "connection", None)
         if kept is not None:
             kept.close()
@@ -314,7 +314,7 @@ def _seconds(retry_after: str | None) -> float | None:
     return min(float(retry_after[:9]), _LONGEST_WAIT)
 
 
-def _in_path(path: str) -> tuple[str, str | None]:
+def _split_path(path: str) -> tuple[str, str | None]:
     """Return where the server's paths begin, and the arena that a page's link names."""
     for page in ("/vote/", "/board/", "/v1/arenas/"):
         root, found, rest = path.rpartition(page)

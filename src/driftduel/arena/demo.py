@@ -16,8 +16,8 @@ from driftduel import wording
 from driftduel.arena.board import Board
 from driftduel.arena.board_fields import LeaderChange
 from driftduel.arena.client import ArenaClient
-from driftduel.arena.hall import Hall
-from driftduel.arena.said import lasting
+from driftduel.arena.manager import ArenaManager
+from driftduel.arena.responses import wait_durable
 from driftduel.arena.sentences import change_sentence
 from driftduel.arena.serving import in_background
 from driftduel.arena.stores import open_store
@@ -35,7 +35,7 @@ _HEADLINES = (
 )
 _VOTES_EACH = 2  # of each simulated person
 _EVERY = 5.0
-_AT_ONCE = 4  # people who think at the same time
+_THREADS = 4  # people who think at the same time
 _USUAL_RATE = 20.0
 
 
@@ -64,7 +64,7 @@ def demo(
     rate: float = _USUAL_RATE,
     browser: bool = True,
     seed: int = 1,
-    say: Callable[[str], None] = print,
+    echo: Callable[[str], None] = print,
 ) -> Board:
     """Serve an arena on loopback, let people vote, and say what the board says.
 
@@ -86,27 +86,27 @@ def demo(
     """
     with tempfile.TemporaryDirectory(prefix="driftduel-arena-") as folder:
         clock = _VoteClock() if rate == 0 else time.time
-        hall = Hall(open_store(f"sqlite:{Path(folder) / 'arena.db'}"), clock)
-        token = hall.create(_NAME, _HEADLINES, seed=seed)
-        hall.arena(_NAME).warm()
+        manager = ArenaManager(open_store(f"sqlite:{Path(folder) / 'arena.db'}"), clock)
+        token = manager.create(_NAME, _HEADLINES, seed=seed)
+        manager.arena(_NAME).warm()
         unlimited = ServerSettings(per_address=Rate(0.0, 1), per_token=Rate(0.0, 1), clock=clock)
-        with in_background(hall, port=port, settings=unlimited) as url:
+        with in_background(manager, port=port, settings=unlimited) as url:
             board, ballot = (
-                f"{url}/{page}/{_NAME}#token={hall.token(_NAME, scope, 'demo')}"
+                f"{url}/{page}/{_NAME}#token={manager.token(_NAME, scope, 'demo')}"
                 for page, scope in (("board", "read"), ("vote", "vote"))
             )
-            say(_opening(board, ballot))
+            echo(_opening(board, ballot))
             if browser:
                 webbrowser.open(board)
                 webbrowser.open(ballot)
             people = _People(url, token, seed, rate, votes, clock)
             people.start()
             try:
-                _watch(people, say)
+                _watch(people, echo)
             finally:
                 people.stop()
-            live = hall.arena(_NAME)
-            lasting(live.end_graces())
+            live = manager.arena(_NAME)
+            wait_durable(live.end_graces())
             return live.board()
 
 
@@ -148,14 +148,15 @@ class _People:
         self.client = ArenaClient(url, token, arena=_NAME)
         self._numbers, self._persons = itertools.count(), itertools.count(1)
         self._most, self._clock = votes, clock
-        self._pause = _AT_ONCE / rate if rate else 0.0
+        self._pause = _THREADS / rate if rate else 0.0
         # One after the other if the clock goes by the votes: then the seed decides everything.
         # Not the arena's own seed: its coins for sides would be the same numbers as the answers.
-        self._seeds = np.random.SeedSequence((seed, 1)).spawn(_AT_ONCE if rate else 1)
+        self._seeds = np.random.SeedSequence((seed, 1)).spawn(_THREADS if rate else 1)
         self.ended = threading.Event()
         self.trouble: BaseException | None = None
         self._threads = [
-            threading.Thread(target=self._live, args=(seed,), daemon=True) for seed in self._seeds
+            threading.Thread(target=self._vote_until_end, args=(seed,), daemon=True)
+            for seed in self._seeds
         ]
 
     def start(self) -> None:
@@ -168,7 +169,7 @@ class _People:
             thread.join()
         self.client.close()
 
-    def _live(self, seed: np.random.SeedSequence) -> None:
+    def _vote_until_end(self, seed: np.random.SeedSequence) -> None:
         rng = np.random.default_rng(seed)
         place = {option.id: arm for arm, option in enumerate(self.client.options())}
         person, left_votes = "", 0
@@ -196,22 +197,22 @@ class _People:
             self.ended.set()
 
 
-def _watch(people: _People, say: Callable[[str], None]) -> None:
+def _watch(people: _People, echo: Callable[[str], None]) -> None:
     """Say every few seconds who leads, until it ends."""
     seen = certified = 0
     while not people.ended.wait(_EVERY):
         board = people.client.board()
         for change in board.changes[seen:]:
-            say(f"    {_change(change)}")
+            echo(f"    {_describe_change(change)}")
         for found in board.certified_changes[certified:]:
-            say(f"    {change_sentence(found)}")
+            echo(f"    {change_sentence(found)}")
         seen, certified = len(board.changes), len(board.certified_changes)
-        say(f"{board.votes:>6,} votes. {board.says.claim} {board.says.doubt}")
+        echo(f"{board.votes:>6,} votes. {board.says.claim} {board.says.doubt}")
     if people.trouble is not None:
         raise people.trouble
 
 
-def _change(change: LeaderChange) -> str:
+def _describe_change(change: LeaderChange) -> str:
     before, after = (each.name if each else "no option" for each in (change.before, change.after))
     how = "an alarm" if change.alarm else "no alarm: it had not led for long"
     return f"after vote {change.vote:,} {after!r} takes over from {before!r} ({how})"

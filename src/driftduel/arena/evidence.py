@@ -272,7 +272,7 @@ class Stretch:
             "before": self.before,
             "joined": self.joined,
             "counted": self.counted,
-            "rivals": [[arm, *_packed(self.rivals[arm])] for arm in sorted(self.rivals)],
+            "rivals": [[arm, *_pack(self.rivals[arm])] for arm in sorted(self.rivals)],
         }
 
     @classmethod
@@ -280,7 +280,7 @@ class Stretch:
         """Return the stretch of a snapshot."""
         given = dict(plain)
         given["rivals_at_start"] = tuple(given["rivals_at_start"])
-        given["rivals"] = {arm: _unpacked(packed) for arm, *packed in given["rivals"]}
+        given["rivals"] = {arm: _unpack(packed) for arm, *packed in given["rivals"]}
         return cls(**given)
 
 
@@ -330,7 +330,7 @@ def _block_share(block: int) -> float:
     return _FIRST_BLOCK if block == 1 else (1 - _FIRST_BLOCK) / (block * (block - 1))
 
 
-def _packed(rival: _Rival) -> list[Any]:
+def _pack(rival: _Rival) -> list[Any]:
     """Return a rival's counts, with 16 bytes per voter, in an order that no history changes."""
     voters = np.array(sorted(rival.voters.items()), "<i8")
     return [
@@ -339,7 +339,7 @@ def _packed(rival: _Rival) -> list[Any]:
     ]  # fmt: skip
 
 
-def _unpacked(packed: list[Any]) -> _Rival:
+def _unpack(packed: list[Any]) -> _Rival:
     *counts, data = packed
     rival = _Rival(*counts)
     rival.voters = dict(np.frombuffer(data, "<i8").reshape(-1, 2).tolist())

@@ -19,22 +19,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from driftduel.arena.access import DuelName, new_pseudonym, voter_key
-from driftduel.arena.folding import latest
 from driftduel.arena.names import find_named, name_key
-from driftduel.arena.news import has_news, news_of
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
-from driftduel.arena.said import Option, Pending, Shown, Vote, option_of
-from driftduel.arena.state import PICKS, State
-from driftduel.arena.stores import OptionText, Store, StoreError
-from driftduel.arena.voiding import Voiding
-from driftduel.arena.writer import Handle, Writer
+from driftduel.arena.replay import latest
+from driftduel.arena.responses import DurableReply, Option, ShownDuel, Vote, option_of
+from driftduel.arena.state import PICKS, ArenaState
+from driftduel.arena.stores import ArenaStore, OptionText, StoreError
+from driftduel.arena.void_request import VoidRequest
+from driftduel.arena.webhook_events import events_of, has_events
+from driftduel.arena.writer import AppendHandle, Writer
 from driftduel.errors import LogError
 
 if TYPE_CHECKING:
     from driftduel.arena.board import Board
 
-__all__ = ["Live"]
+__all__ = ["LiveArena"]
 
 _SNAPSHOT_EVERY = 10_000
 _RECENT = 10_000
@@ -49,7 +49,7 @@ class _Answered(NamedTuple):
     source: str | None = None
 
 
-class Live:
+class LiveArena:
     """An arena in the hands of this process.
 
     Parameters
@@ -62,7 +62,9 @@ class Live:
         Tells the time in seconds since 1970.
     """
 
-    def __init__(self, store: Store, writer: Writer, name: str, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, store: ArenaStore, writer: Writer, name: str, clock: Callable[[], float]
+    ) -> None:
         self.name, self.store = name, store
         self._writer, self._clock = writer, clock
         self._secret = store.secret(name)
@@ -72,11 +74,11 @@ class Live:
         self._new_voters: list[tuple[bytes, str]] = []
         self._draft: list[Record] = []
         self._news: list[tuple[int, int, str]] = []
-        self._handle = Handle(name)
-        self._lasting: Future[None] = Future()
+        self._handle = AppendHandle(name)
+        self._durable: Future[None] = Future()
         self._board: tuple[int, dict[str, OptionText], Board] | None = None
-        self._texting = threading.Lock()
-        self._behind: tuple[int, int] | None = None
+        self._text_lock = threading.Lock()
+        self._clock_behind: tuple[int, int] | None = None
         self.used = 0.0
         """When it was last asked for anything."""
         self._released = False
@@ -89,7 +91,7 @@ class Live:
     def _load(self) -> None:
         """Take the arena into our hands: what the log says, and a new era."""
         if not self.store.own(self.name):
-            raise self._elsewhere()
+            raise self._owned_elsewhere()
         if self.damage is not None:
             raise LogError(str(self.damage), self.damage.place)
         try:
@@ -105,11 +107,11 @@ class Live:
         self._draft.clear()
         self._news.clear()
         self._board = None
-        self._handle = Handle(self.name)
-        self._note("era", self.state.begin_era(self._now(), secrets.token_hex(8)))
+        self._handle = AppendHandle(self.name)
+        self._draft_record("era", self.state.begin_epoch(self._now(), secrets.token_hex(8)))
         self._send()
 
-    def _elsewhere(self) -> ArenaError:
+    def _owned_elsewhere(self) -> ArenaError:
         return ArenaError("owned-elsewhere", f"another process owns the arena {self.name!r} now.")
 
     def _now(self) -> int:
@@ -120,26 +122,26 @@ class Live:
         """
         clock, last = int(1000 * self._clock()), self.state.at
         if clock >= last:
-            self._behind = None
+            self._clock_behind = None
             return clock
-        if self._behind is None or clock < self._behind[0]:
-            self._behind = clock, last
-        began, at = self._behind
+        if self._clock_behind is None or clock < self._clock_behind[0]:
+            self._clock_behind = clock, last
+        began, at = self._clock_behind
         return max(last, at + (clock - began) // 2)
 
-    def _note(self, kind: str, body: dict[str, Any]) -> int:
+    def _draft_record(self, kind: str, body: dict[str, Any]) -> int:
         """Write down what has just happened to the state; return its place in the log."""
         state = self.state
         self._draft.append(Record(state.seq, state.at, kind, body))
-        self._noted = state.seq
-        if has_news(kind, body):
-            self._note_news(kind, body)
+        self._drafted = state.seq
+        if has_events(kind, body):
+            self._draft_events(kind, body)
         return state.seq
 
-    def _note_news(self, kind: str, body: dict[str, Any]) -> None:
+    def _draft_events(self, kind: str, body: dict[str, Any]) -> None:
         """Write down events of the newest record for webhooks, with the facts of this moment."""
         state, tally = self.state, self.state.tally
-        events = news_of(
+        events = events_of(
             kind, body, seq=state.seq, at=state.at, leader=tally.leader,
             previous=tally.changes[-1]["before"] if tally.changes else None,
             sure=tally.was_sure, votes=tally.votes,
@@ -161,24 +163,24 @@ class Live:
         # where votes wait by the thousand for an answer that is late, it comes less often.
         if self._since_snapshot >= _SNAPSHOT_EVERY and self._since_snapshot >= self.state.kept:
             self._since_snapshot, snapshot = 0, self.state.to_bytes()
-        self._lasting = self._writer.append(
+        self._durable = self._writer.append(
             self._handle, records, snapshot, voters=voters, events=news
         )
 
     @contextmanager
-    def _at_work(self) -> Iterator[State]:
+    def _transaction(self) -> Iterator[ArenaState]:
         """Let one change the state at a time; whatever was done goes to the log."""
         with self._lock:
             if self._released:  # a request that got hold of it just before
-                raise self._elsewhere()
+                raise self._owned_elsewhere()
             if self._handle.broken is not None:
                 self._load()
             self.used = self._clock()
             try:
-                self._settle()
+                self._settle_due()
                 yield self.state
             except ArenaError:
-                assert self.state.seq == self._noted  # it was refused before anything changed
+                assert self.state.seq == self._drafted  # it was refused before anything changed
                 raise
             except BaseException as error:
                 self._draft.clear()  # the state may be half of what it should be
@@ -188,7 +190,7 @@ class Live:
             finally:
                 self._send()
 
-    def _settle(self) -> None:
+    def _settle_due(self) -> None:
         """Tell votes whose grace is over, and give up duels whose lease is."""
         now = self._now()
         while due := self.state.due(now):
@@ -197,14 +199,14 @@ class Live:
 
     def _settle_one(self, now: int, kind: str, ref: int, why: str = "") -> None:
         body = self.state.tell(now, ref) if kind == "told" else self.state.forget(now, ref, why)
-        self._note(kind, body)
+        self._draft_record(kind, body)
 
-    def end_graces(self) -> Pending[None]:
+    def end_graces(self) -> DurableReply[None]:
         """Let the policy learn from every vote that can still be undone."""
-        with self._at_work() as state:
+        with self._transaction() as state:
             for kind, ref, why in state.graces(None):
                 self._settle_one(self._now(), kind, ref, why)
-            self._settle()  # votes that were told may wait for an expired lease
+            self._settle_due()  # votes that were told may wait for an expired lease
             self._send()
             return self._pending(None)
 
@@ -213,25 +215,25 @@ class Live:
         with self._lock:
             return bool(self.state.due(self._now()))
 
-    def tick(self) -> "Pending[None]":
+    def tick(self) -> "DurableReply[None]":
         """Do what time has made due."""
         used = self.used
-        with self._at_work():
+        with self._transaction():
             self.used = used  # time alone is nobody who needs it
         return self._pending(None)
 
-    def _pending(self, answer: Any) -> Pending[Any]:
-        return Pending(answer, self._lasting)
+    def _pending(self, answer: Any) -> DurableReply[Any]:
+        return DurableReply(answer, self._durable)
 
-    def rest(self) -> None:
+    def suspend(self) -> None:
         """Write a snapshot, so that it is here again at once; then let the arena go."""
         with self._lock:
             if self._handle.broken is None and self._since_snapshot:
                 self._since_snapshot = 0
                 packed, upto = self.state.to_bytes(), self.state.seq
-                self._lasting = self._writer.append(self._handle, (), packed, upto)
+                self._durable = self._writer.append(self._handle, (), packed, upto)
             # Before others may own it: they must find every record that is acknowledged.
-            self._lasting.exception()
+            self._durable.exception()
             self._released = True
             self.store.disown(self.name)
 
@@ -239,7 +241,7 @@ class Live:
 
     def ask(
         self, voter: str | None = None, *, resume: bool = False, source: str | None = None
-    ) -> Pending[Shown]:
+    ) -> DurableReply[ShownDuel]:
         """Choose what to show.
 
         Parameters
@@ -252,44 +254,46 @@ class Live:
             Name of the source (token and address) if there is no voter. The evidence counts all
             votes of a source like those of one voter.
         """
-        with self._at_work() as state:
+        with self._transaction() as state:
             name = voter if voter is not None else source
-            known, key = (None, None) if name is None else self._known_as(name)
+            known, key = (None, None) if name is None else self._pseudonym_of(name)
             origin = None
             if voter is None:
                 known, origin = None, known
-            shown = self._chosen(state, known, resume, origin)
+            shown = self._choose(state, known, resume, origin)
             # After the last refusal: a voter without a duel is neither kept nor written.
             if name is not None:
                 self._keep_voter(name, known or origin or "", key)
             self._send()
             return self._pending(shown)
 
-    def _chosen(
-        self, state: State, known: str | None, resume: bool, source: str | None = None
-    ) -> Shown:
+    def _choose(
+        self, state: ArenaState, known: str | None, resume: bool, source: str | None = None
+    ) -> ShownDuel:
         """Choose a duel for a voter or a source, given by their pseudonyms."""
         now = self._now()
         mine = state.open_each.get(known, ()) if known is not None else ()
         if resume and mine:
             state.renew(now, mine[-1])
-            return self._shown(mine[-1])
+            return self._show(mine[-1])
         state.need_open()
         passed = state.capped_proposals(now, known)
-        while (crowded := state.crowded(known)) is not None:
+        while (crowded := state.duel_to_evict(known)) is not None:
             self._settle_one(now, "forgot", crowded, "evicted")
-        refs = [self._asked(state, now, None) for _ in range(passed)]
-        refs.append(self._asked(state, now, known, source))
+        refs = [self._ask_policy(state, now, None) for _ in range(passed)]
+        refs.append(self._ask_policy(state, now, known, source))
         # Given up only now: while they were open, the policy turned to other pairs.
         for ref in refs[:-1]:
             self._settle_one(now, "forgot", ref, "capped")
         out = state.open.get(refs[-1])
-        return self._shown(refs[-1]) if out else Shown(alone=self.option(state.ids[self._alone]))
+        return self._show(refs[-1]) if out else ShownDuel(alone=self.option(state.ids[self._alone]))
 
-    def _asked(self, state: State, now: int, voter: str | None, source: str | None = None) -> int:
+    def _ask_policy(
+        self, state: ArenaState, now: int, voter: str | None, source: str | None = None
+    ) -> int:
         """Ask the policy for a duel and note it; return its ref."""
         ref, body = state.ask(now, voter, source)
-        self._note("asked", body)
+        self._draft_record("asked", body)
         self._alone = body["pair"][0]
         return ref
 
@@ -298,11 +302,11 @@ class Live:
 
         0 stands for a duel that is not open any more. Nothing is written to the log.
         """
-        with self._at_work() as state:
+        with self._transaction() as state:
             now = self._now()
             return [(state.renew(now, self._ref(duel)) or 0) / 1000 for duel in duels]
 
-    def release(self, duels: Iterable[str], after: float = 0.0) -> Pending[None]:
+    def release(self, duels: Iterable[str], after: float = 0.0) -> DurableReply[None]:
         """Give duels back without an answer.
 
         Parameters
@@ -312,20 +316,20 @@ class Live:
         after
             Seconds during which a renewal keeps them, such as that of a page which is reloaded.
         """
-        with self._at_work() as state:
+        with self._transaction() as state:
             at = self._now() + round(1000 * after)
             for duel in duels:
                 state.release(self._ref(duel), at)
-            self._settle()
+            self._settle_due()
             self._send()
             return self._pending(None)
 
-    def _shown(self, ref: int) -> Shown:
+    def _show(self, ref: int) -> ShownDuel:
         out = self.state.open[ref]
         word = self.state.word_of(ref)
         assert word is not None
-        return Shown(
-            duel=DuelName(ref, word).written(self._secret, self.name),
+        return ShownDuel(
+            duel=DuelName(ref, word).encode(self._secret, self.name),
             left=self.option(self.state.ids[out.left]),
             right=self.option(self.state.ids[out.first + out.second - out.left]),
             expires=out.until / 1000,
@@ -338,7 +342,7 @@ class Live:
         except ArenaError:
             return False
 
-    def at_once(self, *, voter: str | None = None, duel: str | None = None) -> bool:
+    def can_run_inline(self, *, voter: str | None = None, duel: str | None = None) -> bool:
         """Tell whether a voter can be asked, a duel answered, without a look into the store.
 
         A server, which must not wait while others do, has another thread do the rest.
@@ -356,7 +360,7 @@ class Live:
             return True  # it is refused at once
         return ref in self.state.open or ref in self._answered
 
-    def _known_as(self, voter: str) -> tuple[str, bytes | None]:
+    def _pseudonym_of(self, voter: str) -> tuple[str, bytes | None]:
         """Return a voter's pseudonym in the log, and if it is new the key to store it under."""
         known = self._voters.get(voter)
         if known is not None:
@@ -374,34 +378,34 @@ class Live:
         if len(self._voters) > _RECENT:
             self._voters.popitem(last=False)
 
-    def vote(self, duel: str, pick: str) -> Pending[Vote]:
+    def vote(self, duel: str, pick: str) -> DurableReply[Vote]:
         """Take an answer: left, right, tie or skip.
 
         The same answer again is taken for the same vote; another one is refused.
         """
         if pick not in PICKS:
             raise ArenaError("bad-vote", f"pick={pick!r:.40} must be {', '.join(PICKS)}.")
-        with self._at_work() as state:
-            vote = self._taken(state, duel, pick)[0].vote
+        with self._transaction() as state:
+            vote = self._record_vote(state, duel, pick)[0].vote
             self._send()
             return self._pending(vote)
 
-    def vote_and_ask(self, duel: str, pick: str) -> Pending[tuple[Vote, Shown | None]]:
+    def vote_and_ask(self, duel: str, pick: str) -> DurableReply[tuple[Vote, ShownDuel | None]]:
         """Take an answer, and ask the same voter at once, if anything can be asked.
 
         If the answer was taken before, ours was lost on the way: the voter is shown what was asked
         then, not one more.
         """
-        with self._at_work() as state:
-            answered, again = self._taken(state, duel, pick)
+        with self._transaction() as state:
+            answered, again = self._record_vote(state, duel, pick)
             try:
-                shown = self._chosen(state, answered.voter, again, answered.source)
+                shown = self._choose(state, answered.voter, again, answered.source)
             except ArenaError:
                 shown = None  # it is closed, or too much is open: the vote was taken all the same
             self._send()
             return self._pending((answered.vote, shown))
 
-    def _taken(self, state: State, duel: str, pick: str) -> tuple["_Answered", bool]:
+    def _record_vote(self, state: ArenaState, duel: str, pick: str) -> tuple["_Answered", bool]:
         """Take an answer; tell whether it had been taken before."""
         ref = self._ref(duel)
         if ref not in state.open:
@@ -415,7 +419,7 @@ class Live:
                     )
                 return before, True
         body = state.vote(self._now(), ref, pick)
-        seq = self._note("voted", body)
+        seq = self._draft_record("voted", body)
         late = body.get("late", False)
         out = None if late else state.voted[ref]
         vote = Vote(
@@ -429,12 +433,12 @@ class Live:
         )
         if len(self._answered) > _RECENT:
             self._answered.popitem(last=False)
-        self._settle()  # at once, if there is no grace
+        self._settle_due()  # at once, if there is no grace
         return answered, False
 
     def _ref(self, duel: str) -> int:
         """Return which duel a name is for, if it is for one."""
-        name = DuelName.read(duel, self._secret, self.name)
+        name = DuelName.decode(duel, self._secret, self.name)
         if self.state.word_of(name.ref) != name.word:
             raise ArenaError(
                 "duel-lost",
@@ -461,22 +465,22 @@ class Live:
         )
         return _Answered(vote, body["pick"], body.get("voter"), body.get("source"))
 
-    def undo(self, duel: str) -> Pending[int]:
+    def undo(self, duel: str) -> DurableReply[int]:
         """Take a vote back while its grace lasts; return the place in the log."""
-        with self._at_work() as state:
+        with self._transaction() as state:
             ref = self._ref(duel)
             if ref in state.open and ref not in self._answered:
                 return self._pending(state.seq)  # it is undone, or was never given
-            seq = self._note("undone", state.undo(self._now(), ref))
+            seq = self._draft_record("undone", state.undo(self._now(), ref))
             self._answered.pop(ref, None)
             self._send()
             return self._pending(seq)
 
     # -- options
 
-    def option(self, known_as: str) -> Option:
+    def option(self, option_id: str) -> Option:
         """Return an option by its id."""
-        return option_of(self.state, self._texts, known_as)
+        return option_of(self.state, self._texts, option_id)
 
     def find(self, wanted: str) -> Option | None:
         """Return the option with this id or unique name; None if there is none."""
@@ -500,46 +504,46 @@ class Live:
 
     def options(self) -> list[Option]:
         """Return every option that ever was."""
-        return [self.option(known_as) for known_as in self.state.ids]
+        return [self.option(option_id) for option_id in self.state.ids]
 
-    def join(self, name: str, kind: str = "text", content: str = "") -> Pending[Option]:
+    def join(self, name: str, kind: str = "text", content: str = "") -> DurableReply[Option]:
         """Let a new option take part."""
-        with self._texting:  # one at a time; meanwhile others vote
+        with self._text_lock:  # one at a time; meanwhile others vote
             while True:
-                with self._at_work() as state:
+                with self._transaction() as state:
                     self._need_free(name)
                     state.need_room()
                     text = OptionText(f"o{len(state.ids) + 1}", name, kind, content)
                 # It has a text before the log speaks of it.
                 self.store.put_options(self.name, [text])
-                with self._at_work() as state:
+                with self._transaction() as state:
                     if text.id != f"o{len(state.ids) + 1}":
                         continue  # the arena was read anew, and another join was not written
                     body = state.join(self._now(), text.id)
                     self._texts = {**self._texts, text.id: text}
-                    self._note("joined", body)
+                    self._draft_record("joined", body)
                     self._send()
                     return self._pending(self.option(text.id))
 
-    def come_back(self, known_as: str) -> Pending[Option]:
+    def come_back(self, option_id: str) -> DurableReply[Option]:
         """Let an option take part again."""
-        with self._at_work() as state:
-            state.arm(known_as)
-            self._note("joined", state.join(self._now(), known_as))
+        with self._transaction() as state:
+            state.arm(option_id)
+            self._draft_record("joined", state.join(self._now(), option_id))
             self._send()
-            return self._pending(self.option(known_as))
+            return self._pending(self.option(option_id))
 
-    def leave(self, known_as: str) -> Pending[Option]:
+    def leave(self, option_id: str) -> DurableReply[Option]:
         """Show an option no more."""
-        with self._at_work() as state:
-            self._note("left", state.leave(self._now(), known_as))
+        with self._transaction() as state:
+            self._draft_record("left", state.leave(self._now(), option_id))
             self._send()
-            return self._pending(self.option(known_as))
+            return self._pending(self.option(option_id))
 
-    def rewrite(self, known_as: str, name: str | None, content: str | None) -> Option:
+    def rewrite(self, option_id: str, name: str | None, content: str | None) -> Option:
         """Change what an option is called and what is shown of it; to the log it is the same."""
-        with self._texting:
-            now = self.option(known_as)
+        with self._text_lock:
+            now = self.option(option_id)
             if name is not None and name != now.name:
                 self._need_free(name, but=now.id)
             text = OptionText(
@@ -551,43 +555,43 @@ class Live:
             self.store.put_options(self.name, [text])
             with self._lock:
                 self._texts = {**self._texts, now.id: text}
-            return self.option(known_as)
+            return self.option(option_id)
 
     # -- what owners do
 
-    def hear(self, votes: list[list[Any]]) -> Pending[int]:
+    def add_past_votes(self, votes: list[list[Any]]) -> DurableReply[int]:
         """Take votes of the past, before the first duel; return how many."""
-        with self._at_work() as state:
-            self._note("heard", state.hear(self._now(), votes))
+        with self._transaction() as state:
+            self._draft_record("heard", state.add_past_votes(self._now(), votes))
             self._send()
             return self._pending(len(votes))
 
-    def void(self, seqs: Iterable[int], why: str) -> Pending[int]:
+    def void(self, seqs: Iterable[int], why: str) -> DurableReply[int]:
         """Take votes out of all counts; return how many there were to take."""
         seqs, voiding = list(seqs), None
         while True:
-            with self._at_work():
+            with self._transaction():
                 self._send()
-                written = self._lasting
+                written = self._durable
             written.result()  # the log is asked which votes these are, while others vote
-            voiding = voiding or Voiding(self.store, self.name, seqs)
+            voiding = voiding or VoidRequest(self.store, self.name, seqs)
             voiding.read()
-            with self._at_work() as state:
-                meant = voiding.meant(state)
-                if meant is None:
+            with self._transaction() as state:
+                resolve = voiding.resolve(state)
+                if resolve is None:
                     continue
-                found, waiting = meant
+                found, waiting = resolve
                 for ref in waiting:
-                    self._note("forgot", state.forget(self._now(), ref, "voided"))
+                    self._draft_record("forgot", state.forget(self._now(), ref, "voided"))
                 if found:
-                    self._note("voided", state.void(self._now(), found, why))
+                    self._draft_record("voided", state.void(self._now(), found, why))
                 self._send()
                 return self._pending(len(found) + len(waiting))
 
     def erase(self, voter: str) -> bool:
         """Forget who a voter is; the votes stay under a pseudonym without an owner."""
         with self._lock:
-            written = self._lasting
+            written = self._durable
         written.exception()  # a row that is on its way to the store is deleted, too
         known = self.store.drop_voter(self.name, voter_key(self._secret, voter))
         # The row cannot be written again: a pseudonym in the cache is written once, by the append
@@ -596,10 +600,10 @@ class Live:
             self._voters.pop(voter, None)
         return known
 
-    def end(self) -> Pending[None]:
+    def end(self) -> DurableReply[None]:
         """Ask for no more duels; open ones may still be answered."""
-        with self._at_work() as state:
-            self._note("closed", state.close(self._now()))
+        with self._transaction() as state:
+            self._draft_record("closed", state.close(self._now()))
             self._send()
             return self._pending(None)
 
@@ -623,13 +627,13 @@ class Live:
 
     def board(self) -> "Board":
         """Return what there is to say now."""
-        from driftduel.arena.board import noted
+        from driftduel.arena.board import snapshot_board
 
         with self._lock:
             seq, texts, known = self.state.seq, self._texts, self._board
             if known is not None and known[0] == seq and known[1] is texts:
                 return known[2]
-            make = noted(self.name, self.state, self.options())
+            make = snapshot_board(self.name, self.state, self.options())
         made = make()  # while others vote
         with self._lock:
             if texts is self._texts:

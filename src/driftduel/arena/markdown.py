@@ -64,14 +64,14 @@ def _reader() -> "MarkdownIt":
         raise MissingExtraError("markdown-it-py", "arena", "Markdown") from None
     reader = MarkdownIt("zero", {"html": False, "breaks": True, "linkify": False})
     reader.enable([*_WITHIN_A_LINE, *_OF_LINES])
-    reader.validateLink = _leads_to_the_web  # type: ignore[method-assign, assignment]
+    reader.validateLink = _is_web_link  # type: ignore[method-assign, assignment]
     rules = {"link_open": _link, "heading_open": _heading, "heading_close": _heading}
     for name, rule in rules.items():
         reader.add_render_rule(name, rule)
     return reader
 
 
-def _leads_to_the_web(address: str) -> bool:
+def _is_web_link(address: str) -> bool:
     return _LINK.match(address) is not None
 
 

@@ -19,14 +19,14 @@ _IGNORED = frozenset(
 _REFUSED = ("Cf", "Cc", "Cs", "Zl", "Zp")
 
 
-class _Named(Protocol):
+class _HasName(Protocol):
     @property
     def id(self) -> str: ...
     @property
     def name(self) -> str: ...
 
 
-Named = TypeVar("Named", bound=_Named)
+Named = TypeVar("Named", bound=_HasName)
 
 
 def check_name(name: str) -> None:

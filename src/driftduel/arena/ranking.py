@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from driftduel.logs.bradley_terry import bradley_terry, preferences_of
 
-__all__ = ["History", "Ranking", "Window", "WindowVote", "ranked"]
+__all__ = ["History", "Ranking", "Window", "WindowVote", "rank_options"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,7 +43,7 @@ class Ranking:
     """1 for the strongest; 0 for one that is not there."""
 
 
-def ranked(wins: Floats, present: Iterable[int]) -> Ranking:
+def rank_options(wins: Floats, present: Iterable[int]) -> Ranking:
     """Fit Bradley and Terry's model to wins (K, K), of the row over the column; a tie is 1/2 each.
 
     Votes about options that have left still say something about those who met them.
@@ -69,7 +69,7 @@ def ranked(wins: Floats, present: Iterable[int]) -> Ranking:
     # Both sums are over the others. On the scale of log odds no band leaves (0, 1).
     mean = average / (len(there) - 1)
     slope = -bend / (len(there) - 1) / (mean * (1 - mean))[:, None]
-    error = np.linalg.norm(_solved(factor, slope.T), axis=0)
+    error = np.linalg.norm(_solve_lower(factor, slope.T), axis=0)
     odds = np.log(mean / (1 - mean))
     strength[there] = mean
     low[there], high[there] = (1 / (1 + np.exp(-odds + side * _Z * error)) for side in (1, -1))
@@ -78,7 +78,7 @@ def ranked(wins: Floats, present: Iterable[int]) -> Ranking:
     return Ranking(strength, low, high, place)
 
 
-def _solved(factor: Floats, right: Floats) -> Floats:
+def _solve_lower(factor: Floats, right: Floats) -> Floats:
     """Solve a lower triangular system for many right sides; numpy would take it for a full one."""
     solved = np.zeros_like(right)
     for row, weights in enumerate(factor):
@@ -205,7 +205,7 @@ class History:
             self._points = [point for point in self._points if point[0] % self.stride == 0]
             if votes % self.stride:
                 return
-        now = ranked(wins, present)
+        now = rank_options(wins, present)
         # Four digits: nobody sees more, and no machine's last bit gets into a snapshot.
         lines = [
             [None if math.isnan(x) else round(x, 4) for x in line.tolist()]

@@ -29,10 +29,10 @@ def sentences(board: "Board") -> Sentences:
         doubt=_doubt(board),
         waiting=_waiting(board),
         challenger=_challenger(board),
-        certified=_certified(board),
+        certified=_certified_changes(board),
         changes=_changes(board),
         ranking=_ranking(board),
-        left=_left(board),
+        left=_left_side(board),
     )
 
 
@@ -48,7 +48,7 @@ def clean(name: str) -> str:
     return kept if len(kept) <= _LONGEST_NAME else f"{kept[: _LONGEST_NAME - 1]}…"
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     """Quote a name of several words."""
     name = clean(name)
     return f"“{name}”" if any(sign.isspace() for sign in name) else name
@@ -57,7 +57,7 @@ def _quoted(name: str) -> str:
 def _claim(board: "Board") -> str:
     if board.leader is None or board.since is None:
         return "No leader yet." if board.learned else "No leader yet: no vote has been learned."
-    name, ago = _quoted(board.leader.name), board.learned - board.since.vote
+    name, ago = _quote(board.leader.name), board.learned - board.since.vote
     past = counted(board.imported, "imported vote")
     if not board.learned:
         return f"{name} leads after {past}; no vote has been learned here yet."
@@ -90,7 +90,7 @@ def _doubt(board: "Board") -> str:
         )
     # The rival with the least evidence first.
     missing.sort(key=lambda rival: math.log(max(rival.e, 1e-300)))
-    names = listed([_quoted(rival.name) for rival in missing], most=4, last="or")
+    names = listed([_quote(rival.name) for rival in missing], most=4, last="or")
     said = f"Not sure yet: it has not beaten {names} often enough."
     if board.votes_needed is None or board.closed:
         return said
@@ -118,12 +118,12 @@ def _challenger(board: "Board") -> str:
     if nearest is None:
         return "No option is on its way to take the lead."
     part = share(nearest.share)
-    return f"Nearest challenger: {_quoted(nearest.name)}, {part} of the way to the lead."
+    return f"Nearest challenger: {_quote(nearest.name)}, {part} of the way to the lead."
 
 
 def change_sentence(change: CertifiedChange) -> str:
     """Return the sentence about a certified change."""
-    before, after = _quoted(change.before), _quoted(change.after)
+    before, after = _quote(change.before), _quote(change.after)
     return (
         f"Preferences changed between vote {whole(change.from_vote)} and vote "
         f"{whole(change.to_vote)} (certified): {before} was preferred to {after} before, {after} "
@@ -131,7 +131,7 @@ def change_sentence(change: CertifiedChange) -> str:
     )
 
 
-def _certified(board: "Board") -> str:
+def _certified_changes(board: "Board") -> str:
     found = board.certified_changes
     if not found:
         return "No change of preferences is certified."
@@ -173,7 +173,7 @@ def _ranking(board: "Board") -> str:
     )
 
 
-def _left(board: "Board") -> str:
+def _left_side(board: "Board") -> str:
     side = board.left
     if side.share is None or side.low is None or side.high is None:
         return f"There are fewer than {_FEW} picks: too few to see whether a side is preferred."

@@ -11,8 +11,8 @@ from types import FrameType
 
 import uvicorn
 
-from driftduel.arena.addresses import place_of
-from driftduel.arena.hall import Hall
+from driftduel.arena.addresses import parse_url
+from driftduel.arena.manager import ArenaManager
 from driftduel.arena.web.app import ArenaApp, make_app
 from driftduel.arena.web.connection import Connection
 from driftduel.arena.web.settings import ServerSettings
@@ -75,14 +75,14 @@ class _Server(uvicorn.Server):
 
 
 def serve(
-    hall: Hall,
+    manager: ArenaManager,
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
     settings: ServerSettings | None = None,
     proxies: str = "",
     advertise: str | None = None,
-    say: Callable[[str], None] = print,
+    echo: Callable[[str], None] = print,
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve until SIGTERM or Ctrl-C; then answer what was asked, and close the hall.
@@ -105,41 +105,41 @@ def serve(
     ready
         Called with the address as soon as it can be asked.
     """
-    with _listening(host, port) as listener:
+    with _listen(host, port) as listener:
         url = _url(listener)
-        server = _Server(make_app(hall, settings=settings), proxies)
-        say(f"The arena is at {url} (Ctrl-C ends it).")
+        server = _Server(make_app(manager, settings=settings), proxies)
+        echo(f"The arena is at {url} (Ctrl-C ends it).")
         if not is_loopback(host):
-            say(
+            echo(
                 f"It listens at {host}: whoever reaches this machine reaches it, unencrypted. "
                 "Nobody votes or reads without a token; put a proxy with HTTPS before it."
             )
-        address = _advertised(advertise, host, url)
+        address = _address_to_advertise(advertise, host, url)
         if address is not None:
-            hall.store.advertise(address)
-        elif hall.store.cluster_key() is not None:
-            say("Other servers cannot forward requests to it: pass --advertise http://HOST:PORT.")
+            manager.store.advertise(address)
+        elif manager.store.cluster_key() is not None:
+            echo("Other servers cannot forward requests to it: pass --advertise http://HOST:PORT.")
         if ready is not None:
             ready(url)
-        with _for_servers():
+        with _tune_runtime():
             try:
                 server.run([listener])
             finally:
-                hall.close()
+                manager.close()
 
 
-def _advertised(given: str | None, host: str, url: str) -> str | None:
+def _address_to_advertise(given: str | None, host: str, url: str) -> str | None:
     """Return the address to advertise; None if it cannot be known."""
     if given is None:
         return None if host in ("0.0.0.0", "::", "") else url
-    place = place_of(given)
+    place = parse_url(given)
     if place.target != "/":
         raise DriftduelError(f"--advertise {given!r} must be http://HOST:PORT, without a path.")
     return given.rstrip("/")
 
 
 @contextmanager
-def _for_servers() -> Iterator[None]:
+def _tune_runtime() -> Iterator[None]:
     """Let threads take turns sooner, and garbage lie longer, than Python does by itself.
 
     A full collection looks at every object there is: with a compiler in memory that is a tenth of
@@ -161,13 +161,13 @@ def _for_servers() -> Iterator[None]:
 
 @contextmanager
 def in_background(
-    hall: Hall, *, port: int = 0, settings: ServerSettings | None = None
+    manager: ArenaManager, *, port: int = 0, settings: ServerSettings | None = None
 ) -> Iterator[str]:
     """Serve on loopback in a thread of this process; yield the address."""
-    with _listening("127.0.0.1", port) as listener:
+    with _listen("127.0.0.1", port) as listener:
         url = _url(listener)
-        server = _Server(make_app(hall, settings=settings), "")
-        hall.store.advertise(url)
+        server = _Server(make_app(manager, settings=settings), "")
+        manager.store.advertise(url)
         thread = threading.Thread(target=server.run, args=([listener],), name="arena", daemon=True)
         thread.start()
         try:
@@ -175,7 +175,7 @@ def in_background(
         finally:
             server.should_exit = True
             thread.join()
-            hall.close()
+            manager.close()
 
 
 def is_loopback(host: str) -> bool:
@@ -186,7 +186,7 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens, so that requests wait from now on; or say why it cannot."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]

@@ -82,7 +82,7 @@ def settings_of(
             "bad-request", f"an arena has from 2 to {MOST_OPTIONS} options, not {options}."
         )
     order = order or ("asked" if mode == "panel" else "arrival")
-    spec = able_to_change(policy, options)
+    spec = with_dynamic_options(policy, options)
     if others.get("claim") == "judges":  # every vote of theirs counts
         others = {"votes_a_day": _MOST_VOTES} | others
     try:
@@ -95,7 +95,7 @@ def settings_of(
     return made
 
 
-def able_to_change(spec: str, arms: int) -> str:
+def with_dynamic_options(spec: str, arms: int) -> str:
     """Return a spec whose policy lets options come and go, if need be by starting anew."""
     policy = make_policy(spec, arms)
     if policy.can_change:

@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 import msgspec
 
 from driftduel.arena import learning
+from driftduel.arena.board_counts import BoardCounts
 from driftduel.arena.learning import Learned, initial_policy
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
 from driftduel.arena.settings import MOST_OPTIONS, Settings
-from driftduel.arena.tally import Tally
 from driftduel.errors import DriftduelError, LogError
 from driftduel.policies import policy_from_bytes, policy_to_bytes
 from driftduel.policies.base import generator_state, restore_generator
 
-__all__ = ["PICKS", "Out", "State"]
+__all__ = ["PICKS", "ArenaState", "OpenDuel"]
 
 PICKS = ("left", "right", "tie", "skip")
 Body = dict[str, Any]
@@ -36,7 +36,7 @@ _MOST_LEASES = 10
 _MOST_PROPOSALS = 32
 
 
-class Out(NamedTuple):
+class OpenDuel(NamedTuple):
     """A duel that somebody was shown."""
 
     first: int
@@ -64,7 +64,7 @@ class Out(NamedTuple):
         return self.left if self.pick == "left" else self.first + self.second - self.left
 
 
-class State:
+class ArenaState:
     """What an arena knows after the records so far.
 
     Parameters
@@ -82,20 +82,20 @@ class State:
         self.ids = list(ids)
         """Every option that ever was; its place is the policies' number for it."""
         self.seq, self.at = 1, at
-        self.era = 0
-        self.eras: list[int] = []
+        self.epoch = 0
+        self.epochs: list[int] = []
         """For each era, the number of duels asked for before it."""
         self.words: list[int] = []
         """For each era, its random word, which ids of its duels carry."""
         self.closed = False
         self.policy, self.coins = initial_policy(settings, len(self.ids))
-        self.open: dict[int, Out] = {}
+        self.open: dict[int, OpenDuel] = {}
         """Duels without a vote, by ref (the policy's round), oldest first."""
         self.leaving: dict[int, int] = {}
         """Open duels that were released: ref to the time at which they are given up."""
-        self.voted: dict[int, Out] = {}
+        self.voted: dict[int, OpenDuel] = {}
         """Votes that can be undone, by ref, the grace that ends first before the others."""
-        self.held: dict[int, Out] = {}
+        self.held: dict[int, OpenDuel] = {}
         """Votes that were told and wait until those before them are known."""
         self.day = at // _DAY
         self.today: dict[tuple[str, int, int], int] = {}
@@ -104,7 +104,7 @@ class State:
         """Pairs on which a voter reached the cap today; derived from `today`."""
         self.open_each: dict[str, list[int]] = {}
         """Open duels of each voter who has any, oldest first."""
-        self.tally = Tally(len(self.ids), self.leader, at)
+        self.tally = BoardCounts(len(self.ids), self.leader, at)
         self.present: tuple[int, ...] = self.policy.present
         """The arms that can be shown."""
 
@@ -127,22 +127,22 @@ class State:
         except ValueError:
             raise ArenaError("no-such-option", f"there is no option {option!r:.80}.") from None
 
-    def era_of(self, ref: int) -> int | None:
+    def epoch_of(self, ref: int) -> int | None:
         """Return the era in which a duel was asked for; None if it never was."""
         if not 1 <= ref <= self.policy.ledger.asked:
             return None
-        if self.eras and ref > self.eras[-1]:  # nearly always
-            return self.era
-        return bisect_left(self.eras, ref)
+        if self.epochs and ref > self.epochs[-1]:  # nearly always
+            return self.epoch
+        return bisect_left(self.epochs, ref)
 
     def word_of(self, ref: int) -> int | None:
         """Return the random word of the era in which a duel was asked for; None if it never was."""
-        era = self.era_of(ref)
-        return self.words[era - 1] if era else None
+        epoch = self.epoch_of(ref)
+        return self.words[epoch - 1] if epoch else None
 
     # -- what happens; each returns the body of its record, or refuses before anything changed
 
-    def begin_era(self, at: int, word: str | None) -> Body:
+    def begin_epoch(self, at: int, word: str | None) -> Body:
         """Note that a process opens the arena.
 
         Parameters
@@ -154,15 +154,15 @@ class State:
             restored backup is recognised, even if the log has reached the same duel again. None
             in logs of earlier versions, where the number of the era takes its place.
         """
-        number = self.era + 1 if word is None else int(word, 16)
+        number = self.epoch + 1 if word is None else int(word, 16)
         self._tick(at)
         # Leases could not be renewed while no process had the arena.
         for ref, out in self.open.items():
             self.open[ref] = out._replace(until=self._lease_end(out.asked, at))
-        self.era += 1
-        self.eras.append(self.policy.ledger.asked)
+        self.epoch += 1
+        self.epochs.append(self.policy.ledger.asked)
         self.words.append(number)
-        return {"era": self.era} if word is None else {"era": self.era, "word": word}
+        return {"era": self.epoch} if word is None else {"era": self.epoch, "word": word}
 
     def ask(self, at: int, voter: str | None, source: str | None = None) -> tuple[int, Body]:
         """Choose a duel; return its ref, too. `source` counts as the voter if there is none."""
@@ -183,11 +183,11 @@ class State:
             _, learned = learning.tell(self.policy, duel, duel.first)
             return ref, body | self._learn(learned)
         until = self._lease_end(at, at)
-        out = Out(duel.first, duel.second, left, voter, at, until, source=source)
+        out = OpenDuel(duel.first, duel.second, left, voter, at, until, source=source)
         self._put_open(ref, out)
         return ref, body
 
-    def crowded(self, voter: str | None) -> int | None:
+    def duel_to_evict(self, voter: str | None) -> int | None:
         """Return the open duel to evict before this voter is asked; None if there is room."""
         mine = self.open_each.get(voter, []) if voter is not None else []
         if len(mine) >= self.settings.most_open_each:
@@ -206,7 +206,7 @@ class State:
         ArenaError
             ``nothing-left``, if no proposal is below the cap.
         """
-        capped = set() if voter is None or at // _DAY != self.day else self._capped(voter)
+        capped = set() if voter is None or at // _DAY != self.day else self._capped_pairs(voter)
         if not capped:
             return 0
         trial = policy_from_bytes(policy_to_bytes(self.policy))
@@ -221,7 +221,7 @@ class State:
             "after midnight (UTC).",
         )
 
-    def _capped(self, voter: str) -> set[tuple[int, int]]:
+    def _capped_pairs(self, voter: str) -> set[tuple[int, int]]:
         """Return the pairs on which a voter cannot vote today; open duels count as votes."""
         capped = self.capped.get(voter, set())
         pending: dict[tuple[int, int], int] = {}
@@ -275,7 +275,7 @@ class State:
         until = at + round(1000 * self.settings.grace)
         out = out._replace(until=until, pick=pick, counts=counts, took=at - out.asked)
         self.voted[ref] = out
-        self.tally.voted(ref, out, at, self.present)
+        self.tally.add_vote(ref, out, at, self.present)
         # A vote can be read by itself: who was left and who right, and whose it is.
         body["shown"] = [out.left, out.first + out.second - out.left]
         if out.voter is not None:
@@ -284,7 +284,7 @@ class State:
             body["source"] = out.source
         return body if counts or pick == "skip" else body | {"uncounted": True}
 
-    def _counts(self, out: Out) -> bool:
+    def _counts(self, out: OpenDuel) -> bool:
         """Count a voter's votes on a pair today, and tell whether one more counts."""
         if out.voter is None:
             return True
@@ -309,7 +309,7 @@ class State:
         self.open = dict(sorted(self.open.items()))
         return {"ref": ref}
 
-    def _take_back(self, ref: int) -> Out:
+    def _take_back(self, ref: int) -> OpenDuel:
         """Let a vote not have been."""
         out = self.voted.pop(ref)
         key = _today_key(out)
@@ -317,7 +317,7 @@ class State:
             self.today[key] -= 1
             if self.today[key] < self.settings.votes_a_day:
                 self.capped.get(key[0], set()).discard(key[1:])
-        self.tally.undone(ref, out)
+        self.tally.remove_vote(ref, out)
         return out
 
     def due(self, at: int) -> list[tuple[str, int, str]]:
@@ -378,7 +378,7 @@ class State:
         if out is None:
             out = self._take_open(ref)
         assert out is not None
-        self.tally.forgot(ref, out)
+        self.tally.give_up(ref, out)
         learned = learning.forget(self.policy, self.policy.ledger.open[ref])
         return {"ref": ref, "why": why} | self._learn(learned)
 
@@ -393,8 +393,8 @@ class State:
             ref = answer.duel.round
             out = self.held.pop(ref, None)
             if out is not None and out.counts:
-                voter = self._counted_as(ref, out)
-                change = self.tally.learned(answer, out, voter, self.seq, self.at)
+                voter = self._evidence_voter(ref, out)
+                change = self.tally.add_learned(answer, out, voter, self.seq, self.at)
                 if change is not None:
                     keys = ("before", "after", "from_vote", "to_vote")
                     certified.append([change[key] for key in keys])
@@ -402,7 +402,7 @@ class State:
                 others.append(ref)
             if answer.alarm:
                 news["alarm"] = True
-            news |= self._crown(alarm=answer.alarm)
+            news |= self._update_leader(alarm=answer.alarm)
         news |= self._is_sure()
         if certified:
             news["certified"] = certified
@@ -412,7 +412,7 @@ class State:
             news["learned"] = others
         return news
 
-    def _counted_as(self, ref: int, out: Out) -> int:
+    def _evidence_voter(self, ref: int, out: OpenDuel) -> int:
         """Return the number by which the evidence knows a voter; of a judge, every vote counts."""
         if self.settings.claim == "judges":
             return ref
@@ -427,16 +427,16 @@ class State:
         self.tally.was_sure = sure
         return {"sure": sure}
 
-    def _crown(self, *, alarm: bool) -> Body:
+    def _update_leader(self, *, alarm: bool) -> Body:
         leader = self.leader
         if leader == self.tally.leader:
             if alarm:
                 self.tally.alarms += 1
             return {}
-        self.tally.crown(leader, self.seq, self.at, self.present, alarm=alarm)
+        self.tally.change_leader(leader, self.seq, self.at, self.present, alarm=alarm)
         return {"leads": leader}
 
-    def hear(self, at: int, votes: list[list[Any]]) -> Body:
+    def add_past_votes(self, at: int, votes: list[list[Any]]) -> Body:
         """Take votes of the past: two arms, 1, 0 or -1 for a tie, and a weight each."""
         self.need_open()
         if self.policy.ledger.asked:
@@ -446,7 +446,7 @@ class State:
             winner = (second, first, None)[won]
             self.policy.hear(first, second, winner, weight)
             self.tally.heard += 1
-        return {"votes": votes} | self._crown(alarm=False)
+        return {"votes": votes} | self._update_leader(alarm=False)
 
     def join(self, at: int, option: str) -> Body:
         """Let an option take part, again or for the first time."""
@@ -462,7 +462,7 @@ class State:
             self.ids.append(option)
             self.tally.widen()
         self.present = self.policy.present
-        return {"option": option} | self._crown(alarm=False) | self._is_sure()
+        return {"option": option} | self._update_leader(alarm=False) | self._is_sure()
 
     def need_room(self) -> None:
         """Refuse if no new option can take part."""
@@ -481,9 +481,9 @@ class State:
         self._tick(at)
         self.policy.retire(arm)
         self.present = self.policy.present
-        news = self._crown(alarm=False)
+        news = self._update_leader(alarm=False)
         if not news:
-            self.tally.depart(self.seq, self.present)
+            self.tally.start_after_departure(self.seq, self.present)
         return {"option": option} | news | self._is_sure()
 
     def void(self, at: int, votes: list[list[int]], why: str) -> Body:
@@ -520,12 +520,12 @@ class State:
             self.today.clear()
             self.capped.clear()
 
-    def _put_open(self, ref: int, out: Out) -> None:
+    def _put_open(self, ref: int, out: OpenDuel) -> None:
         self.open[ref] = out
         if out.voter is not None:
             self.open_each.setdefault(out.voter, []).append(ref)
 
-    def _take_open(self, ref: int) -> Out | None:
+    def _take_open(self, ref: int) -> OpenDuel | None:
         out = self.open.pop(ref, None)
         self.leaving.pop(ref, None)
         if out is not None and out.voter is not None:
@@ -538,7 +538,7 @@ class State:
     # -- from a log, from a snapshot
 
     @classmethod
-    def opened(cls, record: Record) -> "State":
+    def from_first_record(cls, record: Record) -> "ArenaState":
         """Make the state of an arena of which the first record is all there is."""
         if record.kind != "opened" or record.seq != 1:
             raise LogError("the log does not begin with the arena's settings.", record.seq)
@@ -560,7 +560,7 @@ class State:
         if seq != self.seq + 1 or at < self.at:
             raise LogError(f"record {seq} does not follow record {self.seq}.", seq)
         try:
-            again = self._again(kind, at, body)
+            again = self._reapply(kind, at, body)
         except DriftduelError as error:
             raise LogError(f"record {seq} ({kind}) cannot have happened: {error}", seq) from None
         except (KeyError, TypeError, ValueError, AssertionError, IndexError) as error:
@@ -573,7 +573,7 @@ class State:
                 seq,
             )
 
-    def _again(self, kind: str, at: int, body: Body) -> Body:
+    def _reapply(self, kind: str, at: int, body: Body) -> Body:
         match kind:
             case "asked":
                 return self.ask(at, body.get("voter"), body.get("source"))[1]
@@ -588,7 +588,7 @@ class State:
             case "voided":
                 return self.void(at, body["votes"], body["why"])
             case "heard":
-                return self.hear(at, body["votes"])
+                return self.add_past_votes(at, body["votes"])
             case "joined":
                 return self.join(at, body["option"])
             case "left":
@@ -596,7 +596,7 @@ class State:
             case "closed":
                 return self.close(at)
             case "era":
-                return self.begin_era(at, body.get("word"))
+                return self.begin_epoch(at, body.get("word"))
         raise DriftduelError(f"there is no kind {kind!r:.40} of record.")
 
     def to_bytes(self) -> bytes:
@@ -608,7 +608,7 @@ class State:
                 "ids": self.ids,
                 "seq": self.seq,
                 "at": self.at,
-                "eras": self.eras,
+                "eras": self.epochs,
                 "words": self.words,
                 "closed": self.closed,
                 "policy": policy_to_bytes(self.policy),
@@ -624,7 +624,7 @@ class State:
         )
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> "State":
+    def from_bytes(cls, data: bytes) -> "ArenaState":
         """Make the state whose snapshot this is."""
         try:
             plain = msgspec.msgpack.decode(data)
@@ -633,31 +633,31 @@ class State:
             state = cls.__new__(cls)
             state.settings = msgspec.convert(plain["settings"], Settings)
             state.ids, state.seq, state.at = plain["ids"], plain["seq"], plain["at"]
-            state.eras, state.closed = plain["eras"], plain["closed"]
-            state.era, state.words = len(state.eras), plain["words"]
+            state.epochs, state.closed = plain["eras"], plain["closed"]
+            state.epoch, state.words = len(state.epochs), plain["words"]
             state.policy = policy_from_bytes(plain["policy"])
             state.coins = restore_generator(plain["coins"])
             state.open, state.open_each, state.leaving = {}, {}, {}
             for ref, plain_out in plain["open"]:
-                out = Out(*plain_out)
+                out = OpenDuel(*plain_out)
                 until = state._lease_end(out.asked, state.at)
                 state._put_open(ref, out._replace(until=until))
-            state.voted = {ref: Out(*out) for ref, out in plain["voted"]}
-            state.held = {ref: Out(*out) for ref, out in plain["held"]}
+            state.voted = {ref: OpenDuel(*out) for ref, out in plain["voted"]}
+            state.held = {ref: OpenDuel(*out) for ref, out in plain["held"]}
             state.day = plain["day"]
             state.today = {(voter, a, b): n for voter, a, b, n in plain["today"]}
             state.capped = {}
             for (voter, *pair), count in state.today.items():
                 if count >= state.settings.votes_a_day:
                     state.capped.setdefault(voter, set()).add((pair[0], pair[1]))
-            state.tally = Tally.from_plain(plain["tally"])
+            state.tally = BoardCounts.from_plain(plain["tally"])
             state.present = state.policy.present
         except (msgspec.DecodeError, KeyError, TypeError, ValueError, IndexError):
             raise DriftduelError("the arena's snapshot cannot be read.") from None
         return state
 
 
-def _today_key(out: Out) -> tuple[str, int, int]:
+def _today_key(out: OpenDuel) -> tuple[str, int, int]:
     return (out.voter or "", *_pair(out.first, out.second))
 
 

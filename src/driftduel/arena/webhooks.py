@@ -19,19 +19,19 @@ from typing import Any
 import msgspec
 from anyio import to_thread
 
-from driftduel.arena.addresses import place_of, resolved
-from driftduel.arena.hall import Hall
-from driftduel.arena.news import EVENTS, Event, message
+from driftduel.arena.addresses import parse_url, resolve_address
+from driftduel.arena.http_post import post
+from driftduel.arena.manager import ArenaManager
 from driftduel.arena.problems import ArenaError
-from driftduel.arena.sending import post
 from driftduel.arena.stores import Hook
+from driftduel.arena.webhook_events import EVENTS, ArenaEvent, message
 from driftduel.errors import DriftduelError
 
-__all__ = ["EVENTS", "Messenger", "shown_secret", "signature", "verified"]
+__all__ = ["EVENTS", "WebhookDispatcher", "format_secret", "signature", "verify"]
 
 _LOG = logging.getLogger("driftduel.arena")
 _PREFIX = "whsec_"
-_AT_ONCE = 100
+_BATCH = 100
 _LONGEST_WAIT = 600.0
 #: Without a notification the store is read this often: another process may have added a webhook
 #: to a SQLite file, or ended without delivering.
@@ -39,7 +39,7 @@ _POLL_SECONDS = 30.0
 _OLD = 300.0
 
 
-def shown_secret(secret: bytes) -> str:
+def format_secret(secret: bytes) -> str:
     """Write a hook's secret as its receiver has to know it."""
     return _PREFIX + base64.b64encode(secret).decode()
 
@@ -50,7 +50,7 @@ def signature(secret: bytes, message: str, seconds: int, content: bytes) -> str:
     return "v1," + base64.b64encode(hmac.digest(secret, signed, hashlib.sha256)).decode()
 
 
-def verified(secret: str, headers: Mapping[str, str], content: bytes, now: float) -> dict[str, Any]:
+def verify(secret: str, headers: Mapping[str, str], content: bytes, now: float) -> dict[str, Any]:
     """Return what a message says, or refuse one that is not ours, or old.
 
     Parameters
@@ -79,7 +79,7 @@ def verified(secret: str, headers: Mapping[str, str], content: bytes, now: float
     return said
 
 
-class Messenger:
+class WebhookDispatcher:
     """Sends the events of the arenas that this process owns.
 
     Each hook has its own task, so that an address that does not answer delays no other. A message
@@ -104,7 +104,7 @@ class Messenger:
 
     def __init__(
         self,
-        hall: Hall,
+        manager: ArenaManager,
         *,
         clock: Callable[[], float],
         private: bool = False,
@@ -112,7 +112,7 @@ class Messenger:
         first_wait: float = 1.0,
         send: Callable[..., Awaitable[int]] = post,
     ) -> None:
-        self._hall, self._clock, self._private, self._every = hall, clock, private, every
+        self._manager, self._clock, self._private, self._every = manager, clock, private, every
         self._first_wait, self._send = first_wait, send
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._hooks: dict[str, list[Hook]] = {}
@@ -125,11 +125,11 @@ class Messenger:
         loop = asyncio.get_running_loop()
         self._stir = asyncio.Event()
 
-        def hear(arena: str) -> None:
+        def notify(arena: str) -> None:
             with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(self._notified, arena)
+                loop.call_soon_threadsafe(self._on_notification, arena)
 
-        end, poll = self._hall.store.subscribe(hear), 0.0
+        end, poll = self._manager.store.subscribe(notify), 0.0
         try:
             while True:
                 self._stir.clear()
@@ -146,7 +146,7 @@ class Messenger:
                 task.cancel()
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
-    def _notified(self, arena: str) -> None:
+    def _on_notification(self, arena: str) -> None:
         """Note that an arena has new events or other hooks; an empty name stands for all."""
         self._changed.add(arena)
         self._stir.set()
@@ -156,23 +156,23 @@ class Messenger:
 
         Their owner may have died; if it lives, it delivers.
         """
-        store = self._hall.store
+        store = self._manager.store
         with suppress(DriftduelError):
-            self._hooked = set(await to_thread.run_sync(store.hooked))
+            self._hooked = set(await to_thread.run_sync(store.arenas_with_hooks))
             self._changed |= self._hooked
-            for arena in await to_thread.run_sync(store.behind):
-                if self._hall.live(arena) is None:
+            for arena in await to_thread.run_sync(store.arenas_behind):
+                if self._manager.live(arena) is None:
                     with suppress(DriftduelError):
-                        await to_thread.run_sync(self._hall.arena, arena)
+                        await to_thread.run_sync(self._manager.arena, arena)
 
     async def _look(self) -> None:
         """Start tasks for new hooks, wake those with news, end those of hooks that are gone."""
-        owned = self._hall.store.owned()
+        owned = self._manager.store.owned_arenas()
         changed, self._changed = self._changed - {""}, self._changed & {""}
         self._hooked |= changed
         for arena in owned & self._hooked & (changed | (self._hooked - self._hooks.keys())):
             try:
-                self._hooks[arena] = await to_thread.run_sync(self._hall.store.hooks, arena)
+                self._hooks[arena] = await to_thread.run_sync(self._manager.store.hooks, arena)
             except DriftduelError:
                 self._changed.add(arena)  # again at the next look
                 continue
@@ -193,48 +193,48 @@ class Messenger:
 
     async def _serve(self, hook: Hook, wake: asyncio.Event) -> None:
         """Send one address everything, in order."""
-        store, done = self._hall.store, hook.done
+        store, done = self._manager.store, hook.done
         while True:
             wake.clear()  # before the store is read: an event after that wakes again
             try:
-                while found := await to_thread.run_sync(store.events, hook.arena, done, _AT_ONCE):
+                while found := await to_thread.run_sync(store.events, hook.arena, done, _BATCH):
                     for seq, of_record in groupby(found, key=lambda each: each[0]):
                         for _, content in of_record:
-                            event = msgspec.json.decode(content, type=Event)
+                            event = msgspec.json.decode(content, type=ArenaEvent)
                             if event.kind in hook.events:
                                 await self._deliver(hook, event)
                         # Only now: a record may hold two events.
                         done = seq
-                        await to_thread.run_sync(store.hook_done, hook.id, done)
+                        await to_thread.run_sync(store.mark_delivered, hook.id, done)
             except DriftduelError as error:  # the store is in trouble; try again
                 _LOG.warning("webhook %s waits: %s", hook.id, error)
                 await asyncio.sleep(self._first_wait)
                 continue
             await wake.wait()
 
-    async def _deliver(self, hook: Hook, event: Event) -> None:
+    async def _deliver(self, hook: Hook, event: ArenaEvent) -> None:
         """Send a message until it is taken."""
         wait = self._first_wait
-        options = await to_thread.run_sync(self._hall.store.options, hook.arena)
+        options = await to_thread.run_sync(self._manager.store.options, hook.arena)
         names = {arm: {"id": each.id, "name": each.name} for arm, each in enumerate(options)}
         content = message(event, hook.arena, names)
-        known_as = f"{hook.arena}.{event.seq}.{event.kind}"
+        option_id = f"{hook.arena}.{event.seq}.{event.kind}"
         while True:
             try:
-                status = await self._once(hook, known_as, content)
+                status = await self._once(hook, option_id, content)
                 if 200 <= status < 300:
                     return
                 why = f"it answered with {status}"
             except (ArenaError, OSError, TimeoutError, EOFError, ValueError) as error:
                 why = str(error) or type(error).__name__
-            _LOG.warning("webhook %s was not told of %s: %s", hook.id, known_as, why)
+            _LOG.warning("webhook %s was not told of %s: %s", hook.id, option_id, why)
             # Not all at once when an address that many are told at comes back.
             await asyncio.sleep(wait * random.uniform(0.5, 1.0))
             wait = min(2 * wait, _LONGEST_WAIT)
 
     async def _once(self, hook: Hook, message: str, content: bytes) -> int:
-        place = place_of(hook.url)
-        address = await resolved(place, self._private)
+        place = parse_url(hook.url)
+        address = await resolve_address(place, self._private)
         seconds = int(self._clock())
         headers = {
             "Content-Type": "application/json",

@@ -13,12 +13,12 @@ from concurrent.futures import Future
 from typing import NamedTuple
 
 from driftduel.arena.records import Record
-from driftduel.arena.stores.base import Append, Store, StoreError
+from driftduel.arena.stores.base import Append, ArenaStore, StoreError
 
-__all__ = ["Handle", "Writer"]
+__all__ = ["AppendHandle", "Writer"]
 
 
-class Handle:
+class AppendHandle:
     """An arena as one who appends to it knows it.
 
     Parameters
@@ -42,7 +42,7 @@ class Handle:
         self.upto = 0  # the last record that was queued
 
 
-class _Lasting(Future[None]):
+class _CommitFuture(Future[None]):
     """A future that wakes the writer if somebody stands and waits for it.
 
     Who stands in the loop's own thread would else wait for what the loop does when it goes on.
@@ -67,8 +67,8 @@ class _Lasting(Future[None]):
         return super().exception(timeout)
 
 
-class _Queued(NamedTuple):
-    handle: Handle
+class _QueuedAppend(NamedTuple):
+    handle: AppendHandle
     entry: Append
     future: Future[None]
 
@@ -87,10 +87,10 @@ class Writer:
         Whether a commit takes all that is queued, or one event at a time, to compare with.
     """
 
-    def __init__(self, store: Store, *, grouping: bool = True) -> None:
+    def __init__(self, store: ArenaStore, *, grouping: bool = True) -> None:
         self._store = store
         self._grouping = grouping
-        self._queue: deque[_Queued] = deque()
+        self._queue: deque[_QueuedAppend] = deque()
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._closed = False
@@ -99,7 +99,7 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="arena-writer", daemon=True)
         self._thread.start()
 
-    def let_finish(self, soon: Callable[[Callable[[], None]], object] | None) -> None:
+    def defer_to_loop(self, soon: Callable[[Callable[[], None]], object] | None) -> None:
         """Let this thread, which is an event loop's, append all that it has before a commit begins.
 
         Requests come together, because answers went out together. A commit that began with the
@@ -122,7 +122,7 @@ class Writer:
 
     def append(
         self,
-        handle: Handle,
+        handle: AppendHandle,
         records: Sequence[Record],
         snapshot: bytes | None = None,
         upto: int | None = None,
@@ -150,9 +150,9 @@ class Writer:
                     else:
                         self._changed.notify()
                 future = self._future(handle, records)
-                self._queue.append(_Queued(handle, entry, future))
+                self._queue.append(_QueuedAppend(handle, entry, future))
                 return future
-        future = _Lasting(self._wake)
+        future = _CommitFuture(self._wake)
         _fail(future, trouble)
         return future
 
@@ -160,14 +160,14 @@ class Writer:
         with self._lock:
             self._changed.notify()
 
-    def _future(self, handle: Handle, records: Sequence[Record]) -> Future[None]:
+    def _future(self, handle: AppendHandle, records: Sequence[Record]) -> Future[None]:
         """Return the future of an append: one for all that follow each other into a commit.
 
         They last, or do not, at once; and a future for each costs more than the records do.
         """
         future = handle.future
         if future is None or not records or records[0].seq != handle.upto + 1:
-            future = _Lasting(self._wake)
+            future = _CommitFuture(self._wake)
         if records:
             handle.upto = records[-1].seq
             handle.future = future if self._grouping else None
@@ -203,7 +203,7 @@ class Writer:
                 else:
                     _fail(future, trouble)
 
-    def _next(self) -> list[_Queued]:
+    def _next(self) -> list[_QueuedAppend]:
         """Wait for something to write; return nothing when there never will be."""
         with self._changed:
             while not self._queue and not self._closed:

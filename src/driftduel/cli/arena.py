@@ -9,8 +9,8 @@ from driftduel.cli import arena_owning as owning
 from driftduel.cli.examples import epilog
 
 if TYPE_CHECKING:
-    from driftduel.arena.hall import Hall
-    from driftduel.arena.stores import Store
+    from driftduel.arena import ArenaManager
+    from driftduel.arena.stores import ArenaStore
 
 __all__ = ["COMMANDS", "configure", "run"]
 
@@ -197,25 +197,25 @@ def _settings(arguments: argparse.Namespace) -> dict[str, object]:
     return {key: value for key, value in given.items() if value is not None}
 
 
-def _store(arguments: argparse.Namespace, *, create: bool = True) -> "Store":
+def _store(arguments: argparse.Namespace, *, create: bool = True) -> "ArenaStore":
     from driftduel.arena import open_store
 
     return open_store(arguments.store, create=create)
 
 
 def _new(arguments: argparse.Namespace) -> None:
-    from driftduel.arena import Hall
+    from driftduel.arena import ArenaManager
 
-    hall = Hall(_store(arguments))
+    manager = ArenaManager(_store(arguments))
     try:
         more = [] if arguments.options is None else owning.read_options(arguments.options)
-        token = hall.create(arguments.name, [*arguments.option, *more], **_settings(arguments))
+        token = manager.create(arguments.name, [*arguments.option, *more], **_settings(arguments))
     finally:
-        hall.close()
-    _say_new(arguments, token)
+        manager.close()
+    _print_new(arguments, token)
 
 
-def _say_new(arguments: argparse.Namespace, token: str) -> None:
+def _print_new(arguments: argparse.Namespace, token: str) -> None:
     if arguments.json:
         print(json.dumps({"arena": arguments.name, "token": token}))
         return
@@ -229,7 +229,7 @@ def _say_new(arguments: argparse.Namespace, token: str) -> None:
 
 
 def _serve(arguments: argparse.Namespace) -> None:
-    from driftduel.arena import Hall
+    from driftduel.arena import ArenaManager
     from driftduel.arena.serving import serve
     from driftduel.arena.web.settings import ServerSettings
 
@@ -237,7 +237,7 @@ def _serve(arguments: argparse.Namespace) -> None:
         private_hooks=arguments.private_hooks, secure_cookies=arguments.behind_proxy
     )
     serve(
-        Hall(_store(arguments)),
+        ArenaManager(_store(arguments)),
         host=arguments.host,
         port=arguments.port,
         settings=settings,
@@ -247,11 +247,11 @@ def _serve(arguments: argparse.Namespace) -> None:
 
 
 def _board(arguments: argparse.Namespace) -> None:
-    from driftduel.arena.board import board_in
+    from driftduel.arena.board import load_board
 
     store = _store(arguments, create=False)
     try:
-        board = board_in(store, arguments.name)
+        board = load_board(store, arguments.name)
     finally:
         store.close()
     print(json.dumps(board.to_json()) if arguments.json else board)
@@ -259,16 +259,16 @@ def _board(arguments: argparse.Namespace) -> None:
 
 def _export(arguments: argparse.Namespace) -> None:
     from driftduel import wording
-    from driftduel.arena.moving import exported, taken_for_formulas, write_votes
+    from driftduel.arena.import_export import export_votes, formula_like_names, write_votes
 
     store = _store(arguments, create=False)
     try:
-        votes = exported(store, arguments.name)
+        votes = export_votes(store, arguments.name)
     finally:
         store.close()
     write_votes(votes, arguments.out)
     print(f"{wording.counted(len(votes), 'vote')} in {arguments.out}")
-    formulas = taken_for_formulas(votes)
+    formulas = formula_like_names(votes)
     if formulas and arguments.out.lower().endswith(".csv"):
         print(
             f"A spreadsheet may take {formulas[0]!r} for a formula, and run it; let it read all "
@@ -279,28 +279,28 @@ def _export(arguments: argparse.Namespace) -> None:
 
 def _import(arguments: argparse.Namespace) -> None:
     from driftduel import wording
-    from driftduel.arena import Hall
-    from driftduel.arena.moving import hear_log
+    from driftduel.arena import ArenaManager
+    from driftduel.arena.import_export import import_log
     from driftduel.cli.log import renamed
     from driftduel.logs import read_log
 
     log = read_log(arguments.file, columns=renamed(arguments.columns))
-    hall = Hall(_store(arguments))
+    manager = ArenaManager(_store(arguments))
     try:
         token = None
-        if not hall.store.exists(arguments.name):
-            token = hall.create(arguments.name, log.names, **_settings(arguments))
-        votes = hear_log(hall.arena(arguments.name), log)
+        if not manager.store.exists(arguments.name):
+            token = manager.create(arguments.name, log.names, **_settings(arguments))
+        votes = import_log(manager.arena(arguments.name), log)
     finally:
-        hall.close()
+        manager.close()
     if token is not None:
-        _say_new(arguments, token)
+        _print_new(arguments, token)
     if not arguments.json:
         print(f"heard: {wording.counted(votes, 'vote')} of {arguments.file}")
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    from driftduel.arena.folding import check
+    from driftduel.arena.replay import check
 
     store = _store(arguments, create=False)
     try:
@@ -311,25 +311,25 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _token(arguments: argparse.Namespace) -> None:
-    from driftduel.arena import Hall
+    from driftduel.arena import ArenaManager
 
-    hall = Hall(_store(arguments, create=arguments.name == "*"))
+    manager = ArenaManager(_store(arguments, create=arguments.name == "*"))
     try:
         if arguments.list:
-            _list_tokens(hall, arguments)
+            _list_tokens(manager, arguments)
         elif arguments.drop:
-            dropped = hall.store.drop_token(arguments.name, arguments.drop)
+            dropped = manager.store.drop_token(arguments.name, arguments.drop)
             print(f"{dropped} dropped")
         else:
-            token = hall.token(arguments.name, arguments.scope, arguments.label)
+            token = manager.token(arguments.name, arguments.scope, arguments.label)
             said = {"arena": arguments.name, "scope": arguments.scope, "token": token}
             print(json.dumps(said) if arguments.json else token)
     finally:
-        hall.close()
+        manager.close()
 
 
-def _list_tokens(hall: "Hall", arguments: argparse.Namespace) -> None:
-    tokens = hall.store.tokens(arguments.name)
+def _list_tokens(manager: "ArenaManager", arguments: argparse.Namespace) -> None:
+    tokens = manager.store.tokens(arguments.name)
     if arguments.json:
         print(json.dumps([token._asdict() for token in tokens]))
         return

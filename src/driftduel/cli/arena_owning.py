@@ -17,8 +17,8 @@ from driftduel.errors import DriftduelError
 
 if TYPE_CHECKING:
     from driftduel.arena import Arena, ArenaClient
-    from driftduel.arena.said import Option
-    from driftduel.arena.stores import Store
+    from driftduel.arena.responses import Option
+    from driftduel.arena.stores import ArenaStore
 
 __all__ = ["ADD", "COMMANDS", "RUN", "read_options"]
 
@@ -107,7 +107,7 @@ def _add_link(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def _store(arguments: argparse.Namespace) -> Iterator["Store"]:
+def _store(arguments: argparse.Namespace) -> Iterator["ArenaStore"]:
     from driftduel.arena import open_store
 
     store = open_store(arguments.store, create=False)
@@ -118,7 +118,7 @@ def _store(arguments: argparse.Namespace) -> Iterator["Store"]:
 
 
 @contextmanager
-def _existing(arguments: argparse.Namespace) -> Iterator["Store"]:
+def _existing(arguments: argparse.Namespace) -> Iterator["ArenaStore"]:
     from driftduel.arena import ArenaError
 
     with _store(arguments) as store:
@@ -154,13 +154,13 @@ def _owned(arguments: argparse.Namespace) -> Iterator["Arena | ArenaClient"]:
 
 
 @contextmanager
-def _client(store: "Store", address: str, name: str) -> Iterator["ArenaClient"]:
+def _client(store: "ArenaStore", address: str, name: str) -> Iterator["ArenaClient"]:
     """Yield a client with an owner's token that is dropped afterwards."""
     from driftduel.arena import ArenaClient
-    from driftduel.arena.access import fresh_token, hashed
+    from driftduel.arena.access import hash_token, make_token
 
-    token, label = fresh_token("own"), f"command of process {os.getpid()}"
-    store.put_token(hashed(token), name, "own", label)
+    token, label = make_token("own"), f"command of process {os.getpid()}"
+    store.put_token(hash_token(token), name, "own", label)
     try:
         with ArenaClient(address, token, arena=name) as client:
             yield client
@@ -198,13 +198,13 @@ def _line(option: "Option") -> str:
 
 
 def _options(arguments: argparse.Namespace) -> None:
-    from driftduel.arena.folding import latest
-    from driftduel.arena.said import option_of
+    from driftduel.arena.replay import latest
+    from driftduel.arena.responses import option_of
 
     with _existing(arguments) as store:
         state, _ = latest(store, arguments.name)
         texts = {text.id: text for text in store.options(arguments.name)}
-    options = [option_of(state, texts, known_as) for known_as in state.ids]
+    options = [option_of(state, texts, option_id) for option_id in state.ids]
     if arguments.json:
         print(json.dumps([_plain(option) for option in options]))
         return
@@ -258,7 +258,7 @@ def _hook(arguments: argparse.Namespace) -> None:
             _put_hook(arguments, store)
 
 
-def _list_hooks(arguments: argparse.Namespace, store: "Store") -> None:
+def _list_hooks(arguments: argparse.Namespace, store: "ArenaStore") -> None:
     hooks = store.hooks(arguments.name)
     if arguments.json:
         print(json.dumps([{"id": h.id, "url": h.url, "events": list(h.events)} for h in hooks]))
@@ -269,19 +269,19 @@ def _list_hooks(arguments: argparse.Namespace, store: "Store") -> None:
         print("no webhooks")
 
 
-def _put_hook(arguments: argparse.Namespace, store: "Store") -> None:
+def _put_hook(arguments: argparse.Namespace, store: "ArenaStore") -> None:
     import asyncio
     import secrets
 
-    from driftduel.arena.addresses import place_of, resolved
-    from driftduel.arena.webhooks import shown_secret
+    from driftduel.arena.addresses import parse_url, resolve_address
+    from driftduel.arena.webhooks import format_secret
 
-    asyncio.run(resolved(place_of(arguments.url), arguments.private_hooks))
+    asyncio.run(resolve_address(parse_url(arguments.url), arguments.private_hooks))
     secret, events = secrets.token_bytes(32), tuple(dict.fromkeys(arguments.event or _EVENTS))
     # Events before the registration are not sent.
     seq = store.last_seq(arguments.name)
     made = store.put_hook(arguments.name, arguments.url, secret, events, seq)
-    shown = shown_secret(secret)
+    shown = format_secret(secret)
     _print(
         arguments,
         {"id": made, "secret": shown},
@@ -290,7 +290,7 @@ def _put_hook(arguments: argparse.Namespace, store: "Store") -> None:
 
 
 def _link(arguments: argparse.Namespace) -> None:
-    from driftduel.arena.access import fresh_token, hashed
+    from driftduel.arena.access import hash_token, make_token
 
     server = arguments.server.rstrip("/")
     if not server.startswith(("http://", "https://")):
@@ -298,8 +298,8 @@ def _link(arguments: argparse.Namespace) -> None:
     links = {}
     with _existing(arguments) as store:
         for page, scope in (("vote", "vote"), ("board", "read")):
-            token = fresh_token(scope)
-            store.put_token(hashed(token), arguments.name, scope, arguments.label)
+            token = make_token(scope)
+            store.put_token(hash_token(token), arguments.name, scope, arguments.label)
             links[page] = f"{server}/{page}/{arguments.name}#token={token}"
     _print(
         arguments,

@@ -12,8 +12,8 @@ from starlette.applications import Starlette
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from driftduel.arena.hall import Hall
-from driftduel.arena.said import lasting
+from driftduel.arena.manager import ArenaManager
+from driftduel.arena.responses import wait_durable
 from driftduel.arena.stores import open_store
 from driftduel.arena.web import ServerSettings, make_app
 from tests.arena.fake_server import serving
@@ -28,15 +28,15 @@ GRACE = 3600.0  # nothing here depends on how fast it is
 class Whole:
     """A server with an arena, and what its log says."""
 
-    def __init__(self, url, hall, own):
-        self.url, self.hall, self.own = url, hall, own
-        self.voting = hall.token("colours", "vote", "page")
-        self.reading = hall.token("colours", "read", "board")
+    def __init__(self, url, manager, own):
+        self.url, self.manager, self.own = url, manager, own
+        self.voting = manager.token("colours", "vote", "page")
+        self.reading = manager.token("colours", "read", "board")
 
     def picks(self):
         """Return the votes in the log, but for those that were undone."""
         picks = {}
-        for record in self.hall.arena("colours").records(0, 10_000):
+        for record in self.manager.arena("colours").records(0, 10_000):
             if record.kind == "voted":
                 picks[record.body["ref"]] = record.body["pick"]
             elif record.kind == "undone":
@@ -62,10 +62,10 @@ def later():
 @pytest.fixture
 def whole(later):
     options = ["red", {"name": "green", "kind": "markdown", "content": "**green**"}, "blue"]
-    hall = Hall(open_store("memory:"), later)
-    own = hall.create("colours", options, grace=GRACE, seed=3, votes_a_day=100)
-    with serving(make_app(hall, settings=ServerSettings(clock=later))) as url:
-        yield Whole(url, hall, own)
+    manager = ArenaManager(open_store("memory:"), later)
+    own = manager.create("colours", options, grace=GRACE, seed=3, votes_a_day=100)
+    with serving(make_app(manager, settings=ServerSettings(clock=later))) as url:
+        yield Whole(url, manager, own)
 
 
 def note(page):
@@ -88,7 +88,7 @@ def test_a_link_a_vote_an_undo_and_the_log(whole, visits):
 def forgotten(whole):
     return [
         record.body["why"]
-        for record in whole.hall.arena("colours").records(0, 10_000)
+        for record in whole.manager.arena("colours").records(0, 10_000)
         if record.kind == "forgot"
     ]
 
@@ -97,7 +97,7 @@ def test_a_closed_tab_releases_its_pair_with_one_beacon(whole, visits, later):
     visit = visits(whole.url).open(f"/vote/colours#token={whole.voting}")
     page = visit.page
     page.wait_for_selector(READY)
-    live = whole.hall.arena("colours")
+    live = whole.manager.arena("colours")
     (ref,) = live.state.open
     page.close(run_before_unload=True)
     assert eventually(lambda: ref in live.state.leaving)  # one beacon has arrived
@@ -110,13 +110,13 @@ def test_a_reload_keeps_the_pair(whole, visits, later):
     visit = visits(whole.url).open(f"/vote/colours#token={whole.voting}")
     page = visit.page
     page.wait_for_selector(READY)
-    live = whole.hall.arena("colours")
+    live = whole.manager.arena("colours")
     (ref,) = live.state.open
     page.reload()
     page.wait_for_selector(READY)
     assert eventually(lambda: not live.state.leaving)
     later.seconds += 30
-    lasting(live.tick())
+    wait_durable(live.tick())
     assert list(live.state.open) == [ref]
     assert forgotten(whole) == []
 
@@ -127,16 +127,16 @@ def test_a_visible_page_keeps_its_pair_beyond_the_lease(whole, visits, later):
     visit.page.clock.install()
     page = visit.open(f"/vote/colours#token={whole.voting}").page
     page.wait_for_selector(READY)
-    live = whole.hall.arena("colours")
+    live = whole.manager.arena("colours")
     (ref,) = live.state.open
-    lasting(live.ask("another"))
+    wait_durable(live.ask("another"))
     for _ in range(9):
         page.keyboard.press("Shift")  # a sign of the voter
         later.seconds += 20.5
         page.clock.fast_forward(20_500)
         due = 1000 * (later() + 55)
         assert eventually(lambda due=due: live.state.open[ref].until > due)
-    lasting(live.tick())
+    wait_durable(live.tick())
     assert ref in live.state.open
     page.wait_for_selector(READY)
     page.keyboard.press("ArrowLeft")
@@ -230,10 +230,10 @@ def test_the_widget_asks_from_another_origin(visits):
         return HTMLResponse(f"<!doctype html><title>x</title>{script}{tag}")
 
     with serving(Starlette(routes=[Route("/page", theirs)])) as elsewhere:
-        hall = Hall(open_store("memory:"))
-        own = hall.create("colours", ["red", "green"], grace=GRACE, origins=[elsewhere])
-        with serving(make_app(hall, settings=ServerSettings())) as url:
-            whole = Whole(url, hall, own)
+        manager = ArenaManager(open_store("memory:"))
+        own = manager.create("colours", ["red", "green"], grace=GRACE, origins=[elsewhere])
+        with serving(make_app(manager, settings=ServerSettings())) as url:
+            whole = Whole(url, manager, own)
             token.append(whole.voting)
             visit = visits(elsewhere)
             page = visit.open("/page").page

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from driftduel.arena.stores.base import (
     Append,
+    ArenaStore,
     DamagedSnapshotError,
-    Fenced,
+    FencedError,
     Hook,
     OptionText,
     OwnedElsewhereError,
-    Store,
     StoreError,
     Token,
     take,
@@ -18,12 +18,12 @@ from driftduel.errors import DriftduelError, MissingExtraError
 
 __all__ = [
     "Append",
+    "ArenaStore",
     "DamagedSnapshotError",
-    "Fenced",
+    "FencedError",
     "Hook",
     "OptionText",
     "OwnedElsewhereError",
-    "Store",
     "StoreError",
     "Token",
     "open_store",
@@ -33,7 +33,7 @@ __all__ = [
 _ENDINGS = (".db", ".sqlite", ".sqlite3")
 
 
-def open_store(where: str | Path, *, create: bool = True) -> Store:
+def open_store(where: str | Path, *, create: bool = True) -> ArenaStore:
     """Open a store; whoever opens one closes it.
 
     Parameters
@@ -55,9 +55,9 @@ def open_store(where: str | Path, *, create: bool = True) -> Store:
     path = _path(where)
     if not create and not path.exists():
         raise StoreError(f"there is no file {str(path)!r}.")
-    from driftduel.arena.stores.sqlite import shared
+    from driftduel.arena.stores.sqlite import open_shared
 
-    return shared(path)
+    return open_shared(path)
 
 
 def _path(where: str | Path) -> Path:
@@ -78,7 +78,7 @@ def _path(where: str | Path) -> Path:
     return path
 
 
-def _postgresql(url: str) -> Store:
+def _postgresql(url: str) -> ArenaStore:
     try:
         from driftduel.arena.stores.postgres import PostgresStore
     except ImportError:

@@ -13,16 +13,16 @@ __all__ = [
     "PREFIX",
     "SNAPSHOTS",
     "Append",
+    "ArenaStore",
     "Chain",
     "DamagedSnapshotError",
-    "Fenced",
+    "FencedError",
     "Hook",
     "OptionText",
     "OwnedElsewhereError",
-    "Store",
     "StoreError",
     "Token",
-    "storable",
+    "require_storable",
     "take",
 ]
 
@@ -42,7 +42,7 @@ class StoreError(DriftduelError):
     """
 
 
-class Fenced(StoreError):  # noqa: N818 - it says what happened to the writer
+class FencedError(StoreError):
     """Say that somebody else has written these records: another process owns the arena now."""
 
 
@@ -124,7 +124,7 @@ class OptionText(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         for text in (self.id, self.name, self.kind, self.content):
-            storable(text)
+            require_storable(text)
 
 
 class Token(NamedTuple):
@@ -172,7 +172,7 @@ class Hook(NamedTuple):
     done: int
 
 
-class Store(Protocol):
+class ArenaStore(Protocol):
     """A place for logs. All methods may be called from any thread.
 
     Attributes
@@ -188,7 +188,7 @@ class Store(Protocol):
         """Append to any number of arenas in one transaction, durable when this returns.
 
         Returns an answer for every entry: None, or why this one was not written while the others
-        were, `Fenced` above all. Raises `StoreError` if none of them could be.
+        were, `FencedError` above all. Raises `StoreError` if none of them could be.
         """
 
     def records(
@@ -273,16 +273,16 @@ class Store(Protocol):
     def drop_hook(self, arena: str, hook: str) -> bool:
         """Tell somebody no more; return whether there was such a hook."""
 
-    def hook_done(self, hook: str, seq: int) -> None:
+    def mark_delivered(self, hook: str, seq: int) -> None:
         """Remember how far somebody was told; it never goes back."""
 
     def events(self, arena: str, after: int, limit: int) -> list[tuple[int, str]]:
         """Return seq and content of events after a record, in order; all of a record or none."""
 
-    def hooked(self) -> list[str]:
+    def arenas_with_hooks(self) -> list[str]:
         """Name the arenas that have webhooks."""
 
-    def behind(self) -> list[str]:
+    def arenas_behind(self) -> list[str]:
         """Name the arenas with events that not all of their webhooks have been sent."""
 
     def subscribe(self, listener: Callable[[str], None]) -> Callable[[], None]:
@@ -314,14 +314,14 @@ class Store(Protocol):
     def cluster_key(self) -> bytes | None:
         """Return the key with which servers authenticate; None if there can be only one server."""
 
-    def owned(self) -> frozenset[str]:
+    def owned_arenas(self) -> frozenset[str]:
         """Name the arenas that this process owns, as far as it knows."""
 
     def close(self) -> None:
         """Disown everything, and let go of files and connections."""
 
 
-def take(store: Store, arena: str) -> None:
+def take(store: ArenaStore, arena: str) -> None:
     """Become the owner of an arena, or say who is."""
     if not store.own(arena):
         who = store.owner(arena) or "another process, which just ended"
@@ -330,7 +330,7 @@ def take(store: Store, arena: str) -> None:
         )
 
 
-def storable(text: str) -> None:
+def require_storable(text: str) -> None:
     """Refuse what some stores cannot keep, so that all keep the same."""
     try:
         text.encode()

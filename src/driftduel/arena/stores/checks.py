@@ -1,12 +1,12 @@
 """What every store checks before it writes or forgets something."""
 
 from driftduel.arena.problems import ArenaError
-from driftduel.arena.stores.base import MOST_HOOKS, PREFIX, Append, Fenced, StoreError
+from driftduel.arena.stores.base import MOST_HOOKS, PREFIX, Append, FencedError, StoreError
 
-__all__ = ["Following", "meant", "need_hook_room"]
+__all__ = ["SequenceChecker", "matches_token", "require_hook_capacity"]
 
 
-class Following:
+class SequenceChecker:
     """Checks that what is appended follows what is there, entry by entry.
 
     Parameters
@@ -41,7 +41,7 @@ class Following:
         if not records and upto is not None:  # a snapshot alone
             first = upto + 1
         if first <= last:
-            return Fenced(
+            return FencedError(
                 f"record {first} of arena {arena!r} is there already: another process wrote it, "
                 "and owns the arena now."
             )
@@ -54,13 +54,13 @@ class Following:
         return None
 
 
-def meant(digest: bytes, label: str, prefix_or_label: str) -> bool:
+def matches_token(digest: bytes, label: str, prefix_or_label: str) -> bool:
     """Tell whether a token is meant; fewer than eight digits might be a label of somebody's."""
     said = prefix_or_label
     return label == said or (len(said) >= PREFIX and digest.hex().startswith(said.lower()))
 
 
-def need_hook_room(hooks: int) -> None:
+def require_hook_capacity(hooks: int) -> None:
     """Refuse one more webhook if an arena has as many as it can have."""
     if hooks >= MOST_HOOKS:
         raise ArenaError(

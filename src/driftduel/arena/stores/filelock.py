@@ -15,13 +15,13 @@ except ImportError:  # Windows
     fcntl = None
     import msvcrt
 
-__all__ = ["FileLock", "about"]
+__all__ = ["FileLock", "describe_process"]
 
 # Windows hides what is locked from readers; nothing is written so far into the file.
 _FAR = 1 << 30
 
 
-def about() -> str:
+def describe_process() -> str:
     """Say which process this is, for whoever wants to end it."""
     # Others may read this: of --store=postgresql://..., which may have a password, the first half.
     words = [each.partition("=")[0] for each in sys.argv[:4] if "://" not in each.partition("=")[0]]
@@ -53,7 +53,7 @@ class FileLock:
             os.close(handle)
             return False
         os.truncate(handle, 0)
-        os.write(handle, about().encode("utf-8", "replace"))
+        os.write(handle, describe_process().encode("utf-8", "replace"))
         self._handle = handle
         return True
 
@@ -66,7 +66,7 @@ class FileLock:
     def holder(self) -> str | None:
         """Say who has it; None if nobody does."""
         if self._handle is not None:
-            return about()
+            return describe_process()
         try:
             handle = os.open(self._path, os.O_RDWR)
         except OSError:

@@ -16,13 +16,13 @@ from driftduel.arena.stores.base import (
     StoreError,
     Token,
 )
-from driftduel.arena.stores.checks import Following, meant, need_hook_room
+from driftduel.arena.stores.checks import SequenceChecker, matches_token, require_hook_capacity
 
 __all__ = ["MemoryStore"]
 
 
 @dataclass
-class _Kept:
+class _ArenaData:
     """What is kept of one arena."""
 
     secret: bytes
@@ -47,7 +47,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._arenas: dict[str, _Kept] = {}
+        self._arenas: dict[str, _ArenaData] = {}
         self._tokens: dict[bytes, tuple[str, str, str]] = {}
         self._hooks: dict[str, Hook] = {}
         self._owned: set[str] = set()
@@ -56,7 +56,7 @@ class MemoryStore:
     def append(self, batch: Sequence[Append]) -> list[Exception | None]:
         """Append to any number of arenas, as far as they fit."""
         with self._lock:
-            follow = Following(
+            follow = SequenceChecker(
                 {e.arena: len(self._arenas[e.arena].log) for e in batch if e.arena in self._arenas}
             )
             answers = [follow.check(entry) for entry in batch]
@@ -118,9 +118,9 @@ class MemoryStore:
         with self._lock:
             if arena in self._arenas:
                 raise StoreError(f"there is an arena {arena!r} already.")
-            if (trouble := Following({arena: 0}).check(Append(arena, records))) is not None:
+            if (trouble := SequenceChecker({arena: 0}).check(Append(arena, records))) is not None:
                 raise trouble
-            kept = self._arenas[arena] = _Kept(secret)
+            kept = self._arenas[arena] = _ArenaData(secret)
             kept.extend(records)
             kept.options.update((option.id, option) for option in options)
 
@@ -137,9 +137,9 @@ class MemoryStore:
     def secret(self, arena: str) -> bytes:
         """Return what the arena's duels are signed with."""
         with self._lock:
-            return self._kept(arena).secret
+            return self._require_arena(arena).secret
 
-    def _kept(self, arena: str) -> _Kept:
+    def _require_arena(self, arena: str) -> _ArenaData:
         if arena not in self._arenas:
             raise StoreError(f"there is no arena {arena!r}.")
         return self._arenas[arena]
@@ -153,7 +153,7 @@ class MemoryStore:
     def put_options(self, arena: str, options: Sequence[OptionText]) -> None:
         """Add options, or change those that are there."""
         with self._lock:
-            self._kept(arena).options.update((option.id, option) for option in options)
+            self._require_arena(arena).options.update((option.id, option) for option in options)
 
     def put_token(self, digest: bytes, arena: str, scope: str, label: str) -> None:
         """Let the token with this digest do something."""
@@ -181,7 +181,7 @@ class MemoryStore:
             gone = [
                 digest
                 for digest, (whose, _, label) in self._tokens.items()
-                if whose == arena and meant(digest, label, prefix_or_label)
+                if whose == arena and matches_token(digest, label, prefix_or_label)
             ]
             for digest in gone:
                 del self._tokens[digest]
@@ -196,7 +196,7 @@ class MemoryStore:
     def put_voter(self, arena: str, key: bytes, pseudonym: str) -> str:
         """Give a voter a pseudonym, and return it; one that it has already wins."""
         with self._lock:
-            return self._kept(arena).voters.setdefault(key, pseudonym)
+            return self._require_arena(arena).voters.setdefault(key, pseudonym)
 
     def drop_voter(self, arena: str, key: bytes) -> bool:
         """Forget whose pseudonym it was."""
@@ -209,8 +209,8 @@ class MemoryStore:
     ) -> str:
         """Register a webhook for events after record `done`; return its id."""
         with self._lock:
-            self._kept(arena)
-            need_hook_room(len(self.hooks(arena)))
+            self._require_arena(arena)
+            require_hook_capacity(len(self.hooks(arena)))
             name = secrets.token_hex(8)
             self._hooks[name] = Hook(name, arena, url, secret, tuple(events), done)
         self._announce(arena)
@@ -238,12 +238,12 @@ class MemoryStore:
             seqs = sorted({seq for seq, _ in found})[:limit]
             return [event for event in found if event[0] in seqs]
 
-    def hooked(self) -> list[str]:
+    def arenas_with_hooks(self) -> list[str]:
         """Name the arenas that have webhooks."""
         with self._lock:
             return sorted({hook.arena for hook in self._hooks.values()})
 
-    def behind(self) -> list[str]:
+    def arenas_behind(self) -> list[str]:
         """Name the arenas with events that not all of their webhooks have been sent."""
         with self._lock:
             return sorted(
@@ -259,7 +259,7 @@ class MemoryStore:
         for listener in list(self._listeners):
             listener(arena)
 
-    def hook_done(self, hook: str, seq: int) -> None:
+    def mark_delivered(self, hook: str, seq: int) -> None:
         """Remember how far somebody was told; it never goes back."""
         with self._lock:
             if hook in self._hooks and self._hooks[hook].done < seq:
@@ -289,7 +289,7 @@ class MemoryStore:
         """Return None: there are no other servers."""
         return None
 
-    def owned(self) -> frozenset[str]:
+    def owned_arenas(self) -> frozenset[str]:
         """Name the arenas that this process owns."""
         return frozenset(self._owned)
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from driftduel.arena.stores.filelock import about
+from driftduel.arena.stores.filelock import describe_process
 
 __all__ = ["Ownership"]
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 Connection = psycopg.Connection[Any]
 
 #: How often a process says that it lives, as a part of the silence that ends its ownership.
-_BEATS = 5
+_HEARTBEATS = 5
 
 _ALIVE = """
     SELECT about, address,
@@ -52,8 +52,10 @@ class Ownership:
         How many seconds an owner may be silent.
     """
 
-    def __init__(self, connect: Callable[[], Connection], process: str, silence: float) -> None:
-        self._connect, self._process, self._silence = connect, process, silence
+    def __init__(
+        self, connect: Callable[[], Connection], process: str, heartbeat_timeout: float
+    ) -> None:
+        self._connect, self._process, self._heartbeat_timeout = connect, process, heartbeat_timeout
         self._lock = threading.RLock()  # one statement at a time
         self._names_lock = threading.Lock()  # held for a moment only, whatever the database does
         self._names: set[str] = set()
@@ -66,33 +68,35 @@ class Ownership:
     def own(self, arena: str) -> bool:
         """Become the owner of an arena, or stay it; return whether this process is."""
         with self._lock:
-            replaced = self._again(lambda session: self._take(session, arena))
+            replaced = self._with_retry(lambda session: self._take(session, arena))
             if replaced is not None and replaced != self._process:
                 self._end(replaced)
             if replaced is not None:
                 with self._names_lock:
                     self._names.add(arena)
-            self._start_beating()
+            self._start_heartbeats()
             return replaced is not None
 
-    def _start_beating(self) -> None:
+    def _start_heartbeats(self) -> None:
         if self._thread is None and not self._over.is_set():
-            self._thread = threading.Thread(target=self._beat, name="arena-owner", daemon=True)
+            self._thread = threading.Thread(
+                target=self._heartbeat_loop, name="arena-owner", daemon=True
+            )
             self._thread.start()
 
     def advertise(self, address: str) -> None:
         """Note where other servers reach this process, which from now on has a heartbeat."""
         with self._lock:
             self._address = address
-            self._again(self._sign)
+            self._with_retry(self._write_heartbeat)
             # Rows of processes that were killed long ago and owned nothing.
-            self._again(
+            self._with_retry(
                 lambda session: session.execute(
                     "DELETE FROM arena_processes WHERE beat < clock_timestamp() - interval '1 day'"
                     " AND process NOT IN (SELECT process FROM arena_owners)"
                 )
             )
-            self._start_beating()
+            self._start_heartbeats()
 
     def address(self, arena: str, any_server: bool) -> str | None:
         """Return the address of the owner of an arena, if that is another, living process.
@@ -107,7 +111,7 @@ class Ownership:
             owner = None if row is None else str(row[0])
             if owner == self._process:
                 return None
-            found = None if owner is None else self._living(session, owner)
+            found = None if owner is None else self._live_process(session, owner)
             if found is not None or not any_server:
                 return None if found is None else found[1]
             others = session.execute(
@@ -116,17 +120,17 @@ class Ownership:
                 (self._process,),
             ).fetchall()
             for (process,) in others:
-                if (found := self._living(session, process)) is not None:
+                if (found := self._live_process(session, process)) is not None:
                     return found[1]
             return None
 
         with self._lock:
-            return self._again(look)
+            return self._with_retry(look)
 
     def _take(self, session: Connection, arena: str) -> str | None:
         """Return the process that was the owner up to now if this one may be; else None."""
         with session.transaction():
-            self._sign(session)
+            self._write_heartbeat(session)
             session.execute(
                 "INSERT INTO arena_owners (arena, process) VALUES (%s, %s) ON CONFLICT DO NOTHING",
                 (arena, self._process),
@@ -139,7 +143,7 @@ class Ownership:
             before: str = row[0]
             if before == self._process:
                 return before
-            if self._living(session, before) is not None:
+            if self._live_process(session, before) is not None:
                 return None
             session.execute(
                 "UPDATE arena_owners SET process = %s WHERE arena = %s", (self._process, arena)
@@ -151,9 +155,9 @@ class Ownership:
             )
             return before
 
-    def _living(self, session: Connection, process: str) -> tuple[str, str | None] | None:
+    def _live_process(self, session: Connection, process: str) -> tuple[str, str | None] | None:
         """Return description and address of a process that lives and has a recent heartbeat."""
-        row = session.execute(_ALIVE, (self._silence, process)).fetchone()
+        row = session.execute(_ALIVE, (self._heartbeat_timeout, process)).fetchone()
         if row is None:
             return None
         said, address, silent, holds = row
@@ -175,7 +179,7 @@ class Ownership:
                 if arena not in self._names:
                     return
                 self._names.discard(arena)
-            self._again(
+            self._with_retry(
                 lambda session: session.execute(
                     "DELETE FROM arena_owners WHERE arena = %s AND process = %s",
                     (arena, self._process),
@@ -189,13 +193,13 @@ class Ownership:
             row = session.execute(
                 "SELECT process FROM arena_owners WHERE arena = %s", (arena,)
             ).fetchone()
-            found = None if row is None else self._living(session, row[0])
+            found = None if row is None else self._live_process(session, row[0])
             return None if found is None else found[0]
 
         with self._lock:
-            return self._again(look)
+            return self._with_retry(look)
 
-    def owned(self) -> frozenset[str]:
+    def owned_arenas(self) -> frozenset[str]:
         """Name the arenas that this process owns, as of its last sign of life."""
         with self._names_lock:
             return frozenset(self._names)
@@ -216,7 +220,7 @@ class Ownership:
             with self._names_lock:
                 self._names.clear()
 
-    def _again(self, work: Callable[[Connection], T]) -> T:
+    def _with_retry(self, work: Callable[[Connection], T]) -> T:
         """Do something; once more if the connection broke while nobody used it."""
         fresh = self._connection is None
         try:
@@ -243,30 +247,30 @@ class Ownership:
             self._key = secrets.randbits(62)
             try:
                 connection.execute("SELECT pg_advisory_lock(%s)", (self._key,))
-                self._sign(connection)
+                self._write_heartbeat(connection)
             except BaseException:
                 connection.close()
                 raise
             self._connection = connection
         return self._connection
 
-    def _beat(self) -> None:
+    def _heartbeat_loop(self) -> None:
         """Say that this process lives, and see what it still owns."""
-        while not self._over.wait(self._silence / _BEATS):
+        while not self._over.wait(self._heartbeat_timeout / _HEARTBEATS):
             with self._lock, suppress(psycopg.Error):  # the next one may get through
-                self._again(self._sign_and_look)
+                self._with_retry(self._heartbeat)
 
-    def _sign(self, session: Connection) -> None:
+    def _write_heartbeat(self, session: Connection) -> None:
         """Give a sign of life."""
         session.execute(
             "INSERT INTO arena_processes (process, lock, about, beat, address)"
             " VALUES (%s, %s, %s, clock_timestamp(), %s) ON CONFLICT (process) DO UPDATE"
             " SET lock = excluded.lock, beat = excluded.beat, address = excluded.address",
-            (self._process, self._key, about(), self._address),
+            (self._process, self._key, describe_process(), self._address),
         )
 
-    def _sign_and_look(self, session: Connection) -> None:
-        self._sign(session)
+    def _heartbeat(self, session: Connection) -> None:
+        self._write_heartbeat(session)
         row = session.execute(
             "SELECT count(*) FROM arena_owners WHERE process = %s", (self._process,)
         ).fetchone()

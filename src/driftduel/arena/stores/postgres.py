@@ -18,7 +18,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from driftduel.arena.stores.base import StoreError
 from driftduel.arena.stores.ownership import Ownership
-from driftduel.arena.stores.relational import RelationalStore, Row, Run, migrations
+from driftduel.arena.stores.relational import RelationalStore, Row, RunSql, migrations
 
 __all__ = ["PostgresStore"]
 
@@ -28,7 +28,7 @@ Connection = psycopg.Connection[Row]
 #: How long an answer may take.
 _SECONDS = 30.0
 #: A process that said nothing for so long may be replaced.
-_SILENCE = 10.0
+_HEARTBEAT_TIMEOUT = 10.0
 #: Held by whoever makes or changes the tables.
 _MIGRATING = 0x647266640001
 #: Notifications of new events and webhooks; they carry the arena's name.
@@ -54,7 +54,9 @@ class PostgresStore(RelationalStore):
         How long an owner may be silent before another process may take its arenas.
     """
 
-    def __init__(self, url: str, *, seconds: float = _SECONDS, silence: float = _SILENCE) -> None:
+    def __init__(
+        self, url: str, *, seconds: float = _SECONDS, heartbeat_timeout: float = _HEARTBEAT_TIMEOUT
+    ) -> None:
         super().__init__(_without_password(url))
         try:
             conninfo_to_dict(url)
@@ -72,9 +74,9 @@ class PostgresStore(RelationalStore):
         self._closed = False
         self._over = threading.Event()
         self._listening: threading.Thread | None = None
-        self._ownership = Ownership(self._connect, self._process, silence)
+        self._ownership = Ownership(self._connect, self._process, heartbeat_timeout)
         try:
-            self._change(self._migrate)
+            self._transact(self._migrate)
         except BaseException:
             self.close()
             raise
@@ -108,7 +110,7 @@ class PostgresStore(RelationalStore):
             raise
         return connection
 
-    def _migrate(self, run: Run) -> None:
+    def _migrate(self, run: RunSql) -> None:
         """Bring the tables up to date, in one transaction; others wait."""
         run("SELECT pg_advisory_xact_lock(?)", _MIGRATING)
         version = 0
@@ -128,8 +130,8 @@ class PostgresStore(RelationalStore):
         if not run("SELECT 1 FROM arena_cluster"):
             run("INSERT INTO arena_cluster (key) VALUES (?)", secrets.token_bytes(32))
 
-    def _change(self, work: Callable[[Run], T]) -> T:
-        with self._lock, self._sentences():
+    def _transact(self, work: Callable[[RunSql], T]) -> T:
+        with self._lock, self._wrap_errors():
             for _ in range(_TRIES):
                 connection = self._begin()
                 try:
@@ -167,7 +169,7 @@ class PostgresStore(RelationalStore):
             connection.close()
 
     def _read(self, sql: str, *values: Any) -> list[Row]:
-        with self._sentences():
+        with self._wrap_errors():
             while True:
                 if self._closed:
                     raise StoreError(f"the store {self.url} is closed.")
@@ -188,7 +190,9 @@ class PostgresStore(RelationalStore):
                     self._idle.append(connection)
                 return rows
 
-    def _lasts(self, run: Run, arenas: Sequence[str]) -> dict[str, tuple[int, bytes | None]]:
+    def _last_records(
+        self, run: RunSql, arenas: Sequence[str]
+    ) -> dict[str, tuple[int, bytes | None]]:
         rows = run(
             "SELECT name, seq, hash FROM arenas LEFT JOIN arena_log ON arena = name AND seq ="
             " (SELECT max(seq) FROM arena_log WHERE arena = name) WHERE name = ANY(?)",
@@ -196,12 +200,12 @@ class PostgresStore(RelationalStore):
         )
         return {name: (last or 0, head) for name, last, head in rows}
 
-    def _run_many(self, run: Run, sql: str, rows: Sequence[Row]) -> None:
+    def _run_many(self, run: RunSql, sql: str, rows: Sequence[Row]) -> None:
         assert self._writer is not None  # `run` is a statement of its transaction
         with self._writer.cursor() as cursor:
-            cursor.executemany(_translated(sql), rows)
+            cursor.executemany(_to_psycopg(sql), rows)
 
-    def _insert(self, run: Run, rows: Sequence[Row]) -> None:
+    def _insert(self, run: RunSql, rows: Sequence[Row]) -> None:
         assert self._writer is not None  # `run` is a statement of its transaction
         if not rows:
             return
@@ -214,7 +218,7 @@ class PostgresStore(RelationalStore):
             for row in rows:
                 copy.write_row(row)
 
-    def _notify(self, run: Run, arena: str) -> None:
+    def _notify(self, run: RunSql, arena: str) -> None:
         """Notify all processes, this one included, at the commit."""
         run("SELECT pg_notify(?, ?)", _CHANNEL, arena)
 
@@ -245,14 +249,14 @@ class PostgresStore(RelationalStore):
             self._over.wait(_LISTEN_SECONDS)
 
     @contextmanager
-    def _sentences(self) -> Iterator[None]:
+    def _wrap_errors(self) -> Iterator[None]:
         """Say what went wrong in one sentence."""
         try:
             yield
         except psycopg.Error as error:
-            raise StoreError(self._sentence(error)) from error
+            raise StoreError(self._error_message(error)) from error
 
-    def _sentence(self, error: psycopg.Error) -> str:
+    def _error_message(self, error: psycopg.Error) -> str:
         said = " ".join(str(error).split()) or type(error).__name__
         match error:
             case errors.QueryCanceled() | errors.LockNotAvailable():
@@ -269,29 +273,29 @@ class PostgresStore(RelationalStore):
 
     def own(self, arena: str) -> bool:
         """Become the owner of an arena, or stay it; return whether this process is."""
-        with self._sentences():
+        with self._wrap_errors():
             if self._closed:
                 raise StoreError(f"the store {self.url} is closed.")
             return self._ownership.own(arena)
 
     def disown(self, arena: str) -> None:
         """Let others own it."""
-        with self._sentences():
+        with self._wrap_errors():
             self._ownership.disown(arena)
 
     def owner(self, arena: str) -> str | None:
         """Say which process owns an arena."""
-        with self._sentences():
+        with self._wrap_errors():
             return self._ownership.owner(arena)
 
     def advertise(self, address: str) -> None:
         """Note where other servers reach this process."""
-        with self._sentences():
+        with self._wrap_errors():
             self._ownership.advertise(address)
 
     def owner_address(self, arena: str, any_server: bool = False) -> str | None:
         """Return the address of the process that owns an arena, if it is another one."""
-        with self._sentences():
+        with self._wrap_errors():
             return self._ownership.address(arena, any_server)
 
     def cluster_key(self) -> bytes:
@@ -299,9 +303,9 @@ class PostgresStore(RelationalStore):
         ((key,),) = self._read("SELECT key FROM arena_cluster")
         return bytes(key)
 
-    def owned(self) -> frozenset[str]:
+    def owned_arenas(self) -> frozenset[str]:
         """Name the arenas that this process owns, as far as it knows."""
-        return self._ownership.owned()
+        return self._ownership.owned_arenas()
 
     def close(self) -> None:
         """Disown everything, and close the connections."""
@@ -319,17 +323,17 @@ class PostgresStore(RelationalStore):
                 self._writer = None
 
 
-def _runner(connection: Connection) -> Run:
+def _runner(connection: Connection) -> RunSql:
     def run(sql: str, *values: Any) -> list[Row]:
         # Without values it goes as it is, so that a script may have several statements.
-        cursor = connection.execute(_translated(sql), values or None)
+        cursor = connection.execute(_to_psycopg(sql), values or None)
         return cursor.fetchall() if cursor.description else []
 
     return run
 
 
 @cache
-def _translated(sql: str) -> bytes:
+def _to_psycopg(sql: str) -> bytes:
     """Write a statement in psycopg's words."""
     return sql.replace("?", "%s").encode()
 

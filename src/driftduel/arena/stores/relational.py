@@ -19,9 +19,9 @@ from driftduel.arena.stores.base import (
     Token,
 )
 from driftduel.arena.stores.chain import checksum, genesis, link, missing, verify
-from driftduel.arena.stores.checks import Following, meant, need_hook_room
+from driftduel.arena.stores.checks import SequenceChecker, matches_token, require_hook_capacity
 
-__all__ = ["RelationalStore", "Run", "migrations"]
+__all__ = ["RelationalStore", "RunSql", "migrations"]
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -34,7 +34,7 @@ _PUT_VOTER = (
 _PUT_EVENT = "INSERT INTO arena_events (arena, seq, place, content) VALUES (?, ?, ?, ?)"
 
 
-class Run(Protocol):
+class RunSql(Protocol):
     """Runs one statement of a transaction; question marks stand for values."""
 
     def __call__(self, sql: str, *values: Any) -> list[Row]:
@@ -73,23 +73,25 @@ class RelationalStore(ABC):
         """Run one statement that changes nothing."""
 
     @abstractmethod
-    def _change(self, work: Callable[[Run], T]) -> T:
+    def _transact(self, work: Callable[[RunSql], T]) -> T:
         """Do work in one transaction, durable when this returns; it may be done again."""
 
     @abstractmethod
-    def _lasts(self, run: Run, arenas: Sequence[str]) -> dict[str, tuple[int, bytes | None]]:
+    def _last_records(
+        self, run: RunSql, arenas: Sequence[str]
+    ) -> dict[str, tuple[int, bytes | None]]:
         """Return seq and hash of the last record of those arenas that exist."""
 
     @abstractmethod
-    def _run_many(self, run: Run, sql: str, rows: Sequence[Row]) -> None:
+    def _run_many(self, run: RunSql, sql: str, rows: Sequence[Row]) -> None:
         """Run one statement for many rows."""
 
     @abstractmethod
-    def _insert(self, run: Run, rows: Sequence[Row]) -> None:
+    def _insert(self, run: RunSql, rows: Sequence[Row]) -> None:
         """Insert rows into the log."""
 
     @abstractmethod
-    def _notify(self, run: Run, arena: str) -> None:
+    def _notify(self, run: RunSql, arena: str) -> None:
         """Notify other processes, at the commit, of new events or webhooks of an arena."""
 
     # The log.
@@ -99,9 +101,9 @@ class RelationalStore(ABC):
             return []
         encoded = [list(_rows(entry.arena, entry.records)) for entry in batch]
 
-        def work(run: Run) -> list[Exception | None]:
-            lasts = self._lasts(run, list(dict.fromkeys(entry.arena for entry in batch)))
-            follow = Following({arena: seq for arena, (seq, _) in lasts.items()})
+        def work(run: RunSql) -> list[Exception | None]:
+            lasts = self._last_records(run, list(dict.fromkeys(entry.arena for entry in batch)))
+            follow = SequenceChecker({arena: seq for arena, (seq, _) in lasts.items()})
             heads = {arena: head for arena, (_, head) in lasts.items()}
             answers: list[Exception | None] = []
             rows: list[Row] = []
@@ -126,10 +128,10 @@ class RelationalStore(ABC):
                 for arena in dict.fromkeys(event[0] for event in events):
                     self._notify(run, arena)
             for arena, states in snapshots.items():
-                self._keep(run, arena, states[-SNAPSHOTS:])
+                self._put_snapshots(run, arena, states[-SNAPSHOTS:])
             return answers
 
-        answers = self._change(work)
+        answers = self._transact(work)
         for entry, answer in zip(batch, answers, strict=True):
             if entry.events and answer is None:
                 self._announce(entry.arena)
@@ -160,11 +162,11 @@ class RelationalStore(ABC):
             )
         ]
 
-    def hooked(self) -> list[str]:
+    def arenas_with_hooks(self) -> list[str]:
         """Name the arenas that have webhooks."""
         return sorted(name for (name,) in self._read("SELECT DISTINCT arena FROM arena_hooks"))
 
-    def behind(self) -> list[str]:
+    def arenas_behind(self) -> list[str]:
         """Name the arenas with events that not all of their webhooks have been sent."""
         rows = self._read(
             "SELECT DISTINCT arena FROM arena_hooks WHERE EXISTS (SELECT 1 FROM arena_events"
@@ -172,7 +174,9 @@ class RelationalStore(ABC):
         )
         return sorted(name for (name,) in rows)
 
-    def _keep(self, run: Run, arena: str, states: list[tuple[int, bytes, bytes]]) -> None:
+    def _put_snapshots(
+        self, run: RunSql, arena: str, states: list[tuple[int, bytes, bytes]]
+    ) -> None:
         """Keep new snapshots of an arena, and the newest of the old ones."""
         for seq, state, sum_ in states:
             run(
@@ -259,11 +263,11 @@ class RelationalStore(ABC):
         self, arena: str, secret: bytes, records: Sequence[Record], options: Sequence[OptionText]
     ) -> None:
         """Make an arena with its first records; its name must be free."""
-        if (trouble := Following({arena: 0}).check(Append(arena, records))) is not None:
+        if (trouble := SequenceChecker({arena: 0}).check(Append(arena, records))) is not None:
             raise trouble
         rows = list(_rows(arena, records))
 
-        def work(run: Run) -> bool:
+        def work(run: RunSql) -> bool:
             made = run(
                 "INSERT INTO arenas (name, secret) VALUES (?, ?)"
                 " ON CONFLICT (name) DO NOTHING RETURNING name",
@@ -277,7 +281,7 @@ class RelationalStore(ABC):
                 _put_options(run, arena, options)
             return bool(made)
 
-        if not self._change(work):
+        if not self._transact(work):
             raise StoreError(f"there is an arena {arena!r} already.")
 
     def arenas(self) -> list[str]:
@@ -306,15 +310,15 @@ class RelationalStore(ABC):
     def put_options(self, arena: str, options: Sequence[OptionText]) -> None:
         """Add options, or change those that are there."""
 
-        def work(run: Run) -> None:
-            _known(run, arena)
+        def work(run: RunSql) -> None:
+            _require_arena(run, arena)
             _put_options(run, arena, options)
 
-        self._change(work)
+        self._transact(work)
 
     def put_token(self, digest: bytes, arena: str, scope: str, label: str) -> None:
         """Let the token with this digest do something in an arena, or in all of them."""
-        self._change(
+        self._transact(
             lambda run: run(
                 "INSERT INTO arena_tokens (digest, arena, scope, label) VALUES (?, ?, ?, ?)"
                 " ON CONFLICT (digest) DO UPDATE SET"
@@ -341,14 +345,14 @@ class RelationalStore(ABC):
     def drop_token(self, arena: str, prefix_or_label: str) -> int:
         """Forget tokens by their label, or by eight or more digits; return how many."""
 
-        def work(run: Run) -> int:
+        def work(run: RunSql) -> int:
             rows = run("SELECT digest, label FROM arena_tokens WHERE arena = ?", arena)
-            gone = [d for d, label in rows if meant(bytes(d), label, prefix_or_label)]
+            gone = [d for d, label in rows if matches_token(bytes(d), label, prefix_or_label)]
             for digest in gone:
                 run("DELETE FROM arena_tokens WHERE digest = ?", digest)
             return len(gone)
 
-        return self._change(work)
+        return self._transact(work)
 
     def voter(self, arena: str, key: bytes) -> str | None:
         """Return a voter's pseudonym."""
@@ -359,8 +363,8 @@ class RelationalStore(ABC):
     def put_voter(self, arena: str, key: bytes, pseudonym: str) -> str:
         """Give a voter a pseudonym, and return it; one that it has already wins."""
 
-        def work(run: Run) -> str:
-            _known(run, arena)
+        def work(run: RunSql) -> str:
+            _require_arena(run, arena)
             rows = run(
                 "INSERT INTO arena_voters (arena, voter, pseudonym) VALUES (?, ?, ?)"
                 " ON CONFLICT (arena, voter) DO UPDATE SET pseudonym = arena_voters.pseudonym"
@@ -371,12 +375,12 @@ class RelationalStore(ABC):
             )
             return str(rows[0][0])
 
-        return self._change(work)
+        return self._transact(work)
 
     def drop_voter(self, arena: str, key: bytes) -> bool:
         """Forget whose pseudonym it was; return whether it was known."""
         sql = "DELETE FROM arena_voters WHERE arena = ? AND voter = ? RETURNING 1"
-        return bool(self._change(lambda run: run(sql, arena, key)))
+        return bool(self._transact(lambda run: run(sql, arena, key)))
 
     def put_hook(
         self, arena: str, url: str, secret: bytes, events: Sequence[str], done: int = 0
@@ -384,10 +388,10 @@ class RelationalStore(ABC):
         """Register a webhook for events after record `done`; return its id."""
         name = secrets.token_hex(8)
 
-        def work(run: Run) -> None:
-            _known(run, arena)
+        def work(run: RunSql) -> None:
+            _require_arena(run, arena)
             ((hooks,),) = run("SELECT count(*) FROM arena_hooks WHERE arena = ?", arena)
-            need_hook_room(hooks)
+            require_hook_capacity(hooks)
             run(
                 "INSERT INTO arena_hooks (id, arena, url, secret, events, done)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
@@ -400,7 +404,7 @@ class RelationalStore(ABC):
             )
             self._notify(run, arena)
 
-        self._change(work)
+        self._transact(work)
         self._announce(arena)
         return name
 
@@ -417,19 +421,19 @@ class RelationalStore(ABC):
     def drop_hook(self, arena: str, hook: str) -> bool:
         """Tell somebody no more; return whether there was such a hook."""
 
-        def work(run: Run) -> bool:
+        def work(run: RunSql) -> bool:
             sql = "DELETE FROM arena_hooks WHERE arena = ? AND id = ? RETURNING 1"
             self._notify(run, arena)
             return bool(run(sql, arena, hook))
 
-        dropped = self._change(work)
+        dropped = self._transact(work)
         self._announce(arena)
         return dropped
 
-    def hook_done(self, hook: str, seq: int) -> None:
+    def mark_delivered(self, hook: str, seq: int) -> None:
         """Remember how far somebody was told; it never goes back."""
         sql = "UPDATE arena_hooks SET done = ? WHERE id = ? AND done < ?"
-        self._change(lambda run: run(sql, seq, hook, seq))
+        self._transact(lambda run: run(sql, seq, hook, seq))
 
 
 def _rows(arena: str, records: Iterable[Record]) -> Iterable[Row]:
@@ -451,13 +455,13 @@ def _record(seq: int, at: int, kind: str, body: str) -> Record:
     return Record(seq, at, kind, decode_body(body))
 
 
-def _known(run: Run, arena: str) -> None:
+def _require_arena(run: RunSql, arena: str) -> None:
     """Refuse to keep anything of an arena that is not there."""
     if not run("SELECT 1 FROM arenas WHERE name = ?", arena):
         raise StoreError(f"there is no arena {arena!r}.")
 
 
-def _put_options(run: Run, arena: str, options: Sequence[OptionText]) -> None:
+def _put_options(run: RunSql, arena: str, options: Sequence[OptionText]) -> None:
     ((last,),) = run("SELECT coalesce(max(place), 0) FROM arena_options WHERE arena = ?", arena)
     for place, option in enumerate(options, last + 1):
         run(

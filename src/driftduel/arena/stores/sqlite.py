@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 from driftduel.arena.stores.base import OptionText, StoreError
 from driftduel.arena.stores.filelock import FileLock
-from driftduel.arena.stores.relational import RelationalStore, Row, Run, migrations
+from driftduel.arena.stores.relational import RelationalStore, Row, RunSql, migrations
 
-__all__ = ["SqliteStore", "shared"]
+__all__ = ["SqliteStore", "open_shared"]
 
 T = TypeVar("T")
 
@@ -51,12 +51,12 @@ _stores: dict[Path, "SqliteStore"] = {}
 _stores_lock = threading.RLock()
 
 
-def shared(path: str | Path) -> "SqliteStore":
+def open_shared(path: str | Path) -> "SqliteStore":
     """Open a file, or share what this process has open; all who did close it."""
     with _stores_lock:
         key = Path(path).resolve()
         store = _stores.get(key)
-        if store is not None and store.stands():
+        if store is not None and store.is_current():
             store.users += 1
         else:
             store = _stores[key] = SqliteStore(key)
@@ -82,13 +82,13 @@ class SqliteStore(RelationalStore):
         self._idle: list[sqlite3.Connection] = []
         self._writer: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
-        self._left_over = False  # something that was deleted is in the write-ahead log still
+        self._wal_has_deleted = False  # something that was deleted is in the write-ahead log still
         self._closed = False
         self.users = 1  # how many will close it
         self._file_lock = FileLock(Path(f"{self.path}-lock"))
         self._owned: set[str] = set()
         try:
-            self._change(self._migrate)
+            self._transact(self._migrate)
             # What an earlier process left may be in the system's memory only, if it died of a bad
             # disk: nothing is built on it before it is in the file.
             self._read("PRAGMA wal_checkpoint(PASSIVE)")
@@ -108,7 +108,7 @@ class SqliteStore(RelationalStore):
             raise
         return connection
 
-    def _migrate(self, run: Run) -> None:
+    def _migrate(self, run: RunSql) -> None:
         """Bring the file up to date, in one transaction."""
         ((version,),) = run("PRAGMA user_version")
         ((application,),) = run("PRAGMA application_id")
@@ -127,9 +127,9 @@ class SqliteStore(RelationalStore):
         if version == 0:
             run(f"PRAGMA application_id = {_APPLICATION}")
 
-    def _change(self, work: Callable[[Run], T]) -> T:
-        with self._lock, self._sentences():
-            connection = self._to_write()
+    def _transact(self, work: Callable[[RunSql], T]) -> T:
+        with self._lock, self._wrap_errors():
+            connection = self._write_connection()
 
             def run(sql: str, *values: Any) -> list[Row]:
                 return connection.execute(sql, values).fetchall()
@@ -141,21 +141,21 @@ class SqliteStore(RelationalStore):
             except BaseException:
                 self._roll_back(connection)
                 raise
-            if self._left_over:
-                self._empty_log(connection)
+            if self._wal_has_deleted:
+                self._truncate_wal(connection)
         return result
 
     def drop_voter(self, arena: str, key: bytes) -> bool:
         """Forget whose pseudonym it was, in the files, too; return whether it was known."""
-        self._left_over = True
+        self._wal_has_deleted = True
         return super().drop_voter(arena, key)
 
     def put_options(self, arena: str, options: Sequence[OptionText]) -> None:
         """Add options, or change those that are there; what they were is not in the files."""
-        self._left_over = True
+        self._wal_has_deleted = True
         super().put_options(arena, options)
 
-    def _empty_log(self, connection: sqlite3.Connection) -> None:
+    def _truncate_wal(self, connection: sqlite3.Connection) -> None:
         """Empty the write-ahead log, which still has what was there before.
 
         While somebody reads in it that cannot be; nobody waits for that, the next commit tries.
@@ -163,12 +163,12 @@ class SqliteStore(RelationalStore):
         with suppress(sqlite3.Error):
             connection.execute("PRAGMA busy_timeout=0")
             ((busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            self._left_over = bool(busy)
+            self._wal_has_deleted = bool(busy)
         connection.execute(f"PRAGMA busy_timeout={round(1000 * self._seconds)}")
 
-    def _to_write(self) -> sqlite3.Connection:
+    def _write_connection(self) -> sqlite3.Connection:
         """Return the writer's connection; open it anew if the file is not what it was."""
-        self._open()
+        self._require_open()
         if self._writer is None:
             self._writer = self._connect()
             self._file = _identity(self.path)
@@ -193,8 +193,8 @@ class SqliteStore(RelationalStore):
                 connection.close()
 
     def _read(self, sql: str, *values: Any) -> list[Row]:
-        with self._sentences():
-            self._open()
+        with self._wrap_errors():
+            self._require_open()
             try:
                 connection = self._idle.pop()
             except IndexError:
@@ -210,11 +210,13 @@ class SqliteStore(RelationalStore):
                 self._idle.append(connection)
             return rows
 
-    def _open(self) -> None:
+    def _require_open(self) -> None:
         if self._closed:
             raise StoreError(f"the store {str(self.path)!r} is closed.")
 
-    def _lasts(self, run: Run, arenas: Sequence[str]) -> dict[str, tuple[int, bytes | None]]:
+    def _last_records(
+        self, run: RunSql, arenas: Sequence[str]
+    ) -> dict[str, tuple[int, bytes | None]]:
         found: dict[str, tuple[int, bytes | None]] = {}
         for arena in arenas:
             rows = run(
@@ -226,14 +228,14 @@ class SqliteStore(RelationalStore):
                 found[arena] = rows[0][0] or 0, rows[0][1]
         return found
 
-    def _run_many(self, run: Run, sql: str, rows: Sequence[Row]) -> None:
+    def _run_many(self, run: RunSql, sql: str, rows: Sequence[Row]) -> None:
         assert self._writer is not None  # `run` is a statement of its transaction
         self._writer.executemany(sql, rows)
 
-    def _notify(self, run: Run, arena: str) -> None:
+    def _notify(self, run: RunSql, arena: str) -> None:
         """Do nothing: one process serves the file, and calls its listeners itself."""
 
-    def _insert(self, run: Run, rows: Sequence[Row]) -> None:
+    def _insert(self, run: RunSql, rows: Sequence[Row]) -> None:
         start = 0
         for size, statement in _INSERTS:
             while len(rows) - start >= size:
@@ -241,16 +243,16 @@ class SqliteStore(RelationalStore):
                 start += size
 
     @contextmanager
-    def _sentences(self) -> Iterator[None]:
+    def _wrap_errors(self) -> Iterator[None]:
         """Say what went wrong in one sentence."""
         try:
             yield
         except sqlite3.Error as error:
-            raise StoreError(self._sentence(error)) from error
+            raise StoreError(self._error_message(error)) from error
         except OSError as error:
             raise StoreError(f"{str(self.path)!r}: {error.strerror or error}.") from error
 
-    def _sentence(self, error: sqlite3.Error) -> str:
+    def _error_message(self, error: sqlite3.Error) -> str:
         place = repr(str(self.path))
         match getattr(error, "sqlite_errorcode", 0) & 0xFF:
             case sqlite3.SQLITE_FULL:
@@ -271,8 +273,8 @@ class SqliteStore(RelationalStore):
 
     def own(self, arena: str) -> bool:
         """Own an arena, by owning the file: one process does."""
-        with self._lock, self._sentences():
-            self._open()
+        with self._lock, self._wrap_errors():
+            self._require_open()
             if not self._file_lock.take():
                 return False
             self._owned.add(arena)
@@ -300,12 +302,12 @@ class SqliteStore(RelationalStore):
         """Return None: there are no other servers."""
         return None
 
-    def owned(self) -> frozenset[str]:
+    def owned_arenas(self) -> frozenset[str]:
         """Name the arenas that this process owns."""
         with self._lock:
             return frozenset(self._owned)
 
-    def stands(self) -> bool:
+    def is_current(self) -> bool:
         """Tell whether the file is still the one that was opened."""
         return not self._closed and self._file == _identity(self.path)
 

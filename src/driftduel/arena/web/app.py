@@ -16,15 +16,15 @@ from starlette.responses import Response
 from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
-from driftduel.arena.hall import Hall
+from driftduel.arena.manager import ArenaManager
 from driftduel.arena.web import pages
 from driftduel.arena.web.limits import client_address, read_body
 from driftduel.arena.web.operations import Call, Operation
-from driftduel.arena.web.problems import Problem, broken, handlers, refusal
-from driftduel.arena.web.routes_open import is_open, opened
-from driftduel.arena.web.routes_owning import owning
-from driftduel.arena.web.routes_reading import reading
-from driftduel.arena.web.routes_voting import voting
+from driftduel.arena.web.problems import ProblemError, handlers, internal_error, refusal
+from driftduel.arena.web.routes_open import is_open, public_operations
+from driftduel.arena.web.routes_owning import owner_operations
+from driftduel.arena.web.routes_reading import reader_operations
+from driftduel.arena.web.routes_voting import voter_operations
 from driftduel.arena.web.security import EVERY_ARENA, SafeHeaders, is_foreign
 from driftduel.arena.web.service import Service
 from driftduel.arena.web.settings import ServerSettings
@@ -37,7 +37,7 @@ _SHORT = 40
 _encode = msgspec.json.Encoder().encode
 
 
-class _Headers(Headers):
+class _CachedHeaders(Headers):
     """Headers of which each is looked for once, however often somebody wants to know it."""
 
     def __init__(self, scope: Scope) -> None:
@@ -50,25 +50,29 @@ class _Headers(Headers):
         return self._first.get(key.lower(), default)
 
 
-class Asked(Request):
+class CachedRequest(Request):
     """A request whose headers are read once."""
 
     @property
     def headers(self) -> Headers:
         """What stands above the body."""
         if not hasattr(self, "_headers"):
-            self._headers = _Headers(self.scope)
+            self._headers = _CachedHeaders(self.scope)
         return self._headers
 
 
 class ArenaApp(Starlette):
     """A Starlette application in front of which limits, origins and headers are seen to."""
 
-    def __init__(self, hall: Hall, settings: ServerSettings) -> None:
-        self.service = Service(hall, settings)
+    def __init__(self, manager: ArenaManager, settings: ServerSettings) -> None:
+        self.service = Service(manager, settings)
         # Votes first: the table is searched from the top.
-        table = [*voting(self.service), *reading(self.service), *owning(self.service)]
-        self.operations: list[Operation] = [*table, *opened(self.service, table)]
+        table = [
+            *voter_operations(self.service),
+            *reader_operations(self.service),
+            *owner_operations(self.service),
+        ]
+        self.operations: list[Operation] = [*table, *public_operations(self.service, table)]
         self.table = _table(self.service, self.operations)
         super().__init__(
             routes=pages.routes(secure=settings.secure_cookies),
@@ -91,25 +95,25 @@ class ArenaApp(Starlette):
                 return
             await super().__call__(scope, receive, send)
             return
-        request = Asked(scope, receive)
+        request = CachedRequest(scope, receive)
         more: list[tuple[bytes, bytes]] = []  # what is known only at the door
         try:
-            answer: Struct | Response | None = await self._at_the_door(request, more)
+            answer: Struct | Response | None = await self._check_request(request, more)
             status = 200
             if answer is None:
                 answer, status = await self._operate(request)
-        except (Problem, DriftduelError) as error:
+        except (ProblemError, DriftduelError) as error:
             answer = refusal(error)
         except Exception as error:
-            answer = await broken(request, error)
+            answer = await internal_error(request, error)
         if isinstance(answer, Struct):
             await self._headers.send_json(send, _encode(answer), more, status)
             return
         safely = self._headers.around(send, scope["path"], more)
         await (answer or super().__call__)(scope, receive, safely)
 
-    async def _at_the_door(
-        self, request: "Asked", more: list[tuple[bytes, bytes]]
+    async def _check_request(
+        self, request: "CachedRequest", more: list[tuple[bytes, bytes]]
     ) -> Response | None:
         """Refuse who asks too often, and pages of sites that the arena does not name."""
         service, scope, headers = self.service, request.scope, request.headers
@@ -126,8 +130,8 @@ class ArenaApp(Starlette):
             more.append((b"access-control-allow-origin", b"*"))
             return None
         origin, arena = headers["origin"], _ARENA_PATH.match(path)
-        if arena is None or origin not in await service.doorman.origins(arena.group(1)):
-            raise Problem("cross-site", f"The arena does not let {origin[:200]!r} ask it.")
+        if arena is None or origin not in await service.authenticator.origins(arena.group(1)):
+            raise ProblemError("cross-site", f"The arena does not let {origin[:200]!r} ask it.")
         more += [
             (b"access-control-allow-origin", origin.encode()),
             (b"access-control-expose-headers", b"Date, Retry-After"),
@@ -142,7 +146,7 @@ class ArenaApp(Starlette):
         }
         return Response(status_code=204, headers=allowed)
 
-    async def _operate(self, request: "Asked") -> tuple[Struct | Response | None, int]:
+    async def _operate(self, request: "CachedRequest") -> tuple[Struct | Response | None, int]:
         """Do the operation of a request; return its answer and status, or None for other paths.
 
         Pages and unknown paths are left to Starlette's router, which takes about as long as a vote.
@@ -158,7 +162,7 @@ class ArenaApp(Starlette):
             method = "GET" if scope["method"] == "HEAD" else scope["method"]
             if method not in entry.methods:
                 allowed = sorted({*entry.methods, *(("HEAD",) if "GET" in entry.methods else ())})
-                raise Problem(
+                raise ProblemError(
                     "method-not-allowed",
                     f"{scope['method']} cannot be done at {path[:200]!r}.",
                     {"Allow": ", ".join(allowed)},
@@ -169,25 +173,25 @@ class ArenaApp(Starlette):
         return None, 200
 
 
-class Entry(NamedTuple):
+class RouteEntry(NamedTuple):
     """A path, and what each method does there, with the status of its answer."""
 
     path: str
     pattern: re.Pattern[str]
-    methods: dict[str, tuple["_Doing", int]]
+    methods: dict[str, tuple["_Handler", int]]
 
 
-def _table(service: Service, operations: Sequence[Operation]) -> list[Entry]:
+def _table(service: Service, operations: Sequence[Operation]) -> list[RouteEntry]:
     """Return one entry per path, in the order of the operations."""
-    table: dict[str, Entry] = {}
+    table: dict[str, RouteEntry] = {}
     for operation in operations:
         path = operation.path
-        entry = table.setdefault(path, Entry(path, compile_path(path)[0], {}))
-        entry.methods[operation.method] = _doing(service, operation), operation.status
+        entry = table.setdefault(path, RouteEntry(path, compile_path(path)[0], {}))
+        entry.methods[operation.method] = _make_handler(service, operation), operation.status
     return list(table.values())
 
 
-def make_app(hall: Hall, *, settings: ServerSettings | None = None) -> ArenaApp:
+def make_app(manager: ArenaManager, *, settings: ServerSettings | None = None) -> ArenaApp:
     """Return the application that serves a hall's arenas; it closes the hall when it ends.
 
     Parameters
@@ -197,13 +201,13 @@ def make_app(hall: Hall, *, settings: ServerSettings | None = None) -> ArenaApp:
     settings
         Limits and addresses; None: those for an arena open to the world.
     """
-    return ArenaApp(hall, settings or ServerSettings())
+    return ArenaApp(manager, settings or ServerSettings())
 
 
-_Doing = Callable[[Request], Awaitable[Struct | Response]]
+_Handler = Callable[[Request], Awaitable[Struct | Response]]
 
 
-def _doing(service: Service, operation: Operation) -> _Doing:
+def _make_handler(service: Service, operation: Operation) -> _Handler:
     """Return what does an operation, once it is seen to that whoever asks may have it done."""
     settings, scope = service.settings, operation.scope
     decoder = None if operation.takes is None else msgspec.json.Decoder(operation.takes)
@@ -214,7 +218,7 @@ def _doing(service: Service, operation: Operation) -> _Doing:
         call = Call(request, path)
         if scope is not None:
             wanted = EVERY_ARENA if operation.every_arena else name
-            call.grant = await service.doorman.authorise(
+            call.grant = await service.authenticator.authorise(
                 request, wanted, scope, beacon=operation.beacon
             )
             service.tokens.check(call.grant.key, settings.clock(), "This token")
@@ -241,11 +245,11 @@ def _read_query(raw: bytes, wanted: type[Struct]) -> Struct:
     pairs = parse_qsl(raw.decode("latin-1"), keep_blank_values=True)
     given = dict(pairs)
     if len(given) != len(pairs):
-        raise Problem("bad-request", "A parameter after the question mark is there twice.")
+        raise ProblemError("bad-request", "A parameter after the question mark is there twice.")
     try:
         return msgspec.convert(given, wanted, strict=False)
     except msgspec.ValidationError as error:
-        raise Problem("bad-request", f"After the question mark: {error}.") from None
+        raise ProblemError("bad-request", f"After the question mark: {error}.") from None
 
 
 _short_query = lru_cache(maxsize=256)(_read_query)  # voters all ask for ``next=1``
@@ -259,10 +263,10 @@ def _body(
         return None
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media != "application/json":
-        raise Problem("wrong-media-type", "Send the body as 'Content-Type: application/json'.")
+        raise ProblemError("wrong-media-type", "Send the body as 'Content-Type: application/json'.")
     try:
         return decoder.decode(content)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise Problem("bad-request", f"The body is not right: {str(error)[:500]}.") from None
+        raise ProblemError("bad-request", f"The body is not right: {str(error)[:500]}.") from None
     except RecursionError:
-        raise Problem("bad-request", "The body is nested too deeply.") from None
+        raise ProblemError("bad-request", "The body is nested too deeply.") from None

@@ -9,14 +9,14 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from driftduel.arena.web.problems import refused_at_once
+from driftduel.arena.web.problems import early_refusal
 
 __all__ = ["Connection"]
 
 _LONGEST_HEAD = 64 * 1024
 
 
-class _AtOnce:
+class _CoalescingTransport:
     """A transport that sends what is written in one turn of the loop in one go.
 
     uvicorn writes an answer's head and its body one after the other: two system calls, and two
@@ -59,7 +59,7 @@ class Connection(HttpToolsProtocol):
         """Begin to wait for a request."""
         self._began: float | None = self.loop.time()
         self._head: int | None = 0  # bytes so far; None: it is complete
-        super().connection_made(_AtOnce(transport, self.loop))  # type: ignore[arg-type]
+        super().connection_made(_CoalescingTransport(transport, self.loop))  # type: ignore[arg-type]
 
     def data_received(self, data: bytes) -> None:
         """Take what came, unless it is a head without an end."""
@@ -95,5 +95,5 @@ class Connection(HttpToolsProtocol):
     def _refuse(self, problem: str, said: str) -> None:
         if not self.transport.is_closing():
             if not self.transport.wrote:  # else it has its answer, and does not listen
-                self.transport.write(refused_at_once(problem, said))
+                self.transport.write(early_refusal(problem, said))
             self.transport.close()

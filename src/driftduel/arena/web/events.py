@@ -9,15 +9,15 @@ from anyio import to_thread
 from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from driftduel.arena.live import Live
-from driftduel.arena.web.problems import Problem
+from driftduel.arena.live import LiveArena
+from driftduel.arena.web.problems import ProblemError
 from driftduel.arena.web.settings import ServerSettings
 
 __all__ = ["Boards"]
 
 _STALLED_SECONDS = 60.0
 _encode = msgspec.json.Encoder().encode
-Find = Callable[[str], Awaitable[Live]]
+Find = Callable[[str], Awaitable[LiveArena]]
 
 
 class _Topic:
@@ -62,17 +62,17 @@ class Boards:
         """How many arenas are watched now."""
         return len(self._topics)
 
-    async def json(self, arena: Live) -> bytes:
+    async def json(self, arena: LiveArena) -> bytes:
         """Return the board as JSON; those who ask at once wait for one computation."""
         seq = arena.seq
         known = self._computing.get(arena.name)
         if known is None or known[0] != seq:
             task = asyncio.ensure_future(to_thread.run_sync(lambda: _encode(arena.board())))
             known = self._computing[arena.name] = (seq, task)
-            task.add_done_callback(lambda _: self._computed(arena.name, seq))
+            task.add_done_callback(lambda _: self._on_computed(arena.name, seq))
         return await asyncio.shield(known[1])
 
-    def _computed(self, name: str, seq: int) -> None:
+    def _on_computed(self, name: str, seq: int) -> None:
         """Forget a computation that is done: a board also changes as time passes."""
         if self._computing.get(name, (None,))[0] == seq:
             del self._computing[name]
@@ -86,10 +86,10 @@ class Boards:
         """
         most = self._settings.listeners_per_address
         if self.watchers >= self._settings.listeners or self._addresses[address] >= most:
-            raise Problem(
+            raise ProblemError(
                 "too-many", "Too many boards are watched at once; try again.", {"Retry-After": "30"}
             )
-        return _Watch(self, name, address, self._events(name, allowed))
+        return _BoardStream(self, name, address, self._events(name, allowed))
 
     def enter(self, name: str, address: str) -> None:
         """Count a watcher in; the first one of an arena sets its board going."""
@@ -157,7 +157,7 @@ class Boards:
                 yield b": ping\n\n"
 
 
-class _Watch(StreamingResponse):
+class _BoardStream(StreamingResponse):
     """A response that counts itself in and out, whatever ends it."""
 
     def __init__(

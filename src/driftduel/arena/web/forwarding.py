@@ -20,10 +20,10 @@ from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from driftduel.arena.addresses import place_of
-from driftduel.arena.stores import Store
+from driftduel.arena.addresses import parse_url
+from driftduel.arena.stores import ArenaStore
 from driftduel.arena.web.operations import Call, Operation
-from driftduel.arena.web.problems import Problem
+from driftduel.arena.web.problems import ProblemError
 
 __all__ = ["FORWARDED", "Forwarder"]
 
@@ -85,10 +85,10 @@ class _Link:
             self._writer.write(request)
             await self._writer.drain()
             while not self.reply.has_head:
-                await self._feed()
+                await self._read_more()
         return self.reply
 
-    async def _feed(self) -> None:
+    async def _read_more(self) -> None:
         async with asyncio.timeout(_PAUSE_SECONDS):
             data = await self._reader.read(_CHUNK)
         if not data:
@@ -104,7 +104,7 @@ class _Link:
             if self.reply.done:
                 return
             if not self.reply.parts:
-                await self._feed()
+                await self._read_more()
 
     @property
     def status(self) -> int:
@@ -134,7 +134,7 @@ class Forwarder:
         Seconds since 1970.
     """
 
-    def __init__(self, store: Store, key: bytes, clock: Any) -> None:
+    def __init__(self, store: ArenaStore, key: bytes, clock: Any) -> None:
         self._store, self._key, self._clock = store, key, clock
         self._owners: dict[str, tuple[float, str]] = {}
         self._idle: dict[str, list[_Link]] = {}
@@ -151,9 +151,11 @@ class Forwarder:
         client, _, signature = rest.rpartition(" ")
         wanted = self._signature(request, seconds, client)
         if not hmac.compare_digest(wanted.encode(), signature.encode("utf-8", "replace")):
-            raise Problem("wrong-scope", f"The header {HEADER} is not signed by a server.")
+            raise ProblemError("wrong-scope", f"The header {HEADER} is not signed by a server.")
         if abs(self._clock() - float(seconds)) > _CLOCK_SECONDS:
-            raise Problem("wrong-scope", f"The header {HEADER} is too old; compare the clocks.")
+            raise ProblemError(
+                "wrong-scope", f"The header {HEADER} is too old; compare the clocks."
+            )
         request.scope["client"] = (client, 0) if client else None
         request.scope[FORWARDED] = True
         return True
@@ -218,13 +220,13 @@ class Forwarder:
             self.forget(arena)
             if repeatable:
                 return None
-            raise Problem(
+            raise ProblemError(
                 "store-trouble",
                 "The server that owns the arena stopped answering; whether it did this is not "
                 "known. Look, and do it again if necessary.",
                 {"Retry-After": "1"},
             ) from None
-        return await self._passed_on(link, address, arena, call.request.method == "HEAD")
+        return await self._relay(link, address, arena, call.request.method == "HEAD")
 
     async def _ask(self, address: str, call: Call, repeatable: bool, seconds: float) -> _Link:
         request = self._request(call)
@@ -242,7 +244,7 @@ class Forwarder:
                     raise  # the owner hangs: each further connection would take as long
             else:
                 return link
-        place = place_of(address)
+        place = parse_url(address)
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 link = _Link(
@@ -273,7 +275,7 @@ class Forwarder:
         lines += [f"{HEADER}: {signed}".encode(), b"content-length: %d" % len(call.content)]
         return b"\r\n".join([*lines, b"", call.content])
 
-    async def _passed_on(
+    async def _relay(
         self, link: _Link, address: str, arena: str, head_only: bool
     ) -> Response | None:
         """Return the answer of another server as ours; None if it does not own the arena."""
@@ -291,7 +293,7 @@ class Forwarder:
             except OSError:
                 link.close()
                 self.forget(arena)
-                raise Problem(
+                raise ProblemError(
                     "no-answer", "The server that owns the arena broke off its answer; ask again."
                 ) from None
             self._keep(link, address)

@@ -6,15 +6,15 @@ from collections import OrderedDict
 
 from starlette.requests import Request
 
-from driftduel.arena.web.problems import Problem
+from driftduel.arena.web.problems import ProblemError
 from driftduel.arena.web.settings import Rate, ServerSettings
 
-__all__ = ["Meter", "client_address", "read_body"]
+__all__ = ["RateLimiter", "client_address", "read_body"]
 
 _MOST_KEYS = 100_000
 
 
-class Meter:
+class RateLimiter:
     """Let every key have its rate: the generic cell rate algorithm, one number a key.
 
     The number is when the key's burst will have drained. A key whose number has passed is like a
@@ -47,7 +47,7 @@ class Meter:
     def check(self, key: object, now: float, whose: str) -> None:
         """Refuse a request that comes too soon."""
         if wait := self.wait(key, now):
-            raise Problem(
+            raise ProblemError(
                 "too-many",
                 f"{whose} asks too often; it may ask again in {math.ceil(wait)} s.",
                 {"Retry-After": str(math.ceil(wait))},
@@ -74,7 +74,7 @@ async def read_body(request: Request, settings: ServerSettings) -> bytes:
     while more:  # not for ever: `Connection` closes what is too slow
         message = await request.receive()
         if message["type"] == "http.disconnect":  # nobody reads this answer
-            raise Problem("bad-request", "The body ended before it was whole.")
+            raise ProblemError("bad-request", "The body ended before it was whole.")
         part: bytes = message.get("body", b"")
         size += len(part)
         if size > most:
@@ -84,5 +84,5 @@ async def read_body(request: Request, settings: ServerSettings) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _too_large(most: int) -> Problem:
-    return Problem("too-large", f"The body may have {most:,} bytes at most.")
+def _too_large(most: int) -> ProblemError:
+    return ProblemError("too-large", f"The body may have {most:,} bytes at most.")

@@ -4,13 +4,12 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from driftduel.arena.news import EVENTS
-from driftduel.arena.said import Shown, Vote
+from driftduel.arena.responses import ShownDuel, Vote
+from driftduel.arena.webhook_events import EVENTS
 
 __all__ = [
     "ArenaMade",
     "Ask",
-    "Change",
     "Closed",
     "Erased",
     "Health",
@@ -26,6 +25,7 @@ __all__ = [
     "NewOption",
     "NewToken",
     "NoQuery",
+    "OptionChange",
     "Owner",
     "Pick",
     "SessionQuery",
@@ -137,7 +137,7 @@ class SessionQuery(_Request, frozen=True):
     page: Literal["vote", "board"] = "vote"
 
 
-class Change(_Request, frozen=True):
+class OptionChange(_Request, frozen=True):
     """What is to be different about an option."""
 
     name: Name | UnsetType = UNSET
@@ -179,7 +179,7 @@ class NewToken(_Request, frozen=True):
 class Voted(Vote, frozen=True):
     """A vote that is written down; `next` is the next duel, if it was asked for."""
 
-    next: Shown | UnsetType = UNSET
+    next: ShownDuel | UnsetType = UNSET
 
 
 class Undone(_Answer, frozen=True):

@@ -3,11 +3,11 @@
 from types import TracebackType
 from weakref import WeakKeyDictionary
 
-from driftduel.arena.live import Live
+from driftduel.arena.live import LiveArena
 from driftduel.arena.web.limits import client_address
 from driftduel.arena.web.operations import Call
 
-__all__ = ["OpenDuels", "Place"]
+__all__ = ["OpenDuels", "Reservation"]
 
 _PARTS = (2, 10)  # of the arena's `most_open`: a token's, a voting address's
 
@@ -23,10 +23,10 @@ class _Holders:
         self.places: dict[object, int] = {}
         """Duels that are being asked for."""
 
-    def add(self, duel: str, whose: tuple[object, ...]) -> None:
+    def add(self, duel: str, keys: tuple[object, ...]) -> None:
         if duel not in self.duels:
-            self.duels[duel] = whose
-            for key in whose:
+            self.duels[duel] = keys
+            for key in keys:
                 self.of.setdefault(key, {})[duel] = None
 
     def drop(self, duel: str) -> None:
@@ -36,8 +36,8 @@ class _Holders:
             if not held:
                 del self.of[key]
 
-    def reserve(self, whose: tuple[object, ...], times: int) -> None:
-        for key in whose:
+    def reserve(self, keys: tuple[object, ...], times: int) -> None:
+        for key in keys:
             count = self.places.get(key, 0) + times
             if count:
                 self.places[key] = count
@@ -48,17 +48,17 @@ class _Holders:
         return len(self.of.get(key, ())) + self.places.get(key, 0)
 
 
-class Place:
+class Reservation:
     """A place for one more duel; if `duel` is not set when it ends, it was not needed."""
 
-    __slots__ = ("_holders", "_whose", "duel")
+    __slots__ = ("_holders", "_keys", "duel")
 
-    def __init__(self, holders: _Holders, whose: tuple[object, ...]) -> None:
-        self._holders, self._whose, self.duel = holders, whose, ""
+    def __init__(self, holders: _Holders, keys: tuple[object, ...]) -> None:
+        self._holders, self._keys, self.duel = holders, keys, ""
 
-    def __enter__(self) -> "Place":
+    def __enter__(self) -> "Reservation":
         # Before the log has the duel: other requests ask meanwhile.
-        self._holders.reserve(self._whose, 1)
+        self._holders.reserve(self._keys, 1)
         return self
 
     def __exit__(
@@ -67,9 +67,9 @@ class Place:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._holders.reserve(self._whose, -1)
+        self._holders.reserve(self._keys, -1)
         if self.duel:
-            self._holders.add(self.duel, self._whose)
+            self._holders.add(self.duel, self._keys)
 
 
 class OpenDuels:
@@ -81,14 +81,14 @@ class OpenDuels:
     """
 
     def __init__(self) -> None:
-        self._of: WeakKeyDictionary[Live, _Holders] = WeakKeyDictionary()
+        self._of: WeakKeyDictionary[LiveArena, _Holders] = WeakKeyDictionary()
 
-    def place(self, call: Call) -> tuple[Place, list[str]]:
+    def reserve(self, call: Call) -> tuple[Reservation, list[str]]:
         """Return a place for one more duel, and the holder's duels to release for it."""
         arena = call.arena
-        holders, whose = self._holders(arena), _whose(call)
+        holders, keys = self._holders(arena), _holder_keys(call)
         evicted = []
-        for key, part in zip(whose, _PARTS, strict=False):
+        for key, part in zip(keys, _PARTS, strict=False):
             limit = max(1, arena.state.settings.most_open // part)
             while holders.count(key) >= limit and (mine := holders.of.get(key)):
                 oldest = next(iter(mine))
@@ -99,20 +99,20 @@ class OpenDuels:
             if arena.is_open(oldest_of_all):
                 break
             holders.drop(oldest_of_all)
-        return Place(holders, whose), evicted
+        return Reservation(holders, keys), evicted
 
-    def answered(self, call: Call, duel: str) -> None:
+    def drop(self, call: Call, duel: str) -> None:
         """Note that a duel is no longer open."""
         self._holders(call.arena).drop(duel)
 
-    def _holders(self, arena: Live) -> _Holders:
+    def _holders(self, arena: LiveArena) -> _Holders:
         holders = self._of.get(arena)
         if holders is None:
             holders = self._of[arena] = _Holders()
         return holders
 
 
-def _whose(call: Call) -> tuple[object, ...]:
+def _holder_keys(call: Call) -> tuple[object, ...]:
     """Return the holders of a request's duels: its token, and the address of a voting token."""
     if call.grant.scope != "vote":
         return (call.grant.key,)

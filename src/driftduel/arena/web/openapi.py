@@ -9,7 +9,7 @@ import msgspec
 from driftduel import __version__
 from driftduel.arena.problems import PROBLEMS
 from driftduel.arena.web.operations import Operation
-from driftduel.arena.web.problems import MEDIA
+from driftduel.arena.web.problems import MEDIA, ProblemDetails
 
 __all__ = ["document", "path_of", "problems_of"]
 
@@ -23,15 +23,6 @@ _ABOUT_PATH = {
     "voter": "a voter, as the program that asks for duels calls them",
     "problem": "a problem's name",
 }
-
-
-class Problem(msgspec.Struct):
-    """An error, as RFC 9457 has it."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
 
 
 def path_of(operation: Operation) -> str:
@@ -57,7 +48,7 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
     """Return the document that describes these operations."""
     types = {one for each in operations for one in (each.takes, each.gives, each.query) if one}
     _, schemas = msgspec.json.schema_components(
-        [*sorted(types, key=lambda one: one.__name__), Problem], ref_template=_TEMPLATE
+        [*sorted(types, key=lambda one: one.__name__), ProblemDetails], ref_template=_TEMPLATE
     )
     paths: dict[str, dict[str, Any]] = {}
     for each in operations:
@@ -120,7 +111,7 @@ def _errors(names: Iterable[str]) -> dict[str, Any]:
     return {
         str(status): {
             "description": "; ".join(f"`{name}`: {PROBLEMS[name][1]}" for name in each),
-            "content": {MEDIA: {"schema": _ref(Problem)}},
+            "content": {MEDIA: {"schema": _ref(ProblemDetails)}},
         }
         for status, each in sorted(by_status.items())
     }

@@ -8,7 +8,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from driftduel.arena.live import Live
+from driftduel.arena.live import LiveArena
 from driftduel.arena.web.messages import NoQuery
 from driftduel.arena.web.security import Grant
 
@@ -24,7 +24,7 @@ class Call:
     """What the names in the path stand for."""
     grant: Grant = field(init=False)
     """Of the operations that need a token."""
-    arena: Live = field(init=False)
+    arena: LiveArena = field(init=False)
     """Of the operations that are `live`."""
     query: Any = None
     body: Any = None

@@ -10,18 +10,26 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from driftduel.arena.problems import PROBLEMS
-from driftduel.arena.said import trouble
+from driftduel.arena.responses import trouble
 from driftduel.arena.stores import StoreError
 from driftduel.errors import DriftduelError, LogError
 
-__all__ = ["MEDIA", "Problem", "broken", "handlers", "refusal", "refused_at_once"]
+__all__ = [
+    "MEDIA",
+    "ProblemDetails",
+    "ProblemError",
+    "early_refusal",
+    "handlers",
+    "internal_error",
+    "refusal",
+]
 
 MEDIA = "application/problem+json"
 _LONGEST = 1000
 _LOG = logging.getLogger("driftduel.arena")
 
 
-class Problem(Exception):  # noqa: N818 - a name of the standard, RFC 9457
+class ProblemError(Exception):
     """An answer that is an error; `name` is one of `PROBLEMS`."""
 
     def __init__(self, name: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
@@ -30,7 +38,9 @@ class Problem(Exception):  # noqa: N818 - a name of the standard, RFC 9457
         self.headers = dict(headers or {})
 
 
-class _Body(msgspec.Struct):
+class ProblemDetails(msgspec.Struct):
+    """An error response as RFC 9457 defines it."""
+
     type: str
     title: str
     status: int
@@ -43,7 +53,7 @@ def _answer(
     """Return the response that says a problem."""
     usual, title = PROBLEMS[name]
     status = status or usual
-    content = msgspec.json.encode(_Body(f"/problems/{name}", title, status, _line(detail)))
+    content = msgspec.json.encode(ProblemDetails(f"/problems/{name}", title, status, _line(detail)))
     return Response(content, status, dict(headers or {}), MEDIA)
 
 
@@ -55,9 +65,9 @@ def _line(detail: str) -> str:
     return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 4]} ..."
 
 
-def refusal(error: Problem | DriftduelError) -> Response:
+def refusal(error: ProblemError | DriftduelError) -> Response:
     """Return the answer to a request that is refused; an arena's errors say what they are."""
-    if isinstance(error, Problem):
+    if isinstance(error, ProblemError):
         return _answer(error.name, error.detail, headers=error.headers)
     if isinstance(error, StoreError):
         error = trouble(error)
@@ -70,7 +80,7 @@ def refusal(error: Problem | DriftduelError) -> Response:
     return _answer(name, str(error), status, headers)
 
 
-def refused_at_once(problem: str, said: str) -> bytes:
+def early_refusal(problem: str, said: str) -> bytes:
     """Return the whole answer to a request that is not read to its end; nothing comes after it."""
     answer = _answer(problem, said, headers={"Connection": "close"})
     phrase = http.HTTPStatus(answer.status_code).phrase
@@ -79,12 +89,12 @@ def refused_at_once(problem: str, said: str) -> bytes:
     return b"\r\n".join([*head, b"", bytes(answer.body)])
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Problem | DriftduelError)
+async def _on_refusal(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ProblemError | DriftduelError)
     return refusal(error)
 
 
-async def _http(request: Request, error: Exception) -> Response:
+async def _on_http_error(request: Request, error: Exception) -> Response:
     """Answer what Starlette itself refuses: no such path, no such method, a broken request."""
     assert isinstance(error, HTTPException)
     status, path = error.status_code, request.scope["path"]
@@ -98,7 +108,7 @@ async def _http(request: Request, error: Exception) -> Response:
     return _answer(name, detail, status, error.headers)
 
 
-async def broken(request: Request, error: Exception) -> Response:
+async def internal_error(request: Request, error: Exception) -> Response:
     """Answer what nobody expected; the traceback goes to the log, never to the client."""
     _LOG.error("%s %s failed", request.method, request.scope["path"], exc_info=error)
     return _answer(
@@ -107,8 +117,8 @@ async def broken(request: Request, error: Exception) -> Response:
 
 
 handlers = {
-    Problem: _refused,
-    DriftduelError: _refused,
-    HTTPException: _http,
-    Exception: broken,
+    ProblemError: _on_refusal,
+    DriftduelError: _on_refusal,
+    HTTPException: _on_http_error,
+    Exception: internal_error,
 }

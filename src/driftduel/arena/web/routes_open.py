@@ -8,13 +8,12 @@ from starlette.responses import Response
 
 from driftduel.arena.problems import PROBLEMS
 from driftduel.arena.web.messages import Health, Owner
-from driftduel.arena.web.openapi import Problem as ProblemSaid
 from driftduel.arena.web.openapi import document
 from driftduel.arena.web.operations import Call, Operation
-from driftduel.arena.web.problems import Problem
+from driftduel.arena.web.problems import ProblemDetails, ProblemError
 from driftduel.arena.web.service import Service
 
-__all__ = ["is_open", "opened"]
+__all__ = ["is_open", "public_operations"]
 
 _DOCUMENT, _HEALTH, _PROBLEMS = "/v1/openapi.json", "/healthz", "/problems/"
 
@@ -24,13 +23,13 @@ def is_open(path: str) -> bool:
     return path == _DOCUMENT
 
 
-def opened(service: Service, others: Sequence[Operation]) -> list[Operation]:
+def public_operations(service: Service, others: Sequence[Operation]) -> list[Operation]:
     """Return the operations that are about the server itself."""
     written: list[bytes] = []
 
     async def health(call: Call) -> Struct:
         await service.read_store()
-        damaged = service.hall.damaged
+        damaged = service.manager.damaged
         return Health(damaged == 0, damaged)
 
     async def openapi(call: Call) -> Response:
@@ -44,9 +43,9 @@ def opened(service: Service, others: Sequence[Operation]) -> list[Operation]:
     async def problem(call: Call) -> Struct:
         name = call.path["problem"]
         if name not in PROBLEMS:
-            raise Problem("not-found", f"There is no problem called {name[:80]!r}.")
+            raise ProblemError("not-found", f"There is no problem called {name[:80]!r}.")
         status, title = PROBLEMS[name]
-        return ProblemSaid(f"{_PROBLEMS}{name}", title, status, f"{title}.")
+        return ProblemDetails(f"{_PROBLEMS}{name}", title, status, f"{title}.")
 
     own = [
         Operation(
@@ -60,7 +59,7 @@ def opened(service: Service, others: Sequence[Operation]) -> list[Operation]:
         ),
         Operation(
             "problem", "GET", f"{_PROBLEMS}{{problem}}", "What a problem means", problem,
-            ProblemSaid, live=False, problems=("not-found",),
+            ProblemDetails, live=False, problems=("not-found",),
         ),
     ]  # fmt: skip
     return own

@@ -8,34 +8,34 @@ from anyio import to_thread
 from msgspec import UNSET, Struct
 from starlette.responses import Response
 
-from driftduel.arena.addresses import place_of, resolved
-from driftduel.arena.hall import option_text
-from driftduel.arena.said import Option
+from driftduel.arena.addresses import parse_url, resolve_address
+from driftduel.arena.manager import option_text
+from driftduel.arena.responses import Option
 from driftduel.arena.web import messages as m
 from driftduel.arena.web.operations import Call, Operation
-from driftduel.arena.web.problems import Problem
+from driftduel.arena.web.problems import ProblemError
 from driftduel.arena.web.service import Service
-from driftduel.arena.webhooks import shown_secret
+from driftduel.arena.webhooks import format_secret
 
-__all__ = ["owning"]
+__all__ = ["owner_operations"]
 
 _ARENA = "/v1/arenas/{arena}"
 
 
-def owning(service: Service) -> list[Operation]:
+def owner_operations(service: Service) -> list[Operation]:
     """Return the operations that need a token with the scope ``own``."""
-    hall, store = service.hall, service.hall.store
+    manager, store = service.manager, service.manager.store
 
     async def make(call: Call) -> Struct:
-        settings = _given(call.body)
+        settings = _set_fields(call.body)
         name, options = settings.pop("name"), settings.pop("options")
-        texts = [each if isinstance(each, str) else _given(each) for each in options]
-        token = await to_thread.run_sync(lambda: hall.create(name, texts, **settings))
+        texts = [each if isinstance(each, str) else _set_fields(each) for each in options]
+        token = await to_thread.run_sync(lambda: manager.create(name, texts, **settings))
         return m.ArenaMade(name, token)
 
     async def join(call: Call) -> Struct:
         new = option_text("", call.body.name, call.body.kind, call.body.content)
-        return await service.done(lambda: call.arena.join(new.name, new.kind, new.content))
+        return await service.run_durably(lambda: call.arena.join(new.name, new.kind, new.content))
 
     async def change(call: Call) -> Struct:
         arena, new = call.arena, call.body
@@ -46,31 +46,33 @@ def owning(service: Service) -> list[Operation]:
         option_text(option, name, now.kind, content)
         if new.present is not UNSET and new.present != now.present:
             move = arena.come_back if new.present else arena.leave
-            await service.done(lambda: move(option))
+            await service.run_durably(lambda: move(option))
         if (name, content) != (now.name, now.content):
             await to_thread.run_sync(arena.rewrite, option, name, content)
         return arena.option(option)
 
     async def void(call: Call) -> Struct:
-        voided = await service.done(lambda: call.arena.void(call.body.seqs, call.body.why))
+        voided = await service.run_durably(lambda: call.arena.void(call.body.seqs, call.body.why))
         return m.Voided(voided)
 
     async def close(call: Call) -> Struct:
-        await service.done(call.arena.end)
+        await service.run_durably(call.arena.end)
         return m.Closed(True)
 
     async def erase(call: Call) -> Struct:
         if not await to_thread.run_sync(call.arena.erase, call.path["voter"]):
-            raise Problem("no-such-voter", "Nobody of that name ever voted, or is erased already.")
+            raise ProblemError(
+                "no-such-voter", "Nobody of that name ever voted, or is erased already."
+            )
         return m.Erased(True)
 
     async def token(call: Call) -> Struct:
         new: m.NewToken = call.body
-        made = await to_thread.run_sync(hall.token, call.path["arena"], new.scope, new.label)
+        made = await to_thread.run_sync(manager.token, call.path["arena"], new.scope, new.label)
         return m.TokenMade(made)
 
     async def hook(call: Call) -> Struct:
-        await resolved(place_of(call.body.url), service.settings.private_hooks)
+        await resolve_address(parse_url(call.body.url), service.settings.private_hooks)
         wanted = ["changed" if each == "crowned" else each for each in call.body.events]
         secret, events = secrets.token_bytes(32), tuple(dict.fromkeys(wanted))
         arena = call.arena
@@ -78,7 +80,7 @@ def owning(service: Service) -> list[Operation]:
         made = await to_thread.run_sync(
             lambda: store.put_hook(arena.name, call.body.url, secret, events, arena.seq)
         )
-        return m.HookMade(made, shown_secret(secret))
+        return m.HookMade(made, format_secret(secret))
 
     async def hooks(call: Call) -> Struct:
         found = await to_thread.run_sync(store.hooks, call.path["arena"])
@@ -87,7 +89,7 @@ def owning(service: Service) -> list[Operation]:
     async def drop_hook(call: Call) -> Response:
         arena = call.path["arena"]
         if not await to_thread.run_sync(store.drop_hook, arena, call.path["hook"]):
-            raise Problem("no-such-hook", "There is no webhook of that id.")
+            raise ProblemError("no-such-hook", "There is no webhook of that id.")
         return Response(status_code=204)
 
     options, one_hook = f"{_ARENA}/options", f"{_ARENA}/hooks/{{hook}}"
@@ -104,7 +106,7 @@ def owning(service: Service) -> list[Operation]:
         Operation(
             "change_option", "PATCH", f"{options}/{{option}}",
             "Change what is shown of an option, or whether it takes part", change, Option,
-            scope="own", takes=m.Change, problems=("no-such-option", "closed", "name-taken"),
+            scope="own", takes=m.OptionChange, problems=("no-such-option", "closed", "name-taken"),
         ),
         Operation(
             "void", "POST", f"{_ARENA}/votes/void", "Take votes out of all counts", void, m.Voided,
@@ -138,7 +140,7 @@ def owning(service: Service) -> list[Operation]:
     ]  # fmt: skip
 
 
-def _given(struct: Struct) -> dict[str, Any]:
+def _set_fields(struct: Struct) -> dict[str, Any]:
     """Return the fields of a request that were said."""
     return {
         key: value for key, value in msgspec.structs.asdict(struct).items() if value is not UNSET

@@ -8,20 +8,20 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from driftduel.arena.board import Board
-from driftduel.arena.live import Live
-from driftduel.arena.moving import csv_of, exported
+from driftduel.arena.import_export import csv_of, export_votes
+from driftduel.arena.live import LiveArena
 from driftduel.arena.web.limits import client_address
 from driftduel.arena.web.messages import LogPage, LogQuery
 from driftduel.arena.web.operations import Call, Operation
 from driftduel.arena.web.service import Service
 
-__all__ = ["reading"]
+__all__ = ["reader_operations"]
 
 _NDJSON, _CSV = "application/x-ndjson", "text/csv"
-_AT_ONCE = 5000
+_BATCH = 5000
 
 
-def reading(service: Service) -> list[Operation]:
+def reader_operations(service: Service) -> list[Operation]:
     """Return the operations that a token with the scope ``read`` allows."""
 
     async def board(call: Call) -> Response:
@@ -32,14 +32,14 @@ def reading(service: Service) -> list[Operation]:
         grant, client = call.grant, call.request.client
 
         async def allowed() -> bool:
-            return await service.doorman.still(grant)
+            return await service.authenticator.is_still_valid(grant)
 
         address = client_address(client.host if client else None)
         return service.boards.watch(call.arena.name, address, allowed)
 
     async def log(call: Call) -> Response | LogPage:
         after, limit = call.query.after, call.query.limit
-        media = _accepted(call.request)
+        media = _download_media(call.request)
         if media is not None:
             return _download(call.arena, media)
         records = await to_thread.run_sync(call.arena.records, after, limit)
@@ -64,14 +64,14 @@ def reading(service: Service) -> list[Operation]:
     ]  # fmt: skip
 
 
-def _accepted(request: Request) -> str | None:
+def _download_media(request: Request) -> str | None:
     """Return the kind of download that is asked for; None for a page of JSON."""
     accept = request.headers.get("accept", "")
     kinds = [part.partition(";")[0].strip().lower() for part in accept.split(",")]
     return next((kind for kind in kinds if kind in (_NDJSON, _CSV)), None)
 
 
-def _download(arena: Live, media: str) -> StreamingResponse:
+def _download(arena: LiveArena, media: str) -> StreamingResponse:
     """Send the whole log, or all votes in it."""
     parts = _lines(arena) if media == _NDJSON else _votes(arena)
     suffix = "ndjson" if media == _NDJSON else "csv"
@@ -79,13 +79,13 @@ def _download(arena: Live, media: str) -> StreamingResponse:
     return StreamingResponse(parts, media_type=media, headers=headers)
 
 
-async def _lines(arena: Live) -> AsyncIterator[bytes]:
+async def _lines(arena: LiveArena) -> AsyncIterator[bytes]:
     """Yield a few thousand records at a time, whatever the log's length."""
     after = 0
-    while records := await to_thread.run_sync(arena.records, after, _AT_ONCE):
+    while records := await to_thread.run_sync(arena.records, after, _BATCH):
         after = records[-1].seq
         yield b"".join(msgspec.json.encode(record) + b"\n" for record in records)
 
 
-async def _votes(arena: Live) -> AsyncIterator[bytes]:
-    yield await to_thread.run_sync(lambda: csv_of(exported(arena.store, arena.name)).encode())
+async def _votes(arena: LiveArena) -> AsyncIterator[bytes]:
+    yield await to_thread.run_sync(lambda: csv_of(export_votes(arena.store, arena.name)).encode())

@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct
 from starlette.responses import Response
 
 from driftduel.arena.problems import ArenaError
-from driftduel.arena.said import Shown
+from driftduel.arena.responses import ShownDuel
 from driftduel.arena.web.cookies import keep_token, voter_in
 from driftduel.arena.web.limits import client_address
 from driftduel.arena.web.messages import (
@@ -20,29 +20,29 @@ from driftduel.arena.web.messages import (
     Voted,
     VoteQuery,
 )
-from driftduel.arena.web.open_duels import Place
+from driftduel.arena.web.open_duels import Reservation
 from driftduel.arena.web.operations import Call, Operation
-from driftduel.arena.web.problems import Problem
+from driftduel.arena.web.problems import ProblemError
 from driftduel.arena.web.security import is_foreign
 from driftduel.arena.web.service import Service
 
-__all__ = ["voting"]
+__all__ = ["voter_operations"]
 
 _ARENA = "/v1/arenas/{arena}"
 _DUELS = f"{_ARENA}/duels"
 _PAGE_SCOPES = {"vote": "vote", "board": "read"}
 
 
-def voting(service: Service) -> list[Operation]:
+def voter_operations(service: Service) -> list[Operation]:
     """Return the operations that a token with the scope ``vote`` allows."""
     opened = service.open_duels
 
-    async def place_for(call: Call) -> Place:
-        place, evicted = opened.place(call)
+    async def place_for(call: Call) -> Reservation:
+        place, evicted = opened.reserve(call)
         if evicted:
             arena = call.arena
             with suppress(ArenaError):  # of a process before this one, so it is not open
-                await service.done(lambda: arena.release(evicted), arena.at_once())
+                await service.run_durably(lambda: arena.release(evicted), arena.can_run_inline())
         return place
 
     async def ask(call: Call) -> Struct:
@@ -50,55 +50,61 @@ def voting(service: Service) -> list[Operation]:
         voter = body.voter
         if call.grant.by_cookie:
             if voter is not None:
-                raise Problem("bad-request", "With a cookie the voter is the browser's; name none.")
+                raise ProblemError(
+                    "bad-request", "With a cookie the voter is the browser's; name none."
+                )
             voter = voter_in(call.request)
         arena = call.arena
         with await place_for(call) as place:
             source = None if voter is not None else _source(call)
-            shown = await service.done(
+            shown = await service.run_durably(
                 lambda: arena.ask(voter, resume=body.resume, source=source),
-                arena.at_once(voter=voter or source),
+                arena.can_run_inline(voter=voter or source),
             )
             place.duel = shown.duel
         return shown
 
     async def vote(call: Call) -> Struct:
         arena, duel, pick = call.arena, call.path["duel"], call.body.pick
-        at_once = arena.at_once(duel=duel)
-        opened.answered(call, duel)
+        can_run_inline = arena.can_run_inline(duel=duel)
+        opened.drop(call, duel)
         if not call.query.next:
-            return await service.done(lambda: arena.vote(duel, pick), at_once)
+            return await service.run_durably(lambda: arena.vote(duel, pick), can_run_inline)
         with await place_for(call) as another:
-            taken, shown = await service.done(lambda: arena.vote_and_ask(duel, pick), at_once)
+            taken, shown = await service.run_durably(
+                lambda: arena.vote_and_ask(duel, pick), can_run_inline
+            )
             another.duel = "" if shown is None else shown.duel
         return Voted(taken.seq, taken.undo_until, taken.counted, taken.late, shown or UNSET)
 
     async def undo(call: Call) -> Struct:
         arena, duel = call.arena, call.path["duel"]
         with await place_for(call) as place:
-            seq = await service.done(lambda: arena.undo(duel), arena.at_once(duel=duel))
+            seq = await service.run_durably(
+                lambda: arena.undo(duel), arena.can_run_inline(duel=duel)
+            )
             place.duel = duel
         return Undone(seq)
 
     async def lease(call: Call) -> Struct:
         arena, body = call.arena, call.body
-        at_once = arena.at_once()
+        can_run_inline = arena.can_run_inline()
         if body.release:
-            await service.done(lambda: arena.release(body.duels, body.after), at_once)
+            await service.run_durably(lambda: arena.release(body.duels, body.after), can_run_inline)
             return Leased([0.0] * len(body.duels))
-        if at_once:
+        if can_run_inline:
             return Leased(arena.renew(body.duels))
         return Leased(await to_thread.run_sync(arena.renew, body.duels))
 
     async def session(call: Call) -> Response:
         # A page of another site must not choose by which token a browser votes here.
         if is_foreign(call.request.headers):
-            raise Problem("cross-site", "Only a page of this server may set its cookies.")
+            raise ProblemError("cross-site", "Only a page of this server may set its cookies.")
         bearer = call.request.headers.get("authorization", "").partition(" ")[2].strip()
         if not bearer:
-            raise Problem("no-token", "Send the token as 'Authorization: Bearer TOKEN'.")
+            raise ProblemError("no-token", "Send the token as 'Authorization: Bearer TOKEN'.")
         page, arena = call.query.page, call.path["arena"]
-        await service.doorman.authorise(call.request, arena, _PAGE_SCOPES[page])
+        await service.authenticator.authorise(call.request, arena, _PAGE_SCOPES[page])
         response = Response(status_code=204)
         keep_token(response, page, arena, bearer, secure=service.settings.secure_cookies)
         return response
@@ -118,7 +124,7 @@ def voting(service: Service) -> list[Operation]:
             problems=(*lost, "already-answered", "bad-vote"),
         ),
         Operation(
-            "ask", "POST", _DUELS, "Ask for a duel: two options, or one to show alone", ask, Shown,
+            "ask", "POST", _DUELS, "Ask for a duel", ask, ShownDuel,
             scope="vote", takes=Ask, body_optional=True, problems=("closed", "nothing-left"),
         ),
         Operation(

@@ -10,13 +10,13 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Message, Send
 
-from driftduel.arena.access import hashed
-from driftduel.arena.stores import Store
+from driftduel.arena.access import hash_token
+from driftduel.arena.stores import ArenaStore
 from driftduel.arena.web.cookies import tokens_in
-from driftduel.arena.web.problems import Problem
+from driftduel.arena.web.problems import ProblemError
 from driftduel.arena.web.settings import ServerSettings
 
-__all__ = ["EVERY_ARENA", "Doorman", "Grant", "SafeHeaders", "is_foreign"]
+__all__ = ["EVERY_ARENA", "Authenticator", "Grant", "SafeHeaders", "is_foreign"]
 
 EVERY_ARENA = "*"
 """What a token belongs to that may make arenas."""
@@ -36,7 +36,7 @@ class Grant(NamedTuple):
     by_cookie: bool = False
 
 
-class Doorman:
+class Authenticator:
     """Looks at tokens, and remembers them for a moment so that a slow store is asked rarely.
 
     A token that is dropped is good for `_SECONDS` more.
@@ -44,40 +44,40 @@ class Doorman:
 
     _SECONDS = 1.0
 
-    def __init__(self, store: Store, settings: ServerSettings) -> None:
+    def __init__(self, store: ArenaStore, settings: ServerSettings) -> None:
         self._store, self._clock = store, settings.clock
         self._grants: OrderedDict[bytes, tuple[float, Grant]] = OrderedDict()
-        self._looking: dict[bytes, asyncio.Task[Grant | None]] = {}
+        self._fetching: dict[bytes, asyncio.Task[Grant | None]] = {}
         self._origins: OrderedDict[str, frozenset[str]] = OrderedDict()
 
     async def grant(self, token: str, by_cookie: bool = False) -> Grant | None:
         """Return what a token allows, or None if it is none of ours."""
         if not token or len(token) > _LONGEST_TOKEN:
             return None
-        key, now = hashed(token), self._clock()
+        key, now = hash_token(token), self._clock()
         grant = None
         kept = self._grants.get(key)
         if kept is not None and 0.0 <= (age := now - kept[0]) < self._SECONDS:
             grant = kept[1]
             if age > self._SECONDS / 2:  # nobody waits for the store while a token is in use
-                self._look(key, now)
+                self._refresh_grant(key, now)
         else:
-            grant = await asyncio.shield(self._look(key, now))
+            grant = await asyncio.shield(self._refresh_grant(key, now))
         return grant._replace(by_cookie=True) if by_cookie and grant is not None else grant
 
-    def _look(self, key: bytes, now: float) -> "asyncio.Task[Grant | None]":
+    def _refresh_grant(self, key: bytes, now: float) -> "asyncio.Task[Grant | None]":
         """Ask the store for a token; once, however many requests bring it at the same time."""
-        looking = self._looking.get(key)
+        looking = self._fetching.get(key)
         if looking is None:
-            looking = self._looking[key] = asyncio.create_task(self._looked(key, now))
+            looking = self._fetching[key] = asyncio.create_task(self._fetch_grant(key, now))
             looking.add_done_callback(lambda task: task.cancelled() or task.exception())
         return looking
 
-    async def _looked(self, key: bytes, now: float) -> Grant | None:
+    async def _fetch_grant(self, key: bytes, now: float) -> Grant | None:
         try:
             found = await to_thread.run_sync(self._store.token, key)
         finally:
-            del self._looking[key]
+            del self._fetching[key]
         if found is None:
             self._grants.pop(key, None)
             return None
@@ -87,7 +87,7 @@ class Doorman:
             self._grants.popitem(last=False)
         return grant
 
-    async def still(self, grant: Grant) -> bool:
+    async def is_still_valid(self, grant: Grant) -> bool:
         """Tell whether what a token allowed is allowed still."""
         return await to_thread.run_sync(self._store.token, grant.key) is not None
 
@@ -116,22 +116,22 @@ class Doorman:
         grants = [found for token in tokens if (found := await self.grant(token, by_cookie))]
         if not grants:
             said = "This token is not known" if tokens else "No token came with the request"
-            raise Problem(
+            raise ProblemError(
                 "no-token",
                 f"{said}; send 'Authorization: Bearer TOKEN'.",
                 {"WWW-Authenticate": 'Bearer realm="driftduel"'},
             )
         here = [grant for grant in grants if arena in (None, grant.arena)]
         if not here:
-            raise Problem("wrong-scope", "This token belongs to another arena.")
+            raise ProblemError("wrong-scope", "This token belongs to another arena.")
         able = [grant for grant in here if not scope or scope in _CONTAINS[grant.scope]]
         if not able:
-            raise Problem(
+            raise ProblemError(
                 "wrong-scope", f"This token may {here[0].scope!r}; {scope!r} is needed here."
             )
         ours = beacon or request.method in _SAFE or request.headers.get("x-driftduel") == "1"
         if by_cookie and not ours:
-            raise Problem(
+            raise ProblemError(
                 "cross-site", "A request that changes something by cookie needs 'X-Driftduel: 1'."
             )
         return able[0]

@@ -12,19 +12,19 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from driftduel.arena.hall import Hall
-from driftduel.arena.live import Live
-from driftduel.arena.said import Pending
-from driftduel.arena.stores import Fenced
-from driftduel.arena.web.durable import Landing
+from driftduel.arena.live import LiveArena
+from driftduel.arena.manager import ArenaManager
+from driftduel.arena.responses import DurableReply
+from driftduel.arena.stores import FencedError
+from driftduel.arena.web.commit_notifier import CommitNotifier
 from driftduel.arena.web.events import Boards
 from driftduel.arena.web.forwarding import FORWARDED, Forwarder
-from driftduel.arena.web.limits import Meter
+from driftduel.arena.web.limits import RateLimiter
 from driftduel.arena.web.open_duels import OpenDuels
 from driftduel.arena.web.operations import Call, Operation
-from driftduel.arena.web.security import Doorman
+from driftduel.arena.web.security import Authenticator
 from driftduel.arena.web.settings import ServerSettings
-from driftduel.arena.webhooks import Messenger
+from driftduel.arena.webhooks import WebhookDispatcher
 from driftduel.errors import DriftduelError
 
 __all__ = ["Service"]
@@ -41,75 +41,75 @@ class Service:
     """One server's arenas, and what stands between them and the world."""
 
     boards: Boards
-    messenger: Messenger
-    _landing: Landing
+    dispatcher: WebhookDispatcher
+    _commits: CommitNotifier
     _openers: CapacityLimiter
 
-    def __init__(self, hall: Hall, settings: ServerSettings) -> None:
-        self.hall, self.settings = hall, settings
-        self.doorman = Doorman(hall.store, settings)
-        self.addresses = Meter(settings.per_address)
-        self.tokens = Meter(settings.per_token)
+    def __init__(self, manager: ArenaManager, settings: ServerSettings) -> None:
+        self.manager, self.settings = manager, settings
+        self.authenticator = Authenticator(manager.store, settings)
+        self.addresses = RateLimiter(settings.per_address)
+        self.tokens = RateLimiter(settings.per_token)
         self.open_duels = OpenDuels()
-        self._opening: dict[str, asyncio.Future[Live]] = {}
+        self._opening: dict[str, asyncio.Future[LiveArena]] = {}
         self._store_read = -math.inf
         self._forwarder: Forwarder | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Do what is to be done while the server runs; at the end, close the hall."""
-        self._landing = Landing()
-        key = await to_thread.run_sync(self.hall.store.cluster_key)
+        self._commits = CommitNotifier()
+        key = await to_thread.run_sync(self.manager.store.cluster_key)
         if key is not None:
-            self._forwarder = Forwarder(self.hall.store, key, self.settings.clock)
+            self._forwarder = Forwarder(self.manager.store, key, self.settings.clock)
         self._openers = CapacityLimiter(_OPENERS)
-        self.hall.writer.let_finish(asyncio.get_running_loop().call_soon)
+        self.manager.writer.defer_to_loop(asyncio.get_running_loop().call_soon)
         self.boards = Boards(self.settings, self.arena)
-        self.messenger = Messenger(
-            self.hall, clock=self.settings.clock, private=self.settings.private_hooks
+        self.dispatcher = WebhookDispatcher(
+            self.manager, clock=self.settings.clock, private=self.settings.private_hooks
         )
         tasks = [asyncio.create_task(self._tick())]
         if self.settings.hooks:
-            tasks.append(asyncio.create_task(self.messenger.run()))
+            tasks.append(asyncio.create_task(self.dispatcher.run()))
         try:
             yield
         finally:
             self.boards.closing.set()
-            self.hall.writer.let_finish(None)
+            self.manager.writer.defer_to_loop(None)
             for task in tasks:
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
             if self._forwarder is not None:
                 self._forwarder.close()
-            await to_thread.run_sync(self.hall.close)
+            await to_thread.run_sync(self.manager.close)
 
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(self.settings.tick_seconds)
             try:
-                await to_thread.run_sync(self.hall.tick)
+                await to_thread.run_sync(self.manager.tick)
             except Exception:  # a store in trouble; the next tick may find it well
                 _LOG.exception("what time had made due could not be done")
 
-    async def arena(self, name: str) -> Live:
+    async def arena(self, name: str) -> LiveArena:
         """Return an arena; one that is not in memory is read by another thread.
 
         Requests for the same arena share one thread, and reading has threads of its own: a
         thousand requests for a cold arena must not starve those for the others.
         """
-        live = self.hall.live(name)
+        live = self.manager.live(name)
         if live is not None:
             return live
         opening = self._opening.get(name)
         if opening is None:
             opening = self._opening[name] = asyncio.ensure_future(
-                to_thread.run_sync(self.hall.arena, name, limiter=self._openers)
+                to_thread.run_sync(self.manager.arena, name, limiter=self._openers)
             )
-            opening.add_done_callback(lambda task: self._opened(name, task))
+            opening.add_done_callback(lambda task: self._on_opened(name, task))
         return await asyncio.shield(opening)
 
-    def _opened(self, name: str, task: "asyncio.Future[Live]") -> None:
+    def _on_opened(self, name: str, task: "asyncio.Future[LiveArena]") -> None:
         del self._opening[name]
         if not task.cancelled():
             task.exception()  # the requests that wait for it raise it
@@ -118,7 +118,7 @@ class Service:
         """Raise StoreError if the store cannot be read; asked at most once a second."""
         now = asyncio.get_running_loop().time()
         if now - self._store_read > _STORE_SECONDS:
-            await to_thread.run_sync(self.hall.store.exists, "")
+            await to_thread.run_sync(self.manager.store.exists, "")
             self._store_read = now
 
     def was_forwarded(self, request: Request) -> bool:
@@ -136,7 +136,11 @@ class Service:
         retried = False
         while True:
             trouble: DriftduelError | None = None
-            if forwarder is None or self.hall.live(name) is not None or not forwarder.knows(name):
+            if (
+                forwarder is None
+                or self.manager.live(name) is not None
+                or not forwarder.knows(name)
+            ):
                 try:
                     call.arena = await self.arena(name)
                     return await operation.handler(call)
@@ -146,11 +150,11 @@ class Service:
                     trouble = error
             if forwarder is not None:
                 answer = await forwarder.answer(
-                    call, name, operation, any_server=self.hall.stopping
+                    call, name, operation, any_server=self.manager.stopping
                 )
                 if answer is not None:
                     return answer
-            elif self.hall.live(name) is None and not self.hall.stopping and not retried:
+            elif self.manager.live(name) is None and not self.manager.stopping and not retried:
                 retried = True  # it was idle, and released at this very moment
                 continue
             if trouble is not None and (forwarder is None or loop.time() > end):
@@ -162,19 +166,21 @@ class Service:
         if self._forwarder is None:
             return
         with suppress(DriftduelError):
-            if await to_thread.run_sync(self.hall.store.owner_address, "", True) is not None:
-                await to_thread.run_sync(self.hall.hand_over)
+            if await to_thread.run_sync(self.manager.store.owner_address, "", True) is not None:
+                await to_thread.run_sync(self.manager.hand_over)
 
-    async def lasting(self, pending: Pending[Answer]) -> Answer:
+    async def wait_durable(self, pending: DurableReply[Answer]) -> Answer:
         """Return an answer as soon as the log has what it rests on."""
-        await self._landing.of(pending.lasting)
+        await self._commits.of(pending.durable)
         return pending.answer
 
-    async def done(self, work: Callable[[], Pending[Answer]], at_once: bool = False) -> Answer:
+    async def run_durably(
+        self, work: Callable[[], DurableReply[Answer]], can_run_inline: bool = False
+    ) -> Answer:
         """Do something, in another thread if it may have to wait, and return when it lasts."""
-        return await self.lasting(work() if at_once else await to_thread.run_sync(work))
+        return await self.wait_durable(work() if can_run_inline else await to_thread.run_sync(work))
 
 
 def _is_elsewhere(error: DriftduelError) -> bool:
     """Return whether nothing was done because another process owns the arena."""
-    return isinstance(error, Fenced) or getattr(error, "problem", "") == "owned-elsewhere"
+    return isinstance(error, FencedError) or getattr(error, "problem", "") == "owned-elsewhere"

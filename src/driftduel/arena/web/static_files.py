@@ -28,7 +28,7 @@ _FOR_EVER = "public, max-age=31536000, immutable"
 _FOR_MINUTES = "public, max-age=300"
 
 
-class _File(NamedTuple):
+class _StaticFile(NamedTuple):
     body: bytes
     kind: str
     hashed: str
@@ -36,7 +36,7 @@ class _File(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _served() -> tuple[dict[str, _File], dict[str, str]]:
+def _load_files() -> tuple[dict[str, _StaticFile], dict[str, str]]:
     """Return the files by hashed name, and their hashed names by plain ones."""
     source = {
         entry.name: entry.read_text("utf-8")
@@ -44,14 +44,14 @@ def _served() -> tuple[dict[str, _File], dict[str, str]]:
         for entry in folder.iterdir()
         if wanted(entry.name)
     }
-    made: dict[str, _File] = {}
+    made: dict[str, _StaticFile] = {}
 
     def make(name: str) -> str:
         if name not in made:
             body = _IMPORT.sub(lambda found: make(found[0]), source[name]).encode()
             stem, dot, end = name.rpartition(".")
             tag = hashlib.sha256(body).hexdigest()[:16]
-            made[name] = _File(body, _TYPES[dot + end], f"{stem}.{tag}.{end}", tag)
+            made[name] = _StaticFile(body, _TYPES[dot + end], f"{stem}.{tag}.{end}", tag)
         return made[name].hashed
 
     names = {name: make(name) for name in sorted(source)}
@@ -65,12 +65,12 @@ def _folders() -> list[tuple[Traversable, Callable[[str], bool]]]:
 
 def url_of(name: str) -> str:
     """Return where a file is served, below the server's root: its name and a hash of it."""
-    return f"/static/{_served()[1][name]}"
+    return f"/static/{_load_files()[1][name]}"
 
 
 async def serve(request: Request) -> Response:
     """Answer with a file, or with not modified."""
-    served, names = _served()
+    served, names = _load_files()
     name = request.path_params["name"]
     public = name in PUBLIC
     file = served.get(names[name] if public else name)

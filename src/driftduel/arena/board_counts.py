@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel.arena.bias import Lateness, VotesAVoter
+from driftduel.arena.bias import LatencyHistogram, VoterCounts
 from driftduel.arena.evidence import PairStatement, Stretch
 from driftduel.arena.learning import Learned
 from driftduel.arena.ranking import History, Window
 
 if TYPE_CHECKING:
-    from driftduel.arena.state import Out
+    from driftduel.arena.state import OpenDuel
 
-__all__ = ["Change", "Tally"]
+__all__ = ["BoardCounts", "Change"]
 
 _LISTED_CHANGES = 500
 _COUNTS = (
@@ -24,15 +24,15 @@ _MATRICES = ("wins", "tied", "skipped")
 _PARTS: dict[str, Any] = {
     "window": Window,
     "history": History,
-    "lateness": Lateness,
-    "voters": VotesAVoter,
+    "lateness": LatencyHistogram,
+    "voters": VoterCounts,
 }
 
 Change = dict[str, Any]
 _PICKED = {"left": 1, "right": 0, "tie": -1}
 
 
-class Tally:
+class BoardCounts:
     """Counts of votes as they arrive, and of answers as they are learned.
 
     Parameters
@@ -60,7 +60,7 @@ class Tally:
         self.counted = 0
         """Votes that were learned and not voided."""
         self.window, self.history = Window(arms), History(stride=max(History.STRIDE, arms))
-        self.lateness, self.voters = Lateness(), VotesAVoter()
+        self.lateness, self.voters = LatencyHistogram(), VoterCounts()
         self.was_sure = False
         """What the log last said of that."""
         self.voided_seqs: list[int] = []
@@ -87,20 +87,20 @@ class Tally:
         """Return whether the evidence against every present rival is large enough."""
         return self.stretch is not None and self.stretch.is_sure(present)
 
-    def voted(self, ref: int, out: "Out", at: int, present: tuple[int, ...]) -> None:
+    def add_vote(self, ref: int, out: "OpenDuel", at: int, present: tuple[int, ...]) -> None:
         """Count a vote that arrived. Tables that only describe count it now."""
-        self._arrived(out, 1)
+        self._count_arrival(out, 1)
         if out.counts:
             right = out.first + out.second - out.left
             self.window.add(out.left, right, _PICKED[str(out.pick)], ref)
             self.history.see(self.votes, at, self.window.wins, present)
 
-    def undone(self, ref: int, out: "Out") -> None:
+    def remove_vote(self, ref: int, out: "OpenDuel") -> None:
         """Take back a vote that was undone."""
-        self._arrived(out, -1)
+        self._count_arrival(out, -1)
         self.window.remove(ref)
 
-    def _arrived(self, out: "Out", times: int) -> None:
+    def _count_arrival(self, out: "OpenDuel", times: int) -> None:
         self.lateness.add(out.took, times)
         if out.pick == "skip":
             self.skips += times
@@ -111,12 +111,14 @@ class Tally:
         self.ties += times * (out.pick == "tie")
         self.voters.add(out.voter or out.source or "", times)
 
-    def forgot(self, ref: int, out: "Out") -> None:
+    def give_up(self, ref: int, out: "OpenDuel") -> None:
         """Count a duel that was given up, and whose vote does not count."""
         self.uncounted += out.pick not in (None, "skip")
         self.window.remove(ref)
 
-    def learned(self, answer: Learned, out: "Out", voter: int, seq: int, at: int) -> Change | None:
+    def add_learned(
+        self, answer: Learned, out: "OpenDuel", voter: int, seq: int, at: int
+    ) -> Change | None:
         """Count a learned vote; return the change of preferences that it certifies, if any.
 
         `voter` is the number by which the evidence knows the voter.
@@ -155,7 +157,7 @@ class Tally:
         del self.certified[:-_LISTED_CHANGES]
         return change
 
-    def crown(
+    def change_leader(
         self, leader: int | None, seq: int, at: int, present: tuple[int, ...], *, alarm: bool
     ) -> None:
         """Change the leader. The vote that made it the leader is counted in the stretch before."""
@@ -170,7 +172,7 @@ class Tally:
         self.window.cut()
         self._start(leader, seq, present)
 
-    def depart(self, seq: int, present: tuple[int, ...]) -> None:
+    def start_after_departure(self, seq: int, present: tuple[int, ...]) -> None:
         """Start a new stretch, with the same leader, because an option has left."""
         self._start(self.leader, seq, present)
 
@@ -225,7 +227,7 @@ class Tally:
         return plain
 
     @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> "Tally":
+    def from_plain(cls, plain: dict[str, Any]) -> "BoardCounts":
         """Return what a snapshot tells of."""
         tally = cls.__new__(cls)
         for name in _COUNTS:

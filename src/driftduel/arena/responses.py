@@ -9,10 +9,10 @@ import msgspec
 
 from driftduel.arena.markdown import to_html
 from driftduel.arena.problems import ArenaError
-from driftduel.arena.state import State
-from driftduel.arena.stores import Fenced, OptionText, StoreError
+from driftduel.arena.state import ArenaState
+from driftduel.arena.stores import FencedError, OptionText, StoreError
 
-__all__ = ["Option", "Pending", "Shown", "Vote", "lasting", "option_of", "trouble"]
+__all__ = ["DurableReply", "Option", "ShownDuel", "Vote", "option_of", "trouble", "wait_durable"]
 
 Answer = TypeVar("Answer")
 
@@ -34,15 +34,15 @@ class Option(msgspec.Struct, frozen=True):
 _html = lru_cache(maxsize=256)(to_html)  # the same few options are shown again and again
 
 
-def option_of(state: State, texts: Mapping[str, OptionText], known_as: str) -> Option:
+def option_of(state: ArenaState, texts: Mapping[str, OptionText], option_id: str) -> Option:
     """Return an option by its id; one whose text was erased is called by it."""
-    arm = state.arm(known_as)
-    text = texts.get(known_as) or OptionText(known_as, known_as, "text", "")
+    arm = state.arm(option_id)
+    text = texts.get(option_id) or OptionText(option_id, option_id, "text", "")
     html = _html(text.content) if text.kind == "markdown" else ""
     return Option(text.id, text.name, text.kind, text.content, arm in state.present, html)
 
 
-class Shown(msgspec.Struct, frozen=True, omit_defaults=True):
+class ShownDuel(msgspec.Struct, frozen=True, omit_defaults=True):
     """Two options to show side by side, or one to show alone."""
 
     duel: str = ""
@@ -68,16 +68,16 @@ class Vote(msgspec.Struct, frozen=True):
     """Whether it came after the duel had been given up; then nobody learns from it."""
 
 
-class Pending(NamedTuple, Generic[Answer]):
+class DurableReply(NamedTuple, Generic[Answer]):
     """An answer, and when it may be given: as soon as the log has what it rests on."""
 
     answer: Answer
-    lasting: "Future[None]"
+    durable: "Future[None]"
 
 
-def lasting(pending: Pending[Answer]) -> Answer:
+def wait_durable(pending: DurableReply[Answer]) -> Answer:
     """Wait until the log has what an answer rests on; return the answer."""
-    error = pending.lasting.exception()
+    error = pending.durable.exception()
     if isinstance(error, StoreError):
         raise trouble(error) from error
     if error is not None:
@@ -87,6 +87,6 @@ def lasting(pending: Pending[Answer]) -> Answer:
 
 def trouble(error: Exception) -> ArenaError:
     """Say to whoever waits that the log did not take it."""
-    if isinstance(error, Fenced):
+    if isinstance(error, FencedError):
         return ArenaError("owned-elsewhere", f"{error} Ask again.")
     return ArenaError("store-trouble", f"{error} Nothing was taken; try again.")

@@ -3,24 +3,24 @@
 import hashlib
 
 from driftduel.arena.problems import ArenaError
-from driftduel.arena.state import State
-from driftduel.arena.stores import DamagedSnapshotError, Store
+from driftduel.arena.state import ArenaState
+from driftduel.arena.stores import ArenaStore, DamagedSnapshotError
 from driftduel.errors import DriftduelError, LogError
 
-__all__ = ["check", "digest", "folded", "latest"]
+__all__ = ["check", "digest", "latest", "replay_log"]
 
-_AT_ONCE = 10_000
+_BATCH = 10_000
 
 
-def folded(store: Store, arena: str, upto: int | None = None) -> State:
+def replay_log(store: ArenaStore, arena: str, upto: int | None = None) -> ArenaState:
     """Return the state that the whole log makes, without any snapshot."""
     first = store.records(arena, 0, 1, verified=True)
     if not first:
         raise ArenaError("no-such-arena", f"there is no arena {arena!r:.80}.")
-    return _through(store, arena, State.opened(first[0]), upto)
+    return _replay(store, arena, ArenaState.from_first_record(first[0]), upto)
 
 
-def latest(store: Store, arena: str) -> tuple[State, int]:
+def latest(store: ArenaStore, arena: str) -> tuple[ArenaState, int]:
     """Return the state as fast as possible, and the place of the snapshot it was made from.
 
     A snapshot that cannot be read, such as one of another version or a damaged one, only costs
@@ -36,24 +36,24 @@ def latest(store: Store, arena: str) -> tuple[State, int]:
         if snapshot is None:
             break
         seq, data = snapshot
-        state = _readable(data)
+        state = _decode_snapshot(data)
         if state is not None and state.seq == seq:
-            return _through(store, arena, state, None), seq
+            return _replay(store, arena, state, None), seq
         upto = seq - 1
-    return folded(store, arena), 0
+    return replay_log(store, arena), 0
 
 
-def _readable(data: bytes) -> State | None:
+def _decode_snapshot(data: bytes) -> ArenaState | None:
     """Return the state of a snapshot; None if another version wrote it."""
     try:
-        return State.from_bytes(data)
+        return ArenaState.from_bytes(data)
     except DriftduelError:
         return None
 
 
-def _through(store: Store, arena: str, state: State, upto: int | None) -> State:
+def _replay(store: ArenaStore, arena: str, state: ArenaState, upto: int | None) -> ArenaState:
     while upto is None or state.seq < upto:
-        limit = _AT_ONCE if upto is None else min(_AT_ONCE, upto - state.seq)
+        limit = _BATCH if upto is None else min(_BATCH, upto - state.seq)
         records = store.records(arena, state.seq, limit, verified=True)
         for record in records:
             state.apply(record)
@@ -62,7 +62,7 @@ def _through(store: Store, arena: str, state: State, upto: int | None) -> State:
     return state
 
 
-def check(store: Store, arena: str) -> str:
+def check(store: ArenaStore, arena: str) -> str:
     """Replay the log and compare it with its hashes and its newest snapshot; return a sentence.
 
     Votes may arrive meanwhile: the end of the log and the snapshot are chosen once, at the start.
@@ -77,10 +77,10 @@ def check(store: Store, arena: str) -> str:
     newest = store.newest_snapshot(arena)
     end = store.last_seq(arena)  # after the snapshot, so that a healthy log reaches it
     if newest is None:
-        whole, compared = folded(store, arena, end), "there is no snapshot to compare it with"
+        whole, compared = replay_log(store, arena, end), "there is no snapshot to compare it with"
     else:
         seq, data = newest
-        whole, state = folded(store, arena, seq), _readable(data)
+        whole, state = replay_log(store, arena, seq), _decode_snapshot(data)
         if state is None:
             compared = f"another version wrote the snapshot of record {seq:,}, which is not used"
         else:
@@ -89,8 +89,8 @@ def check(store: Store, arena: str) -> str:
                     f"the snapshot of record {seq} is not what the log makes of it.", seq
                 )
             compared = f"and so does the snapshot of record {seq:,}"
-        whole = _through(store, arena, whole, end)
-        if state is not None and digest(_through(store, arena, state, end)) != digest(whole):
+        whole = _replay(store, arena, whole, end)
+        if state is not None and digest(_replay(store, arena, state, end)) != digest(whole):
             raise LogError(f"going on from record {seq} leads to another state.", seq)
     return (
         f"{arena}: {whole.seq:,} records, {whole.tally.votes:,} votes; "
@@ -99,7 +99,7 @@ def check(store: Store, arena: str) -> str:
     )
 
 
-def _hashes(store: Store, arena: str, upto: int) -> str:
+def _hashes(store: ArenaStore, arena: str, upto: int) -> str:
     unhashed, head = store.chain(arena, upto)
     if head is None:
         return "no record carries a hash; " if unhashed else ""
@@ -107,6 +107,6 @@ def _hashes(store: Store, arena: str, upto: int) -> str:
     return f"all hashes are right{old}, the last is {head.hex()}; "
 
 
-def digest(state: State) -> str:
+def digest(state: ArenaState) -> str:
     """Return a short word for a whole state, policies and random numbers included."""
     return hashlib.sha256(state.to_bytes()).hexdigest()

@@ -8,7 +8,7 @@ import msgspec
 from driftduel import wording
 from driftduel.evidence import ALPHA
 
-__all__ = ["EVENTS", "Event", "has_news", "message", "news_of"]
+__all__ = ["EVENTS", "ArenaEvent", "events_of", "has_events", "message"]
 
 EVENTS: tuple[Literal["alarm", "certified", "changed", "sure", "closed"], ...]
 EVENTS = ("alarm", "certified", "changed", "sure", "closed")
@@ -16,7 +16,7 @@ EVENTS = ("alarm", "certified", "changed", "sure", "closed")
 _KEYS = frozenset(("alarm", "certified", "leads", "sure"))
 
 
-class Event(msgspec.Struct, frozen=True):
+class ArenaEvent(msgspec.Struct, frozen=True):
     """Something that happened in an arena. Options are numbers here: names can be changed."""
 
     kind: str
@@ -32,12 +32,12 @@ class Event(msgspec.Struct, frozen=True):
     """Of ``certified``: options before and after, first and last vote."""
 
 
-def has_news(kind: str, body: Mapping[str, Any]) -> bool:
+def has_events(kind: str, body: Mapping[str, Any]) -> bool:
     """Return whether a record may hold an event; cheap, because every record is asked."""
     return not _KEYS.isdisjoint(body) or kind == "closed"
 
 
-def news_of(
+def events_of(
     kind: str,
     body: Mapping[str, Any],
     *,
@@ -47,7 +47,7 @@ def news_of(
     previous: int | None,
     sure: bool,
     votes: int,
-) -> list[Event]:
+) -> list[ArenaEvent]:
     """Return the events of a record, given the facts after it."""
     happened = {
         "alarm": body.get("alarm"),
@@ -57,13 +57,13 @@ def news_of(
         "closed": kind == "closed",
     }
     return [
-        Event(each, seq, at, leader, previous, sure, votes,
+        ArenaEvent(each, seq, at, leader, previous, sure, votes,
               body["certified"] if each == "certified" else [])
         for each in EVENTS if happened[each]
     ]  # fmt: skip
 
 
-def message(event: Event, arena: str, names: Mapping[int, Mapping[str, str]]) -> bytes:
+def message(event: ArenaEvent, arena: str, names: Mapping[int, Mapping[str, str]]) -> bytes:
     """Return the body of a webhook request.
 
     Parameters
@@ -100,7 +100,7 @@ def message(event: Event, arena: str, names: Mapping[int, Mapping[str, str]]) ->
     return msgspec.json.encode(said)
 
 
-def _text(event: Event, arena: str, names: Mapping[int, Mapping[str, str]]) -> str:
+def _text(event: ArenaEvent, arena: str, names: Mapping[int, Mapping[str, str]]) -> str:
     """Say an event in a sentence, as chat programs show it."""
 
     def name(arm: int | None) -> str:

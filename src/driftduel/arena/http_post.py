@@ -9,7 +9,7 @@ import ssl
 from collections.abc import Mapping
 from functools import lru_cache
 
-from driftduel.arena.addresses import Place
+from driftduel.arena.addresses import Endpoint
 
 __all__ = ["post"]
 
@@ -23,7 +23,7 @@ def _tls() -> ssl.SSLContext:
 
 
 async def post(
-    place: Place,
+    place: Endpoint,
     address: str,
     headers: Mapping[str, str],
     content: bytes,

@@ -9,26 +9,26 @@ from typing import Any
 import polars as pl
 
 from driftduel._files import whole_file
-from driftduel.arena.live import Live
+from driftduel.arena.live import LiveArena
 from driftduel.arena.problems import ArenaError
-from driftduel.arena.said import lasting
-from driftduel.arena.stores import OptionText, Store
+from driftduel.arena.responses import wait_durable
+from driftduel.arena.stores import ArenaStore, OptionText
 from driftduel.errors import DriftduelError
 from driftduel.logs import Log
 from driftduel.logs.presence import OPTIONS
 
 __all__ = [
     "csv_of",
-    "exported",
-    "hear_log",
+    "export_votes",
+    "formula_like_names",
+    "import_log",
     "labels",
     "past_votes",
-    "taken_for_formulas",
     "write_votes",
 ]
 
-_AT_ONCE = 10_000
-_HEARD_AT_ONCE = 1000
+_BATCH = 10_000
+_IMPORT_BATCH = 1000
 _WORDS = {"tie", "tied", "draw", "equal", "even", "same", "both", "neither", "first", "second"}
 _MOMENT = "%Y-%m-%dT%H:%M:%S%.3fZ"
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
@@ -44,14 +44,14 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 }
 
 
-def exported(store: Store, arena: str) -> pl.DataFrame:
+def export_votes(store: ArenaStore, arena: str) -> pl.DataFrame:
     """Return the votes of an arena: who was left (first), who right (second), who was preferred.
 
     Votes that were undone or voided are left out, and so are skips and those that came too late.
     The column `options` holds the names of the options present after a vote, as a JSON array; it
     is written on the first row, and on a row after which an option joins or leaves.
     """
-    _need(store, arena)
+    _require_arena(store, arena)
     present: list[str] = []
     changes: list[
         tuple[int, tuple[str, ...]]
@@ -108,14 +108,14 @@ def _presence(
     return column[: len(votes)]
 
 
-def _need(store: Store, arena: str) -> None:
+def _require_arena(store: ArenaStore, arena: str) -> None:
     if not store.exists(arena):
         raise ArenaError("no-such-arena", f"there is no arena {arena!r:.80}.")
 
 
-def _records(store: Store, arena: str) -> Iterator[Any]:
+def _records(store: ArenaStore, arena: str) -> Iterator[Any]:
     seq = 0
-    while records := store.records(arena, seq, _AT_ONCE):
+    while records := store.records(arena, seq, _BATCH):
         yield from records
         seq = records[-1].seq
 
@@ -138,7 +138,7 @@ def csv_of(votes: pl.DataFrame) -> str:
     return votes.write_csv(datetime_format=_MOMENT)
 
 
-def taken_for_formulas(votes: pl.DataFrame) -> list[str]:
+def formula_like_names(votes: pl.DataFrame) -> list[str]:
     """Return the options that a spreadsheet which opens a CSV would take for formulas, and run.
 
     They are written as they are: whoever reads the file shall find the names that the arena has,
@@ -185,13 +185,13 @@ def past_votes(log: Log, called: Mapping[str, int]) -> Iterator[list[Any]]:
             yield [called[first], called[second], -1 if won == 0.5 else int(won), float(weight)]
 
 
-def hear_log(live: Live, log: Log) -> int:
+def import_log(live: LiveArena, log: Log) -> int:
     """Let an arena hear the votes of a log; return how many there were.
 
     Options are recognised by what they are called. One that the log has and the arena has not is
     a mistake, not something to leave out silently.
     """
-    options = {name: live.state.arm(known_as) for known_as, name in _called(live).items()}
+    options = {name: live.state.arm(option_id) for option_id, name in _labels_of(live).items()}
     unknown = [name for name in log.names if name not in options]
     if unknown:
         raise ArenaError(
@@ -203,11 +203,11 @@ def hear_log(live: Live, log: Log) -> int:
     batch: list[list[Any]] = []
     for vote in past_votes(log, options):
         batch.append(vote)
-        if len(batch) == _HEARD_AT_ONCE:
-            heard += lasting(live.hear(batch))
+        if len(batch) == _IMPORT_BATCH:
+            heard += wait_durable(live.add_past_votes(batch))
             batch = []
-    return heard + (lasting(live.hear(batch)) if batch else 0)
+    return heard + (wait_durable(live.add_past_votes(batch)) if batch else 0)
 
 
-def _called(live: Live) -> dict[str, str]:
+def _labels_of(live: LiveArena) -> dict[str, str]:
     return labels([OptionText(o.id, o.name, o.kind, o.content) for o in live.options()])

@@ -9,15 +9,15 @@ from typing import Any
 
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
-from driftduel.arena.state import State
-from driftduel.arena.stores import Store
+from driftduel.arena.state import ArenaState
+from driftduel.arena.stores import ArenaStore
 
-__all__ = ["Voiding"]
+__all__ = ["VoidRequest"]
 
-_AT_ONCE = 1000
+_BATCH = 1000
 
 
-class _Vote:
+class _VoteToVoid:
     """A vote that is to be voided, and what the log said so far of how it was learned."""
 
     def __init__(self, seq: int, body: dict[str, Any]) -> None:
@@ -49,7 +49,7 @@ class _Vote:
                 self.learned = -1
 
 
-class Voiding:
+class VoidRequest:
     """Votes that are to be voided.
 
     Parameters
@@ -60,28 +60,28 @@ class Voiding:
         Their places in the log.
     """
 
-    def __init__(self, store: Store, arena: str, seqs: Iterable[int]) -> None:
+    def __init__(self, store: ArenaStore, arena: str, seqs: Iterable[int]) -> None:
         self._store, self._arena = store, arena
         self._votes = [self._vote(seq) for seq in dict.fromkeys(seqs)]
 
-    def _vote(self, seq: int) -> _Vote:
+    def _vote(self, seq: int) -> _VoteToVoid:
         records = self._store.records(self._arena, seq - 1, 1) if seq > 0 else []
         if not records or records[0].kind != "voted":
             raise ArenaError("bad-request", f"record {seq} is no vote.")
         if records[0].body.get("late"):
             raise ArenaError("bad-request", f"the vote {seq} came too late to count.")
-        return _Vote(seq, records[0].body)
+        return _VoteToVoid(seq, records[0].body)
 
     def read(self) -> None:
         """Read the log as far as it goes, or until everything is known. This may take long."""
         for vote in self._votes:
             while not vote.known and (
-                records := self._store.records(self._arena, vote.read, _AT_ONCE)
+                records := self._store.records(self._arena, vote.read, _BATCH)
             ):
                 for record in records:
                     vote.see(record)
 
-    def meant(self, state: State) -> tuple[list[list[int]], list[int]] | None:
+    def resolve(self, state: ArenaState) -> tuple[list[list[int]], list[int]] | None:
         """Return the votes as a record of the kind ``voided`` has them, and those not yet told.
 
         The latter are refs of duels whose votes can still be undone; they are forgotten instead.

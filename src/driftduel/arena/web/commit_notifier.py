@@ -6,10 +6,10 @@ from collections import deque
 from concurrent.futures import Future
 from typing import Any
 
-__all__ = ["Landing"]
+__all__ = ["CommitNotifier"]
 
 
-class Landing:
+class CommitNotifier:
     """Wakes whoever waits, all of a group commit at once.
 
     `asyncio.wrap_future` wakes the loop once for each who waits; a commit has hundreds. And it

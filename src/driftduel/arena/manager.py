@@ -10,18 +10,18 @@ from typing import Any
 
 import msgspec
 
-from driftduel.arena.access import SCOPES, fresh_token, hashed
-from driftduel.arena.live import Live
+from driftduel.arena.access import SCOPES, hash_token, make_token
+from driftduel.arena.live import LiveArena
 from driftduel.arena.markdown import is_image
 from driftduel.arena.names import check_name, require_distinct
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
 from driftduel.arena.settings import settings_of
-from driftduel.arena.stores import OptionText, Store, StoreError
+from driftduel.arena.stores import ArenaStore, OptionText, StoreError
 from driftduel.arena.writer import Writer
 from driftduel.errors import LogError
 
-__all__ = ["KINDS", "Hall", "option_text", "option_texts"]
+__all__ = ["KINDS", "ArenaManager", "option_text", "option_texts"]
 
 KINDS = ("text", "markdown", "image")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -32,7 +32,7 @@ _DAMAGED_SECONDS = 60.0
 _ANY = "*"
 
 
-class Hall:
+class ArenaManager:
     """The arenas of one store, as far as this process has them.
 
     Parameters
@@ -46,11 +46,11 @@ class Hall:
     """
 
     def __init__(
-        self, store: Store, clock: Callable[[], float] = time.time, most_live: int = 1000
+        self, store: ArenaStore, clock: Callable[[], float] = time.time, most_live: int = 1000
     ) -> None:
         self.store, self._clock, self._most = store, clock, most_live
         self.writer = Writer(store)
-        self._live: dict[str, Live] = {}
+        self._live: dict[str, LiveArena] = {}
         self._lock = threading.Lock()  # for the tables here; never held while a log is read
         self.stopping = False
         """Whether this process releases its arenas and opens no more."""
@@ -89,24 +89,24 @@ class Hall:
         if scope not in SCOPES:
             raise ArenaError("bad-request", f"scope={scope!r} must be {', '.join(SCOPES)}.")
         if name != _ANY:
-            self._need(name)
-        token = fresh_token(scope)
-        self.store.put_token(hashed(token), name, scope, label)
+            self._require_arena(name)
+        token = make_token(scope)
+        self.store.put_token(hash_token(token), name, scope, label)
         return token
 
-    def allowed(self, token: str) -> tuple[str, str] | None:
+    def token_grant(self, token: str) -> tuple[str, str] | None:
         """Return which arena a token is for, and its scope; None if it is none."""
-        return self.store.token(hashed(token))
+        return self.store.token(hash_token(token))
 
-    def _need(self, name: str) -> None:
+    def _require_arena(self, name: str) -> None:
         if not self.store.exists(name):
             raise ArenaError("no-such-arena", f"there is no arena {name!r:.80}.")
 
-    def live(self, name: str) -> Live | None:
+    def live(self, name: str) -> LiveArena | None:
         """Return an arena if it is in memory."""
         return self._live.get(name)
 
-    def arena(self, name: str) -> Live:
+    def arena(self, name: str) -> LiveArena:
         """Return an arena, read from the store if necessary.
 
         To replay a long log takes minutes. Each arena therefore has its own lock for that: only
@@ -115,7 +115,7 @@ class Hall:
         live = self._live.get(name)
         if live is not None:
             return live
-        self._need(name)
+        self._require_arena(name)
         with self._opening_lock(name):
             live = self._live.get(name)
             if live is None:
@@ -126,28 +126,28 @@ class Hall:
         with self._lock:
             return self._opening.setdefault(name, threading.Lock())
 
-    def _open(self, name: str) -> Live:
+    def _open(self, name: str) -> LiveArena:
         """Read an arena from the store; call with its opening lock held."""
-        self._need_running(name)
+        self._require_running(name)
         known = self._damaged.get(name)
         if known is not None and 0.0 <= self._clock() - known[0] < _DAMAGED_SECONDS:
             raise LogError(str(known[1]), known[1].place)
         try:
-            live = Live(self.store, self.writer, name, self._clock)
+            live = LiveArena(self.store, self.writer, name, self._clock)
         except LogError as error:
             self._damaged[name] = self._clock(), error
             raise
         try:
             with self._lock:
-                self._need_running(name)  # it may be stopping meanwhile
+                self._require_running(name)  # it may be stopping meanwhile
                 self._damaged.pop(name, None)
                 self._live[name] = live
         except ArenaError:
-            live.rest()
+            live.suspend()
             raise
         return live
 
-    def _need_running(self, name: str) -> None:
+    def _require_running(self, name: str) -> None:
         if self.stopping:
             raise ArenaError("owned-elsewhere", f"this server is stopping; ask for {name!r} again.")
 
@@ -178,7 +178,7 @@ class Hall:
     def _drop_lost(self) -> None:
         """Drop arenas that another process has taken, or whose log turned out to be damaged."""
         here = list(self._live.values())
-        owned = self.store.owned()
+        owned = self.store.owned_arenas()
         with self._lock:
             for live in here:
                 if live.damage is not None:
@@ -193,14 +193,14 @@ class Hall:
             if now - live.used > _IDLE:
                 self._release(live)
 
-    def _release(self, live: Live) -> None:
+    def _release(self, live: LiveArena) -> None:
         """Write a snapshot and release an arena; whoever wants it meanwhile waits."""
         with self._opening_lock(live.name):
             with self._lock:
                 if self._live.get(live.name) is not live:
                     return
                 del self._live[live.name]
-            live.rest()
+            live.suspend()
 
     def hand_over(self) -> None:
         """Open no more arenas and release those that are open; the last used first."""
@@ -232,7 +232,9 @@ def option_texts(options: Iterable[str | Mapping[str, Any]], first: int = 1) -> 
     return texts
 
 
-def option_text(known_as: str, name: Any = "", kind: Any = "text", content: Any = "") -> OptionText:
+def option_text(
+    option_id: str, name: Any = "", kind: Any = "text", content: Any = ""
+) -> OptionText:
     """Check what is shown of an option."""
     for key, value, longest in (
         ("name", name, _LONGEST_NAME),
@@ -251,4 +253,4 @@ def option_text(known_as: str, name: Any = "", kind: Any = "text", content: Any 
             f"content={content!r:.60} is no image: it must be an address that begins with "
             "https://, or data:image/png, jpeg, webp or gif in base64.",
         )
-    return OptionText(known_as, name, kind, content)
+    return OptionText(option_id, name, kind, content)
