@@ -170,7 +170,7 @@ def test_a_damaged_snapshot_costs_time_only(lasting_url):
         run("UPDATE arena_snapshots SET checksum = ?", b"wrong")
         with pytest.raises(DamagedSnapshotError):
             store.newest_snapshot("arena")
-        state, snapshot_at = live.latest(store, "arena")
+        state, snapshot_at = live.load_state(store, "arena")
         assert (digest(state), snapshot_at) == (before, 0)
 
 
@@ -281,15 +281,15 @@ def test_opening_a_cold_arena_does_not_block_the_others(monkeypatch):
         manager = made.manager
         manager.create("cold", ["a", "b"])
         token = manager.token("cold", "own")
-        began, go_on, latest = threading.Event(), threading.Event(), live.latest
+        began, go_on, load_state = threading.Event(), threading.Event(), live.load_state
 
         def slowly(store, name):
             if name == "cold":
                 began.set()
                 assert go_on.wait(LONG)
-            return latest(store, name)
+            return load_state(store, name)
 
-        monkeypatch.setattr(live, "latest", slowly)
+        monkeypatch.setattr(live, "load_state", slowly)
         answers = []
         crowd = [
             threading.Thread(

@@ -17,7 +17,7 @@ pytest.importorskip("uvicorn")
 
 from driftduel.arena.client import ArenaClient
 from driftduel.arena.manager import ArenaManager
-from driftduel.arena.replay import latest
+from driftduel.arena.replay import load_state
 from driftduel.arena.serving import is_loopback, serve
 from driftduel.arena.stores import open_store
 from driftduel.errors import DriftduelError
@@ -96,7 +96,7 @@ def test_told_to_stop_it_ends_well_though_boards_are_watched(store, number):
     try:
         records = kept.records("colours")
         assert [record.kind for record in records if record.seq == vote.seq] == ["voted"]
-        state, snapshot = latest(kept, "colours")
+        state, snapshot = load_state(kept, "colours")
         assert state.seq == snapshot == records[-1].seq  # a snapshot: it is here again at once
         assert kept.own("colours")  # and nobody's
     finally:

@@ -385,8 +385,8 @@ def test_the_store_is_read_when_there_is_news_not_on_a_schedule(manager):
 
     async def test(dispatcher):
         await send.until(1)
-        looks, owned = [], store.owned
-        store.owned = lambda: looks.append(1) or owned()
+        looks, owned = [], store.owned_arenas
+        store.owned_arenas = lambda: looks.append(1) or owned()
         while len(looks) < 50:
             await asyncio.sleep(SOON)
         assert len(reads) < 10, reads

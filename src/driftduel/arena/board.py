@@ -31,7 +31,7 @@ from driftduel.arena.board_fields import (
 )
 from driftduel.arena.evidence import certainty_needs, votes_until_sure
 from driftduel.arena.ranking import History, WindowVote, rank_options
-from driftduel.arena.replay import latest
+from driftduel.arena.replay import load_state
 from driftduel.arena.responses import Option, option_of
 from driftduel.arena.sentences import clean, guarantee, sentences, warnings
 from driftduel.arena.state import ArenaState
@@ -351,7 +351,7 @@ def snapshot_board(name: str, state: ArenaState, options: Sequence[Option]) -> C
 
 def load_board(store: ArenaStore, arena: str) -> Board:
     """Return an arena's board from its log, even if another process owns the arena."""
-    state, _ = latest(store, arena)
+    state, _ = load_state(store, arena)
     texts = {text.id: text for text in store.options(arena)}
     return board_of(arena, state, [option_of(state, texts, option_id) for option_id in state.ids])
 

@@ -22,7 +22,7 @@ from driftduel.arena.access import DuelName, new_pseudonym, voter_key
 from driftduel.arena.names import find_named, name_key
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
-from driftduel.arena.replay import latest
+from driftduel.arena.replay import load_state
 from driftduel.arena.responses import DurableReply, Option, ShownDuel, Vote, option_of
 from driftduel.arena.state import PICKS, ArenaState
 from driftduel.arena.stores import ArenaStore, OptionText, StoreError
@@ -95,7 +95,7 @@ class LiveArena:
         if self.damage is not None:
             raise LogError(str(self.damage), self.damage.place)
         try:
-            self.state, snapshot_at = latest(self.store, self.name)
+            self.state, snapshot_at = load_state(self.store, self.name)
         except LogError as error:
             self.damage = error
             raise

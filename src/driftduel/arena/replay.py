@@ -7,7 +7,7 @@ from driftduel.arena.state import ArenaState
 from driftduel.arena.stores import ArenaStore, DamagedSnapshotError
 from driftduel.errors import DriftduelError, LogError
 
-__all__ = ["check", "digest", "latest", "replay_log"]
+__all__ = ["check", "digest", "load_state", "replay_log"]
 
 _BATCH = 10_000
 
@@ -20,7 +20,7 @@ def replay_log(store: ArenaStore, arena: str, upto: int | None = None) -> ArenaS
     return _replay(store, arena, ArenaState.from_first_record(first[0]), upto)
 
 
-def latest(store: ArenaStore, arena: str) -> tuple[ArenaState, int]:
+def load_state(store: ArenaStore, arena: str) -> tuple[ArenaState, int]:
     """Return the state as fast as possible, and the place of the snapshot it was made from.
 
     A snapshot that cannot be read, such as one of another version or a damaged one, only costs

@@ -198,11 +198,11 @@ def _line(option: "Option") -> str:
 
 
 def _options(arguments: argparse.Namespace) -> None:
-    from driftduel.arena.replay import latest
+    from driftduel.arena.replay import load_state
     from driftduel.arena.responses import option_of
 
     with _existing(arguments) as store:
-        state, _ = latest(store, arguments.name)
+        state, _ = load_state(store, arguments.name)
         texts = {text.id: text for text in store.options(arguments.name)}
     options = [option_of(state, texts, option_id) for option_id in state.ids]
     if arguments.json:
