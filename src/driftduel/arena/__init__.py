@@ -1,6 +1,6 @@
-"""The arena: people vote, tastes drift, and the board says who leads and how sure that is.
+"""Serve pairwise comparisons to voters, and report the leader with its statistical evidence.
 
-Needs the extra ``arena``.
+Requires the extra ``arena``.
 """
 
 from importlib.util import find_spec as _find_spec

@@ -1,4 +1,4 @@
-"""Where a server may be sent by what a user typed: not into its own network."""
+"""Validation of URLs from users: a server must not be sent into its own network (SSRF)."""
 
 import asyncio
 import ipaddress
@@ -14,24 +14,30 @@ _LONGEST = 500
 
 
 class Endpoint(NamedTuple):
-    """A URL, taken apart."""
+    """The parts of a URL that a request needs."""
 
     secure: bool
     host: str
     port: int
     target: str
-    """Path and query."""
+    """Path and query string."""
 
     @property
     def authority(self) -> str:
-        """What the request's ``Host`` says."""
+        """The value of the ``Host`` header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         usual = 443 if self.secure else 80
         return host if self.port == usual else f"{host}:{self.port}"
 
 
 def parse_url(url: str) -> Endpoint:
-    """Take a URL apart; refuse one that is none of ours to call."""
+    """Split a URL into its parts.
+
+    Raises
+    ------
+    ArenaError
+        ``bad-address``, if the string is not an http or https URL without user information.
+    """
 
     def wrong(why: str) -> ArenaError:
         return ArenaError("bad-address", f"{url[:80]!r} {why}.")
@@ -40,44 +46,54 @@ def parse_url(url: str) -> Endpoint:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise wrong("is no address") from None
+        raise wrong("is not a valid URL; pass https://HOST/PATH") from None
     if len(url) > _LONGEST or not url.isascii() or not url.isprintable() or " " in url:
-        raise wrong("is no address: letters of ASCII, and not too many")
+        raise wrong(
+            f"is not a valid URL: it must have at most {_LONGEST} printable ASCII characters"
+        )
     if parts.scheme not in ("http", "https") or not host:
         raise wrong("must begin with https:// or http:// and a host")
     if parts.username is not None or parts.password is not None:
-        raise wrong("must have no user in it")
+        raise wrong("must not contain a user name or password")
     secure = parts.scheme == "https"
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return Endpoint(secure, host, port or (443 if secure else 80), target)
 
 
 async def resolve_address(place: Endpoint, private: bool) -> str:
-    """Return the IP address to connect to, looked up once, or refuse.
+    """Return the IP address to connect to, resolved once.
 
-    Whoever connects must use this very address: a name that is looked up again may lead elsewhere.
-    All that a name stands for must be allowed, so that luck does not decide.
+    The caller must connect to this address, not to the host name: a second lookup may return
+    another address (DNS rebinding). If a name resolves to several addresses, all of them must be
+    allowed; otherwise the result would depend on their order.
 
     Parameters
     ----------
     place
-        Where to.
+        The endpoint.
     private
-        Whether the server's own networks are allowed.
+        Whether addresses of the server's own networks are allowed.
+
+    Raises
+    ------
+    ArenaError
+        ``bad-address``, if the host name is unknown or the address is not allowed.
     """
     try:
         found = await asyncio.get_running_loop().getaddrinfo(
             place.host, place.port, type=socket.SOCK_STREAM
         )
     except (OSError, UnicodeError):
-        raise ArenaError("bad-address", f"{place.host!r} is not known.") from None
+        raise ArenaError(
+            "bad-address", f"the host name {place.host!r} cannot be resolved; check its spelling."
+        ) from None
     addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
     if not private:
         for address in addresses:
             if not is_public(address):
                 raise ArenaError(
                     "bad-address",
-                    # Without the address: it would tell a stranger how the network is numbered.
+                    # Without the IP address, which would reveal the internal network.
                     f"{place.host!r} is not, or not only, an address of the public Internet; the "
                     "server's operator can allow it with --private-hooks.",
                 )
@@ -85,7 +101,7 @@ async def resolve_address(place: Endpoint, private: bool) -> str:
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address belongs to the public Internet, however it is wrapped."""
+    """Return whether an IP address is public; embedded IPv4 addresses are unwrapped."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
@@ -97,8 +113,8 @@ def is_public(address: str) -> bool:
 
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
-# Networks that `is_global` lets through in some version of Python, or that lead to IPv4 addresses
-# which cannot be read off the address.
+# Networks for which `is_global` is true in some version of Python, and tunnels to IPv4 addresses
+# that cannot be decoded from the IPv6 address.
 _DENIED = [
     ipaddress.ip_network(each)
     for each in (

@@ -1,4 +1,4 @@
-"""An arena in your own program: named options, duels, votes, and who leads."""
+"""An arena inside a Python program: named options, duels, votes and the board."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,28 +19,28 @@ __all__ = ["Arena"]
 
 
 class Arena:
-    """Options that people compare, and a policy that chooses which two to show next.
+    """Options that people compare, and a policy that chooses the next pair.
 
-    Everything that happens is in a log on the disk before a call returns; whatever kills the
-    program, opening the arena again goes on where it was.
+    Each call is durable when it returns: the log is on the disk. After a crash, the constructor
+    restores the same state from the log.
 
     Parameters
     ----------
     store
         A file such as ``headlines.db``, ``postgresql://...``, or None for memory.
     options
-        What to compare, if the arena is new: names, or mappings with `name`, `kind` (``text``,
-        ``markdown``, ``image``) and `content`.
+        The options of a new arena: names, or mappings with `name`, `kind` (``text``, ``markdown``,
+        ``image``) and `content`.
     name
-        A store can have many arenas.
+        Name of the arena; a store can hold many.
     clock
-        Tells the time in seconds since 1970.
+        Function that returns the time in seconds since 1970.
     settings
-        If the arena is new: `policy`, `mode`, `order`, `ties`, `seed`, `grace`,
-        `lease`, `votes_a_day` and so on (`driftduel.arena.Settings`), with the defaults of
-        ``driftduel arena new``. A vote can be undone until the arena needs it: the next duel is
-        asked for, or the board is read. Pass `grace` to keep every vote undoable for that many
-        seconds, as a server does.
+        Settings of a new arena: `policy`, `mode`, `order`, `ties`, `seed`, `grace`, `lease`,
+        `votes_a_day` and so on (`driftduel.arena.Settings`). The defaults are those of
+        ``driftduel arena new``. By default a vote can be undone until the next duel is asked for or
+        the board is read. Pass `grace` to keep every vote undoable for that many seconds, as a
+        server does.
 
     Examples
     --------
@@ -68,7 +68,8 @@ class Arena:
             if not self._manager.store.exists(name):
                 if options is None:
                     raise ArenaError(
-                        "no-such-arena", f"there is no arena {name!r} yet; say its options."
+                        "no-such-arena",
+                        f"arena {name!r} does not exist; pass options= to create it.",
                     )
                 self._manager.create(name, options, **settings)
             self._live = self._manager.arena(name)
@@ -79,7 +80,7 @@ class Arena:
         self._keeps_graces = "grace" in settings
 
     def ask(self, voter: str | None = None, *, resume: bool = False) -> ShownDuel:
-        """Choose what to show; `resume` shows again what this voter has not answered.
+        """Choose the next duel; `resume` returns the voter's open duel, if there is one.
 
         Raises
         ------
@@ -94,28 +95,28 @@ class Arena:
         return self._live.renew([duel])[0]
 
     def release(self, duel: str) -> None:
-        """Give a duel back without an answer, so that no vote has to wait for it."""
+        """Release a duel without an answer, so that later votes do not wait for it."""
         wait_durable(self._live.release([duel]))
 
     def _learn(self) -> None:
-        """Let the policy learn from votes that can be undone, unless a grace was asked for."""
+        """Let the policy learn from undoable votes, unless the `grace` argument was passed."""
         if not self._keeps_graces and self._live.state.voted:
             wait_durable(self._live.end_graces())
 
     def vote(self, duel: str, pick: str) -> Vote:
-        """Take an answer: left, right, tie or skip. Saying the same twice does no harm."""
+        """Record an answer: left, right, tie or skip. Repeating the same pick is idempotent."""
         return wait_durable(self._live.vote(duel, pick))
 
     def skip(self, duel: str) -> Vote:
-        """Note that somebody does not want to answer."""
+        """Record that the voter gave no answer."""
         return self.vote(duel, "skip")
 
     def undo(self, duel: str) -> int:
-        """Take a vote back, within the arena's grace; return the place in the log."""
+        """Undo a vote within the grace period; return the sequence number of the new record."""
         return wait_durable(self._live.undo(duel))
 
     def join(self, name: str, kind: str = "text", content: str = "") -> Option:
-        """Let an option take part: one that left by its id or name, or a new one by its name."""
+        """Add an option, or readmit one that left, given by its id or name."""
         self._learn()
         there = self._live.find(name)
         if there is not None and (there.id == name or not there.present):
@@ -129,59 +130,64 @@ class Arena:
         return wait_durable(self._live.leave(self._live.need(option).id))
 
     def options(self) -> list[Option]:
-        """Return every option that ever was."""
+        """Return all options, with those that left."""
         return self._live.options()
 
     def add_past_votes(self, votes: Sequence[tuple[str, str, str | None]]) -> int:
-        """Take votes of the past before the first duel: two options, and the winner or None.
+        """Import votes before the first duel: tuples of two options, and the winner or None.
 
-        Options are given by their ids or unique names.
+        Options are given by their ids or unique names. Returns the number of votes.
         """
         live = self._live
         arms = {
             each: live.state.arm(live.need(each).id)
             for each in {each for vote in votes for each in vote if each is not None}
         }
-        said = [
+        rows = [
             [arms[first], arms[second], -1 if winner is None else int(winner == first), 1.0]
             for first, second, winner in votes
         ]
-        return wait_durable(live.add_past_votes(said))
+        return wait_durable(live.add_past_votes(rows))
 
     def void(self, seqs: Iterable[int], why: str) -> int:
-        """Take votes out of all counts; what policies learned from them stays learned."""
+        """Remove votes from all counts; the policy keeps its state. Return their number."""
         return wait_durable(self._live.void(seqs, why))
 
     def erase(self, voter: str) -> bool:
-        """Forget who a voter is; the votes stay, and nobody can tell whose they are."""
+        """Delete the link from a voter to its pseudonym; the votes stay.
+
+        Returns
+        -------
+        Whether the voter was known.
+        """
         return self._live.erase(voter)
 
     def end(self) -> None:
-        """Ask for no more duels; open ones may still be answered."""
+        """Close the arena: no new duels; open duels can still be answered."""
         self._learn()
         wait_durable(self._live.end())
 
     def tick(self) -> None:
-        """Do what time has made due: votes whose grace is over are learned."""
+        """Process expired graces and leases."""
         wait_durable(self._live.tick())
 
     def best(self) -> Option | None:
-        """Return the option to ship now."""
+        """Return the current leader, or None."""
         self._learn()
         return self._live.best()
 
     def board(self) -> "Board":
-        """Return what there is to say: who leads, how sure that is, what changed."""
+        """Return the board: leader, evidence, changes and counts."""
         self._learn()
         return self._live.board()
 
     def records(self, after: int = 0, limit: int = 10_000) -> list[Record]:
-        """Return what is in the log."""
+        """Return records of the log after sequence number `after`."""
         return self._live.records(after, limit)
 
     def close(self) -> None:
-        """Let the store go. The arena is there the next time."""
-        with suppress(DriftduelError):  # a store that fails has the votes all the same
+        """Close the store; the arena can be opened again."""
+        with suppress(DriftduelError):  # the votes are durable even if the store fails now
             self._learn()
         self._manager.close()
 

@@ -1,6 +1,6 @@
-"""What may be wrong with votes: the left side wins, answers come late, a few people vote for all.
+"""Diagnostics of voting behaviour: preference for a side, time to answer, votes per voter.
 
-Each is a few numbers, bounded however long an arena lives, and the same from any snapshot.
+Each statistic has bounded memory and is restored exactly from a snapshot.
 """
 
 import math
@@ -18,7 +18,7 @@ _MOST_VOTERS = 10_000
 
 
 class SideBias(NamedTuple):
-    """How often the left side was picked, and 95% bounds that hold at all times together."""
+    """The share of picks on the left, with 95% bounds that hold at all times together."""
 
     share: float | None
     low: float
@@ -26,19 +26,19 @@ class SideBias(NamedTuple):
 
     @property
     def biased(self) -> bool:
-        """Return whether a fair coin for the sides is out of the question."""
+        """Whether the bounds exclude a share of one half."""
         return not self.low <= 0.5 <= self.high
 
 
 def left_share(lefts: int, rights: int) -> SideBias:
-    """Return how often the left side is picked, however often one looks.
+    """Return the share of picks on the left with anytime-valid bounds.
 
-    A fair coin decides which option is on the left, so half of all picks are on the left if people
-    look at the options only, whatever they are. The bounds are about the mean over the votes so far
-    of the chance that the left is picked, which may change from vote to vote. Whatever it is,
-    exp(s D - s^2 n / 8) is a nonnegative supermartingale for every stake s (Hoeffding), D being
-    how many picks more than expected were on the left; so is its mean over normal stakes, and where
-    that stays below 20 the truth is inside with 95%, at all times together.
+    A fair coin decides which option is on the left, so half of all picks are on the left if voters
+    look at the options only. The bounds are for the mean, over the votes so far, of the probability
+    that the left side is picked; this probability may change from vote to vote. For every stake s,
+    exp(s D - s^2 n / 8) is a nonnegative supermartingale (Hoeffding), where D is the number of left
+    picks minus its expectation. Its mean over normally distributed stakes is one, too; where that
+    mean is below 20, the true value is inside with probability 95% at all times together.
 
     Examples
     --------
@@ -56,11 +56,11 @@ def left_share(lefts: int, rights: int) -> SideBias:
 
 
 class LatencyHistogram:
-    """How long people take: a histogram whose bins are 1/16 of their value wide, or less.
+    """A histogram of times to answer; the width of a bin is at most 1/16 of its value.
 
     Examples
     --------
-    >>> late = Lateness()
+    >>> late = LatencyHistogram()
     >>> for milliseconds in (1500, 2100, 2100, 9000):
     ...     late.add(milliseconds)
     >>> late.quantile(0.5), late.quantile(0.9)
@@ -72,7 +72,7 @@ class LatencyHistogram:
         self.count = 0
 
     def add(self, milliseconds: int, times: int = 1) -> None:
-        """Count an answer that took so long; `times=-1` takes it back."""
+        """Count an answer; `times=-1` removes it."""
         place = _bin_of(max(0, milliseconds))
         self.count += times
         left = self._bins.get(place, 0) + times
@@ -82,7 +82,7 @@ class LatencyHistogram:
             self._bins.pop(place, None)
 
     def quantile(self, share: float) -> float | None:
-        """Return within how many seconds this share of answers came, to about 3%."""
+        """Return a quantile in seconds, with a relative error of about 3%; None without answers."""
         if self.count < 1:
             return None
         rank, seen = max(1, math.ceil(share * self.count)), 0
@@ -93,12 +93,12 @@ class LatencyHistogram:
         raise AssertionError
 
     def to_plain(self) -> list[list[int]]:
-        """Return numbers and lists only, for a snapshot."""
+        """Return a list of numbers for a snapshot."""
         return [[place, self._bins[place]] for place in sorted(self._bins)]
 
     @classmethod
     def from_plain(cls, plain: list[list[int]]) -> Self:
-        """Return what a snapshot tells of."""
+        """Return the histogram of a snapshot."""
         late = cls()
         late._bins = {int(place): int(count) for place, count in plain}
         late.count = sum(late._bins.values())
@@ -106,32 +106,33 @@ class LatencyHistogram:
 
 
 def _bin_of(value: int) -> int:
-    """Return the bin of a whole number: its leading bits, so that no machine rounds otherwise."""
+    """Return the bin index of an integer: its leading bits, the same on every platform."""
     shift = max(0, value.bit_length() - 5)
     return shift * _STEPS + (value >> shift)
 
 
 def _middle_of(place: int) -> float:
-    """Return the middle of the numbers in a bin."""
+    """Return the middle of the values in a bin."""
     shift = max(0, place // _STEPS - 1)
     low = (place - shift * _STEPS) << shift
     return low + ((1 << shift) - 1) / 2
 
 
 class VoterCounts:
-    """How many votes each voter gave: exact up to `most` voters, then of a fair sample of them.
+    """The number of votes of each voter: exact up to `most` voters, then for a uniform sample.
 
-    When there are too many, those stay whose hash begins with one more zero: half of them. Who
-    stays was there from their first vote on, so the counts of the sample are exact.
+    When the table is full, only voters are kept for which the hash begins with one more zero bit,
+    which is half of them. Voters in the sample were counted from their first vote, so their counts
+    are exact.
 
     Parameters
     ----------
     most
-        How many voters are remembered.
+        Maximum number of voters in the table.
 
     Examples
     --------
-    >>> given = VotesAVoter()
+    >>> given = VoterCounts()
     >>> for voter in ("ann", "bob", "ann", "eve", "ann"):
     ...     given.add(voter)
     >>> given.voters, given.median, given.most
@@ -141,12 +142,12 @@ class VoterCounts:
     def __init__(self, most: int = _MOST_VOTERS) -> None:
         self.room = most
         self.level = 0
-        """How many zeros a hash must begin with; 0: everybody is there."""
+        """Number of leading zero bits required of a hash; 0: every voter is counted."""
         self._counts: dict[str, int] = {}
         self._most_gone = 0
 
     def add(self, voter: str, times: int = 1) -> None:
-        """Count a vote; `times=-1` takes it back."""
+        """Count a vote; `times=-1` removes it."""
         if self.level and _zeros(voter) < self.level:
             return
         given = self._counts.get(voter, 0) + times
@@ -161,27 +162,27 @@ class VoterCounts:
 
     @property
     def exact(self) -> bool:
-        """Whether everybody is counted."""
+        """Whether every voter is counted."""
         return self.level == 0
 
     @property
     def voters(self) -> int:
-        """How many voters there are; above `room` an estimate."""
+        """The number of voters; an estimate if it exceeds `room`."""
         return len(self._counts) << self.level
 
     @property
     def median(self) -> int | None:
-        """How many votes half of the voters gave, or fewer."""
+        """The median number of votes per voter."""
         given = sorted(self._counts.values())
         return given[(len(given) - 1) // 2] if given else None
 
     @property
     def most(self) -> int | None:
-        """The most that one voter gave; at least so many, if not everybody is counted."""
+        """The maximum number of votes of one voter; a lower bound unless `exact`."""
         return max(self._most_gone, *self._counts.values()) if self._counts else None
 
     def to_plain(self) -> dict[str, Any]:
-        """Return numbers and lists only, for a snapshot."""
+        """Return a dict of plain values for a snapshot."""
         return {
             "room": self.room,
             "level": self.level,
@@ -191,7 +192,7 @@ class VoterCounts:
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> Self:
-        """Return what a snapshot tells of."""
+        """Return the counts of a snapshot."""
         given = cls(plain["room"])
         given.level, given._most_gone = plain["level"], plain["most_gone"]
         given._counts = dict(plain["counts"])
@@ -199,6 +200,6 @@ class VoterCounts:
 
 
 def _zeros(voter: str) -> int:
-    """Return how many zeros the hash of a voter begins with."""
+    """Return the number of leading zero bits of the hash of a voter."""
     digest = blake2b(voter.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return 64 - int.from_bytes(digest).bit_length()

@@ -43,7 +43,7 @@ __all__ = ["Board", "board_of", "load_board", "snapshot_board"]
 
 _WIDTH = 80
 _FEW_PICKS = 30
-_SAID_LATER = Sentences("", "", "", "", "", "", "", "")
+_NO_SENTENCES = Sentences("", "", "", "", "", "", "", "")
 Cells = list[tuple[str, ...]]
 
 
@@ -103,7 +103,7 @@ class Board(Fields, frozen=True, kw_only=True):
     voters: int
     """Distinct voters; all votes without a voter id from one source are one voter."""
     ranking: list[RankedOption]
-    """Every option that ever took part, in the order of joining."""
+    """All options, with those that left, in the order of joining."""
     ranking_votes: int
     """Number of votes that ranking and pairs describe."""
     changes: list[LeaderChange]
@@ -206,7 +206,7 @@ class Board(Fields, frozen=True, kw_only=True):
         )
 
     def _counts(self) -> str:
-        said = [
+        parts = [
             f"{counted(self.votes, 'vote')} of {counted(self.voters, 'voter')}"
             if self.voters else counted(self.votes, "vote"),
             f"{whole(self.learned)} learned",
@@ -224,7 +224,7 @@ class Board(Fields, frozen=True, kw_only=True):
             else f" Half of the answers took at most {duration(late.median)}, nine of ten at "
             f"most {duration(late.p90)}."
         )  # fmt: skip
-        return f"{', '.join(said)}.{times}"
+        return f"{', '.join(parts)}.{times}"
 
 
 def board_of(name: str, state: ArenaState, options: Sequence[Option]) -> Board:
@@ -237,16 +237,16 @@ def board_of(name: str, state: ArenaState, options: Sequence[Option]) -> Board:
     state
         Its state.
     options
-        Every option that ever took part; any order.
+        All options, with those that left; in any order.
     """
     return snapshot_board(name, state, options)()
 
 
 def snapshot_board(name: str, state: ArenaState, options: Sequence[Option]) -> Callable[[], Board]:
-    """Copy the parts of a state that a board needs; return a function that makes the board.
+    """Copy the values that a board needs; return a function that builds the board.
 
-    The state may change afterwards. Fitting strengths takes long where there are many options, so
-    the caller releases the arena's lock before it calls the function.
+    The state may change afterwards. Fitting strengths is slow with many options, so the caller
+    releases the arena's lock before it calls the function.
     """
     tally, settings, policy = state.tally, state.settings, state.policy
     names = {option.id: option.name for option in options}
@@ -255,7 +255,7 @@ def snapshot_board(name: str, state: ArenaState, options: Sequence[Option]) -> C
     def ref(arm: int | None) -> OptionName | None:
         return None if arm is None else refs[arm]
 
-    # Before the first vote the policy's guess is a draw by lot.
+    # Before the first vote the policy's best guess is arbitrary.
     stretch = tally.stretch if tally.counted or tally.heard else None
     left = left_share(tally.lefts, tally.rights)
     many_picks = tally.lefts + tally.rights >= _FEW_PICKS
@@ -339,7 +339,7 @@ def snapshot_board(name: str, state: ArenaState, options: Sequence[Option]) -> C
             ranking_votes=len(votes),
             pairs=pairs,
             history=_lines(history, ids),
-            says=_SAID_LATER,
+            says=_NO_SENTENCES,
             guarantee="",
             warnings=[],
         )
@@ -350,7 +350,7 @@ def snapshot_board(name: str, state: ArenaState, options: Sequence[Option]) -> C
 
 
 def load_board(store: ArenaStore, arena: str) -> Board:
-    """Return an arena's board from its log, even if another process owns the arena."""
+    """Return the board of an arena from its log; works while another process owns the arena."""
     state, _ = load_state(store, arena)
     texts = {text.id: text for text in store.options(arena)}
     return board_of(arena, state, [option_of(state, texts, option_id) for option_id in state.ids])
@@ -361,7 +361,7 @@ def _id_and_name(option: OptionName) -> tuple[str, str]:
 
 
 def _pairs(votes: Sequence[WindowVote], ids: list[str], skips: list[list[int]]) -> Pairs:
-    """Count votes by pair."""
+    """Count votes by pair; return matrices as lists of rows."""
     wins, ties = (np.zeros((len(ids), len(ids)), np.int64) for _ in range(2))
     for first, second, won, _ in votes:
         if won < 0:
@@ -380,7 +380,7 @@ def _ranking(
     total_wins: np.ndarray[Any, Any],
     total_ties: np.ndarray[Any, Any],
 ) -> list[RankedOption]:
-    """Return each option with its strength and its votes."""
+    """Return each option with its strength and its counts."""
     fit = rank_options(wins, present)
     won, tied = np.array(pairs.wins), np.array(pairs.ties)
     duels = won.sum(axis=0) + won.sum(axis=1) + tied.sum(axis=1)
@@ -403,7 +403,7 @@ def _ranking(
 
 
 def _lines(history: History, ids: list[str]) -> StrengthHistory:
-    """Return strengths over time, each line with the option's id."""
+    """Return strengths over time, one line per option id."""
     lines = history.lines(len(ids))
     series = [Line(option_id, **line) for option_id, line in zip(ids, lines["series"], strict=True)]
     return StrengthHistory(lines["votes"], lines["at"], series)
@@ -423,7 +423,7 @@ def _time(at: int) -> str:
 
 
 def _wrap(*texts: str) -> list[str]:
-    """Fold paragraphs at the width of a terminal."""
+    """Wrap paragraphs to the width of a terminal."""
     return [line for text in texts for line in wrap(text, _WIDTH)]
 
 

@@ -1,4 +1,4 @@
-"""Counts for the board: votes, pairs, stretches of evidence. Nothing here chooses a duel."""
+"""Counts for the board: votes, pairs, stretches of evidence. The policy does not use them."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ class BoardCounts:
     Parameters
     ----------
     arms
-        The number of options, all of them present.
+        Number of options, all of them present.
     leader
         The policy's best guess before the first vote.
     at
@@ -50,21 +50,21 @@ class BoardCounts:
         self.heard = self.shown_alone = self.lefts = self.rights = 0
         self.alarms = self.crownings = 0
         self.wins = self._zeros(arms)
-        """Counted votes that were learned: row over column."""
+        """Counted votes that were learned, a matrix: row over column."""
         self.tied, self.skipped = self._zeros(arms), self._zeros(arms)
         self.stretch: Stretch | None = None
         self.since: list[int] = [1, at, 0]
         """Start of the leader's reign: record, time in milliseconds, votes learned before it."""
         self.number = 0
-        """Votes that were learned, in whose order votes are numbered."""
+        """Number of learned votes; votes are numbered in this order."""
         self.counted = 0
-        """Votes that were learned and not voided."""
+        """Number of learned votes without the voided ones."""
         self.window, self.history = Window(arms), History(stride=max(History.STRIDE, arms))
         self.lateness, self.voters = LatencyHistogram(), VoterCounts()
         self.was_sure = False
-        """What the log last said of that."""
+        """The last value of ``sure`` in the log."""
         self.voided_seqs: list[int] = []
-        """Votes that were voided, by their place in the log."""
+        """Sequence numbers of the voided votes."""
         self.changes: list[Change] = []
         """The last changes of the leader, oldest first."""
         self.statements: dict[tuple[int, int], PairStatement] = {}
@@ -88,7 +88,7 @@ class BoardCounts:
         return self.stretch is not None and self.stretch.is_sure(present)
 
     def add_vote(self, ref: int, out: "OpenDuel", at: int, present: tuple[int, ...]) -> None:
-        """Count a vote that arrived. Tables that only describe count it now."""
+        """Count a vote that arrived. Descriptive tables count it now, before it is learned."""
         self._count_arrival(out, 1)
         if out.counts:
             right = out.first + out.second - out.left
@@ -96,7 +96,7 @@ class BoardCounts:
             self.history.see(self.votes, at, self.window.wins, present)
 
     def remove_vote(self, ref: int, out: "OpenDuel") -> None:
-        """Take back a vote that was undone."""
+        """Remove a vote that was undone."""
         self._count_arrival(out, -1)
         self.window.remove(ref)
 
@@ -112,7 +112,7 @@ class BoardCounts:
         self.voters.add(out.voter or out.source or "", times)
 
     def give_up(self, ref: int, out: "OpenDuel") -> None:
-        """Count a duel that was given up, and whose vote does not count."""
+        """Count a duel that was given up; a vote on it does not count."""
         self.uncounted += out.pick not in (None, "skip")
         self.window.remove(ref)
 
@@ -121,12 +121,12 @@ class BoardCounts:
     ) -> Change | None:
         """Count a learned vote; return the change of preferences that it certifies, if any.
 
-        `voter` is the number by which the evidence knows the voter.
+        `voter` is the number of the voter in the evidence.
         """
         first, second, ref = answer.duel.first, answer.duel.second, answer.duel.round
         self.counted += 1
         self.number += 1
-        # The pick itself, not what a coin made of a tie.
+        # The pick itself: a tie stays a tie, even if the policy learned the result of a coin.
         left, right, won = out.left, first + second - out.left, _PICKED[str(out.pick)]
         shown = None
         if self.stretch is not None:
@@ -141,7 +141,7 @@ class BoardCounts:
         return None if shown is None else self._certify(shown, seq, at)
 
     def _certify(self, shown: PairStatement, seq: int, at: int) -> Change | None:
-        """Note a pair statement; if the last one about the pair was opposite, it is a change."""
+        """Store a pair statement; return a change if the last one about the pair was opposite."""
         pair = min(shown[:2]), max(shown[:2])
         last, self.statements[pair] = self.statements.get(pair), shown
         if last is None or last.winner == shown.winner:
@@ -160,7 +160,7 @@ class BoardCounts:
     def change_leader(
         self, leader: int | None, seq: int, at: int, present: tuple[int, ...], *, alarm: bool
     ) -> None:
-        """Change the leader. The vote that made it the leader is counted in the stretch before."""
+        """Change the leader. The vote that caused the change is counted in the stretch before."""
         self.changes.append(
             {"seq": seq, "at": at, "vote": self.number, "before": self.leader, "after": leader,
              "alarm": alarm}
@@ -173,11 +173,11 @@ class BoardCounts:
         self._start(leader, seq, present)
 
     def start_after_departure(self, seq: int, present: tuple[int, ...]) -> None:
-        """Start a new stretch, with the same leader, because an option has left."""
+        """Start a new stretch with the same leader, because an option has left."""
         self._start(self.leader, seq, present)
 
     def _start(self, leader: int | None, seq: int, present: tuple[int, ...]) -> None:
-        """Start a stretch; one without a counted vote has used up no error, nor a number."""
+        """Start a stretch; a stretch without a counted vote used no error, and no number."""
         last, self.stretch = self.stretch, None
         self._stretches += last is not None and last.counted > 0
         if leader is None:
@@ -189,7 +189,7 @@ class BoardCounts:
         self.stretch = Stretch(leader, self._stretches + 1, seq, self.number, rivals, before)
 
     def void(self, seq: int, ref: int, first: int, second: int, won: int, learned_at: int) -> None:
-        """Take a vote out of the counts.
+        """Remove a vote from the counts.
 
         `first` was on the left; `learned_at` is the record by which it was learned, or -1.
         """
@@ -210,13 +210,13 @@ class BoardCounts:
         self.wins[(first, second) if won else (second, first)] -= 1
 
     def widen(self) -> None:
-        """Make room for one more option."""
+        """Add a row and a column for a new option."""
         for name in _MATRICES:
             setattr(self, name, np.pad(getattr(self, name), (0, 1)))
         self.window.widen()
 
     def to_plain(self) -> dict[str, Any]:
-        """Return numbers and lists only, for a snapshot."""
+        """Return a dict of plain values for a snapshot."""
         plain: dict[str, Any] = {name: getattr(self, name) for name in _COUNTS}
         plain |= {name: getattr(self, name).tolist() for name in _MATRICES}
         plain["changes"], plain["voided_seqs"] = self.changes, self.voided_seqs
@@ -228,7 +228,7 @@ class BoardCounts:
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> "BoardCounts":
-        """Return what a snapshot tells of."""
+        """Return the counts of a snapshot."""
         tally = cls.__new__(cls)
         for name in _COUNTS:
             setattr(tally, name, plain[name])

@@ -63,14 +63,14 @@ class RivalEvidence(OptionName, frozen=True):
     e: float
     """The e-value, at most 1e299."""
     needed: float
-    """The e-value from which on it is enough."""
+    """The threshold of the e-value."""
 
 
 class NearestChallenger(OptionName, frozen=True):
-    """The rival that is closest to taking the lead."""
+    """The rival closest to taking the lead."""
 
     share: float
-    """Its evidence as a share of what the policy requires, from 0 to 1."""
+    """Its evidence as a fraction of the policy's threshold, from 0 to 1."""
 
 
 class RankedOption(OptionName, frozen=True):
@@ -80,7 +80,7 @@ class RankedOption(OptionName, frozen=True):
     rank: int | None
     """1 for the strongest; null for an option that has left."""
     strength: float | None
-    """Estimated probability to be preferred to another present option at random."""
+    """Estimated probability to be preferred to another present option drawn at random."""
     low: float | None
     """Lower end of the 95% band, for one look."""
     high: float | None
@@ -103,7 +103,7 @@ class LeaderChange(Fields, frozen=True):
     before: OptionName | None
     after: OptionName | None
     alarm: bool
-    """Whether the leader was beaten too often for chance."""
+    """Whether the policy raised an alarm: the leader lost too often for chance."""
 
 
 class CertifiedChange(Fields, frozen=True):
@@ -156,7 +156,7 @@ class StrengthHistory(Fields, frozen=True):
 
 
 class LeftShare(Fields, frozen=True):
-    """How often the left side was picked; the 95% bounds hold at all times together."""
+    """The share of picks on the left; the 95% bounds hold at all times together."""
 
     share: float | None
     low: float | None
@@ -184,7 +184,7 @@ class Sentences(Fields, frozen=True):
     claim: str
     doubt: str
     waiting: str
-    """Empty if no vote waits for an open duel."""
+    """Empty string if no vote waits for an open duel."""
     challenger: str
     certified: str
     changes: str

@@ -1,4 +1,4 @@
-"""An arena that another machine serves: the same verbs as `Arena`, through HTTP."""
+"""A client for an arena on another machine: the methods of `Arena`, over HTTP."""
 
 import http.client
 import ssl
@@ -29,26 +29,25 @@ _LONGEST_ANSWER = 64 << 20
 
 
 class ArenaClient:
-    """Asks an arena's server.
+    """A client of an arena server.
 
-    A call that may be repeated is repeated if the connection is lost: voting the same twice is one
-    vote. If the server answers 429 or 503 with ``Retry-After``, the client waits that long, at most
-    30 s, and tries again, at most three times. It may be used by several threads; each has a
-    connection of its own, which stays open.
+    Idempotent calls are repeated if the connection is lost. If the server answers 429 or 503 with
+    ``Retry-After``, the client waits that long, at most 30 s, and tries again, at most three times.
+    A client can be shared by threads; each thread has a separate persistent connection.
 
     Parameters
     ----------
     url
-        The server, such as ``http://127.0.0.1:8000``; or the link of a vote page or a board, which
-        has arena and token in it.
+        Address of the server, such as ``http://127.0.0.1:8000``; or the link of a vote page or a
+        board, which contains arena and token.
     token
-        What the server, or ``driftduel arena token``, gave out.
+        A token from the server or from ``driftduel arena token``.
     arena
-        The arena's name; None: the one that the link names, or the one that the token is for.
+        Name of the arena; None: the arena in the link, or the one of the token.
     timeout
-        Seconds after which a silent server counts as lost.
+        Timeout of a request in seconds.
     sleep
-        Waits for a number of seconds, before a call is repeated.
+        Function that waits for a number of seconds before a call is repeated.
 
     Examples
     --------
@@ -71,7 +70,9 @@ class ArenaClient:
             parts = urlsplit(url)
             self._host, self._port = parts.hostname, parts.port
         except ValueError:
-            raise DriftduelError(f"url={url[:80]!r} is no address of a server.") from None
+            raise DriftduelError(
+                f"url={url[:80]!r} is not a valid URL; pass http://HOST:PORT."
+            ) from None
         if parts.scheme not in ("http", "https") or not self._host:
             raise DriftduelError(f"url={url[:80]!r} must begin with http:// or https://.")
         self._secure, self._timeout, self._sleep = parts.scheme == "https", timeout, sleep
@@ -79,7 +80,9 @@ class ArenaClient:
         self._root = root
         self._token = token or parse_qs(parts.fragment).get("token", [""])[0]
         if not self._token.isascii() or not self._token.isprintable():
-            raise DriftduelError("the token has characters that no token has.")
+            raise DriftduelError(
+                "the token has characters outside printable ASCII; copy it again from its source."
+            )
         self._name = arena or named
         self._threads = threading.local()
         self._open: set[http.client.HTTPConnection] = set()
@@ -87,13 +90,13 @@ class ArenaClient:
 
     @property
     def name(self) -> str:
-        """The arena's name."""
+        """Name of the arena."""
         if self._name is None:
             self._name = str(self._call("GET", "/v1/token", answer=dict[str, str])["arena"])
         return self._name
 
     def ask(self, voter: str | None = None, *, resume: bool = False) -> ShownDuel:
-        """Choose what to show; `resume` shows again what this voter has not answered.
+        """Choose the next duel; `resume` returns the voter's open duel, if there is one.
 
         Raises
         ------
@@ -111,25 +114,25 @@ class ArenaClient:
         ][0]
 
     def release(self, duel: str) -> None:
-        """Give a duel back without an answer, so that no vote has to wait for it."""
+        """Release a duel without an answer, so that later votes do not wait for it."""
         body = {"duels": [duel], "release": True}
         self._call("POST", self._at("leases"), body, answer=dict[str, list[float]])
 
     def vote(self, duel: str, pick: str) -> Vote:
-        """Take an answer: left, right, tie or skip. Saying the same twice does no harm."""
+        """Record an answer: left, right, tie or skip. Repeating the same pick is idempotent."""
         return self._call("POST", self._at("duels", duel, "vote"), {"pick": pick}, answer=Vote)
 
     def skip(self, duel: str) -> Vote:
-        """Note that somebody does not want to answer."""
+        """Record that the voter gave no answer."""
         return self.vote(duel, "skip")
 
     def undo(self, duel: str) -> int:
-        """Take a vote back, within the arena's grace; return the place in the log."""
+        """Undo a vote within the grace period; return the sequence number of the new record."""
         path = self._at("duels", duel, "undo")
         return self._call("POST", path, answer=dict[str, int])["seq"]
 
     def join(self, name: str, kind: str = "text", content: str = "") -> Option:
-        """Let an option take part: one that left by its id or name, or a new one by its name."""
+        """Add an option, or readmit one that left, given by its id or name."""
         there = find_named(self.options(), name)
         if there is not None and (there.id == name or not there.present):
             return self._present(there.id, True)
@@ -145,20 +148,25 @@ class ArenaClient:
         return self._call("PATCH", self._at("options", option), {"present": present}, answer=Option)
 
     def options(self) -> list[Option]:
-        """Return every option that ever was."""
+        """Return all options, with those that left."""
         return [
             Option(str(each["id"]), str(each["name"]), present=bool(each["present"]))
             for each in self.board().ranking
         ]
 
     def void(self, seqs: Iterable[int], why: str) -> int:
-        """Take votes out of all counts; what policies learned from them stays learned."""
+        """Remove votes from all counts; the policy keeps its state. Return their number."""
         body = {"seqs": list(seqs), "why": why}
         path = self._at("votes", "void")
         return self._call("POST", path, body, answer=dict[str, int], again=False)["voided"]
 
     def erase(self, voter: str) -> bool:
-        """Forget who a voter is; the votes stay, and nobody can tell whose they are."""
+        """Delete the link from a voter to its pseudonym; the votes stay.
+
+        Returns
+        -------
+        Whether the voter was known.
+        """
         try:
             self._call("DELETE", f"/v1/voters/{quote(voter, safe='')}", answer=dict[str, bool])
         except ArenaError as error:
@@ -168,23 +176,23 @@ class ArenaClient:
         return True
 
     def end(self) -> None:
-        """Ask for no more duels; open ones may still be answered."""
+        """Close the arena: no new duels; open duels can still be answered."""
         self._call("POST", self._at("close"), answer=dict[str, bool], again=False)
 
     def best(self) -> Option | None:
-        """Return the option to ship now."""
+        """Return the current leader, or None."""
         leader = self.board()["leader"]
         return None if leader is None else Option(str(leader["id"]), str(leader["name"]))
 
     def board(self) -> Board:
-        """Return what there is to say: who leads, how sure that is, what changed."""
+        """Return the board: leader, evidence, changes and counts."""
         return self._call("GET", self._at("board"), answer=Board)
 
     def records(self, after: int = 0, limit: int = 10_000) -> list[Record]:
-        """Return what is in the log."""
+        """Return records of the log after sequence number `after`."""
         path = f"{self._at('log')}?{urlencode({'after': after, 'limit': limit})}"
-        said = self._call("GET", path, answer=dict[str, Any])
-        return msgspec.convert(said["records"], list[Record])
+        page = self._call("GET", path, answer=dict[str, Any])
+        return msgspec.convert(page["records"], list[Record])
 
     def close(self) -> None:
         """Close the connections."""
@@ -221,32 +229,46 @@ class ArenaClient:
         answer: type[Answer],
         again: bool = True,
     ) -> Answer:
-        """Ask, and return what is answered.
+        """Send a request and return the decoded response.
 
-        `again`: whether it may be asked twice, should the connection be lost before the answer.
+        Parameters
+        ----------
+        method, path, body
+            The request; `body` is encoded as JSON.
+        answer
+            Type of the response.
+        again
+            Whether the call is idempotent, so that it may be repeated if the connection is lost
+            before the response.
         """
         content = None if body is None else msgspec.json.encode(body)
         for waits in range(_MOST_WAITS + 1):
-            status, said, wait = self._exchange(method, self._root + path, content, again)
-            # With 429 nothing was done; with 503 a proxy may have lost the answer.
+            status, received, wait = self._exchange(method, self._root + path, content, again)
+            # 429: the request was not processed. 503: a proxy may have lost the response, so only
+            # idempotent calls are repeated.
             if status not in _WAIT or wait is None or not (again or status == 429):
                 break
             if waits < _MOST_WAITS:
                 self._sleep(wait)
         if status < 300:
             try:
-                return msgspec.json.decode(said, type=answer)
+                return msgspec.json.decode(received, type=answer)
             except (msgspec.MsgspecError, UnicodeDecodeError):
-                raise ArenaError("no-answer", f"{self._where} is no arena of ours.") from None
-        raise self._problem(status, said)
+                raise ArenaError(
+                    "no-answer",
+                    f"the response of {self._where} is not one of an arena server; check the URL.",
+                ) from None
+        raise self._problem(status, received)
 
-    def _problem(self, status: int, said: bytes) -> ArenaError:
-        """Return the error that the server speaks of."""
+    def _problem(self, status: int, received: bytes) -> ArenaError:
+        """Return the error that a problem response describes."""
         try:
-            problem = msgspec.json.decode(said, type=dict[str, Any])
+            problem = msgspec.json.decode(received, type=dict[str, Any])
             name, detail = str(problem["type"]).rpartition("/")[2], str(problem["detail"])
         except (msgspec.MsgspecError, UnicodeDecodeError, KeyError):
-            return ArenaError("no-answer", f"{self._where} answers with {status}, and no reason.")
+            return ArenaError(
+                "no-answer", f"{self._where} responded with status {status} and no problem details."
+            )
         return ArenaError(name if name in PROBLEMS else "no-answer", detail)
 
     @property
@@ -256,35 +278,41 @@ class ArenaClient:
     def _exchange(
         self, method: str, path: str, content: bytes | None, again: bool
     ) -> tuple[int, bytes, float | None]:
-        """Return the status, the body, and the seconds of ``Retry-After``."""
+        """Return the status, the body, and the seconds of ``Retry-After``.
+
+        Raises
+        ------
+        ArenaError
+            ``no-answer``, if the server cannot be reached.
+        """
         if self._closed:
-            raise DriftduelError("the client is closed; make another.")
+            raise DriftduelError("the client is closed; create a new ArenaClient.")
         headers = {"Accept": "application/json", "Authorization": f"Bearer {self._token}"}
         if content is not None:
             headers["Content-Type"] = "application/json"
         if not again:
-            self._drop_connection()  # a connection that was idle may be closed at its other end
+            self._drop_connection()  # the server may have closed an idle connection
         for left in reversed(range(_TRIES if again else 1)):
             connection = self._connection()
             try:
                 connection.request(method, path, content, headers)
                 response = connection.getresponse()
                 if response.length is None or response.length > _LONGEST_ANSWER:
-                    # All that a server of ours says has a length: this head is cut short.
+                    # An arena server always sends a length; without one the head is truncated.
                     raise http.client.IncompleteRead(b"")
-                said = response.read()
+                received = response.read()
             except _LOST as error:
                 self._drop_connection()
                 if not left:
                     why = str(error) or type(error).__name__
                     raise ArenaError(
-                        "no-answer", f"{self._where} does not answer ({why})."
+                        "no-answer", f"{self._where} does not respond ({why})."
                     ) from None
             except BaseException:
-                self._drop_connection()  # half of an answer must not be read by the next call
+                self._drop_connection()  # the next call must not read the rest of this response
                 raise
             else:
-                return response.status, said, _seconds(response.getheader("Retry-After"))
+                return response.status, received, _seconds(response.getheader("Retry-After"))
         raise AssertionError
 
     def _connection(self) -> http.client.HTTPConnection:
@@ -308,14 +336,14 @@ class ArenaClient:
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """Return the seconds that a server asks for, within bounds; None if it names none."""
+    """Return the seconds of a ``Retry-After`` value, at most 30; None if it has none."""
     if retry_after is None or not retry_after.isdecimal():
         return None
     return min(float(retry_after[:9]), _LONGEST_WAIT)
 
 
 def _split_path(path: str) -> tuple[str, str | None]:
-    """Return where the server's paths begin, and the arena that a page's link names."""
+    """Return the root path of the server, and the arena in the link of a page or None."""
     for page in ("/vote/", "/board/", "/v1/arenas/"):
         root, found, rest = path.rpartition(page)
         if found and rest.partition("/")[0]:

@@ -1,4 +1,4 @@
-"""An arena to look at: simulated people vote through the real server, and change their taste."""
+"""A demonstration: simulated voters with drifting preferences vote through the real server."""
 
 import itertools
 import math
@@ -33,27 +33,27 @@ _HEADLINES = (
     "Free for ever",
     "Your data stays here",
 )
-_VOTES_EACH = 2  # of each simulated person
+_VOTES_EACH = 2  # votes per simulated voter
 _EVERY = 5.0
-_THREADS = 4  # people who think at the same time
+_THREADS = 4  # voters at the same time
 _USUAL_RATE = 20.0
 
 
 class Taste(NamedTuple):
-    """What people like from some vote on: the higher, the better."""
+    """The preferences of all voters from vote number `since` on: higher values are preferred."""
 
     since: int
     strengths: tuple[float, ...]
 
-    def left_wins(self, left: int, right: int, luck: float) -> bool:
-        """Tell whether the left one is preferred, by Bradley and Terry's model."""
-        return luck < 1.0 / (1.0 + math.exp(self.strengths[right] - self.strengths[left]))
+    def left_wins(self, left: int, right: int, uniform: float) -> bool:
+        """Return whether the left option is preferred, in the Bradley-Terry model."""
+        return uniform < 1.0 / (1.0 + math.exp(self.strengths[right] - self.strengths[left]))
 
 
 TASTES = (
     Taste(0, (2.2, 0.5, 0.3, 0.0, -0.3)),
     Taste(1000, (0.2, 0.5, 0.2, 2.2, 0.0)),
-    Taste(2200, (2.2, 0.5, 0.4, 0.2, 0.0)),  # it changes back: two changes, of one pair
+    Taste(2200, (2.2, 0.5, 0.4, 0.2, 0.0)),  # reverted: two changes of the same pair
 )
 
 
@@ -66,23 +66,22 @@ def demo(
     seed: int = 1,
     echo: Callable[[str], None] = print,
 ) -> Board:
-    """Serve an arena on loopback, let people vote, and say what the board says.
+    """Serve an arena on loopback, simulate voters, and print the progress of the board.
 
     Parameters
     ----------
     port
-        Where; any free port for 0.
+        Port to listen on; 0 for any free port.
     votes
-        After how many votes to stop; None: at Ctrl-C.
+        Number of votes after which to stop; None: at Ctrl-C.
     rate
-        Votes a second; 0: as fast as they can be taken, one after the other, with a clock that
-        goes by the votes.
+        Votes per second; 0: one after the other without a pause, with a simulated clock.
     browser
-        Whether to open the board and the page to vote on.
+        Whether to open the board and the vote page in a browser.
     seed
-        Fixes the people's answers and the policy's draws.
-    say
-        Prints a line.
+        Seed of the voters' answers and of the policy.
+    echo
+        Function that prints a line.
     """
     with tempfile.TemporaryDirectory(prefix="driftduel-arena-") as folder:
         clock = _VoteClock() if rate == 0 else time.time
@@ -120,7 +119,7 @@ def _opening(board: str, ballot: str) -> str:
 
 
 class _VoteClock:
-    """A clock that advances with each vote, as if they came at the usual rate."""
+    """A simulated clock that advances with each vote, at the default rate."""
 
     def __init__(self) -> None:
         self._votes, self._began = 0, time.time()
@@ -129,12 +128,12 @@ class _VoteClock:
         return self._began + self._votes / _USUAL_RATE
 
     def advance(self) -> None:
-        """Let the time of one vote pass."""
+        """Advance the clock by the time of one vote."""
         self._votes += 1
 
 
 class _People:
-    """Simulated people: each thread is asked, thinks, votes, and is asked again."""
+    """Simulated voters: each thread asks, waits, votes, and starts again."""
 
     def __init__(
         self,
@@ -149,8 +148,8 @@ class _People:
         self._numbers, self._persons = itertools.count(), itertools.count(1)
         self._most, self._clock = votes, clock
         self._pause = _THREADS / rate if rate else 0.0
-        # One after the other if the clock goes by the votes: then the seed decides everything.
-        # Not the arena's own seed: its coins for sides would be the same numbers as the answers.
+        # With the simulated clock one thread only, so that the result is reproducible. The seed
+        # differs from the arena's: otherwise sides and answers would use the same random numbers.
         self._seeds = np.random.SeedSequence((seed, 1)).spawn(_THREADS if rate else 1)
         self.ended = threading.Event()
         self.trouble: BaseException | None = None
@@ -198,7 +197,7 @@ class _People:
 
 
 def _watch(people: _People, echo: Callable[[str], None]) -> None:
-    """Say every few seconds who leads, until it ends."""
+    """Print the leader every few seconds until the voters stop."""
     seen = certified = 0
     while not people.ended.wait(_EVERY):
         board = people.client.board()
@@ -214,5 +213,5 @@ def _watch(people: _People, echo: Callable[[str], None]) -> None:
 
 def _describe_change(change: LeaderChange) -> str:
     before, after = (each.name if each else "no option" for each in (change.before, change.after))
-    how = "an alarm" if change.alarm else "no alarm: it had not led for long"
+    how = "an alarm" if change.alarm else "no alarm: the reign was short"
     return f"after vote {change.vote:,} {after!r} takes over from {before!r} ({how})"

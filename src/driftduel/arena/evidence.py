@@ -29,7 +29,7 @@ _MOST_COUNTED = 100_000  # votes per stretch; later ones are not counted, which 
 # Error shares within one stretch. They sum to at most 1 over rivals and over blocks.
 _AT_START = 0.9  # of the rivals present at the start; joiners share the rest
 _FIRST_BLOCK = 0.8
-_POOLED = 20.0  # votes that the leader's share against all rivals is worth in an estimate
+_POOLED = 20.0  # weight, in votes, of the leader's share against all rivals in an estimate
 _FEWEST_TO_ESTIMATE, _MOST_TO_ESTIMATE = 5, 10_000_000
 
 
@@ -114,8 +114,8 @@ class Stretch:
     rivals_at_start
         The rivals that were present when it started.
     before
-        The leader of the stretch before, if it is another option: the rival whose statement is
-        awaited most, so that it gets half of the error of pair statements.
+        The leader of the previous stretch, if it is another option. A statement about this rival
+        is the most likely one to certify a change, so it gets half of the error.
 
     Examples
     --------
@@ -288,9 +288,9 @@ def votes_until_sure(evidence: Sequence[Evidence], learned: int) -> int | None:
     """Estimate the number of votes until a stretch is sure, if preferences stay as they are.
 
     Each pair goes on with its present share of all votes. Its share of wins is shrunk towards the
-    leader's share against all rivals, worth `_POOLED` votes, because the rival with the least
-    evidence is the one with the least luck so far; the shrunk counts give the predictive
-    probability of a win under the mixture of the e-value.
+    leader's share against all rivals, worth `_POOLED` votes, because the minimum over rivals is
+    biased downwards; the shrunk counts give the predictive probability of a win under the mixture
+    of the e-value.
 
     Parameters
     ----------
@@ -331,7 +331,7 @@ def _block_share(block: int) -> float:
 
 
 def _pack(rival: _Rival) -> list[Any]:
-    """Return a rival's counts, with 16 bytes per voter, in an order that no history changes."""
+    """Return the counts of a rival as a list, with 16 bytes per voter, independent of history."""
     voters = np.array(sorted(rival.voters.items()), "<i8")
     return [
         rival.share, rival.from_vote, rival.wins, rival.losses, rival.is_enough,

@@ -1,6 +1,6 @@
-"""One HTTP request to one IP address; of the answer only its status is read.
+"""Send one HTTP POST request to a given IP address, and read the status of the response only.
 
-http.client would look the name up again, and a slow receiver could hold its thread for ever.
+`http.client` would resolve the host name again, and a slow receiver could block its thread.
 """
 
 import asyncio
@@ -29,9 +29,17 @@ async def post(
     content: bytes,
     seconds: float = _SECONDS,
 ) -> int:
-    """Send content to a place at an address; return the status. Redirects are not followed."""
+    """Send content to an endpoint at an IP address; return the status. No redirect is followed.
+
+    Raises
+    ------
+    TimeoutError, OSError
+        If the receiver does not respond within `seconds`, or the connection fails.
+    ValueError
+        If the response is not HTTP.
+    """
     async with asyncio.timeout(seconds):
-        # The certificate must be the name's, though it is the address that is connected to.
+        # The connection goes to the IP address, but the certificate must match the host name.
         reader, writer = await asyncio.open_connection(
             address,
             place.port,
@@ -51,10 +59,10 @@ async def post(
             await writer.drain()
             line = await reader.readuntil(b"\n")
         except (asyncio.LimitOverrunError, asyncio.IncompleteReadError):
-            raise ValueError("it did not answer in HTTP") from None
+            raise ValueError("the response is not HTTP") from None
         finally:
             writer.close()
     found = _STATUS.match(line)
     if found is None:
-        raise ValueError("it did not answer in HTTP")
+        raise ValueError("the response is not HTTP")
     return int(found.group(1))

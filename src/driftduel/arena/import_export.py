@@ -1,4 +1,4 @@
-"""Votes in and out: a file that `driftduel log` reads, and votes of the past from such a file."""
+"""Export votes to a file that `driftduel log` reads; import past votes from such a file."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,17 +45,21 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 
 
 def export_votes(store: ArenaStore, arena: str) -> pl.DataFrame:
-    """Return the votes of an arena: who was left (first), who right (second), who was preferred.
+    """Return the votes of an arena: left option (first), right option (second), winner.
 
-    Votes that were undone or voided are left out, and so are skips and those that came too late.
-    The column `options` holds the names of the options present after a vote, as a JSON array; it
-    is written on the first row, and on a row after which an option joins or leaves.
+    Votes that were undone, voided, skipped or late are left out. The column `options` holds the
+    names of the options present after a vote, as a JSON array; it is written on the first row, and
+    on a row after which an option joins or leaves.
+
+    Raises
+    ------
+    ArenaError
+        ``no-such-arena``, if the arena does not exist.
     """
     _require_arena(store, arena)
     present: list[str] = []
-    changes: list[
-        tuple[int, tuple[str, ...]]
-    ] = []  # the present options, and the record since when
+    # Sequence number of a record, and the options present from it on.
+    changes: list[tuple[int, tuple[str, ...]]] = []
     called = labels(store.options(arena))
     votes: dict[int, tuple[Any, ...]] = {}
     voided: set[int] = set()
@@ -110,7 +114,7 @@ def _presence(
 
 def _require_arena(store: ArenaStore, arena: str) -> None:
     if not store.exists(arena):
-        raise ArenaError("no-such-arena", f"there is no arena {arena!r:.80}.")
+        raise ArenaError("no-such-arena", f"arena {arena!r:.80} does not exist.")
 
 
 def _records(store: ArenaStore, arena: str) -> Iterator[Any]:
@@ -121,7 +125,11 @@ def _records(store: ArenaStore, arena: str) -> Iterator[Any]:
 
 
 def labels(options: Sequence[OptionText]) -> dict[str, str]:
-    """Return by id what options are called in a file, where every name must mean one thing."""
+    """Return a dict from option ids to unambiguous names for a file.
+
+    A name gets its id as a suffix if another option has the same name, or if it is a word for a
+    tie.
+    """
     names = [option.name for option in options]
 
     def plain(name: str) -> bool:
@@ -134,25 +142,28 @@ def labels(options: Sequence[OptionText]) -> dict[str, str]:
 
 
 def csv_of(votes: pl.DataFrame) -> str:
-    """Write votes as CSV that `driftduel log` reads."""
+    """Return votes as a CSV string that `driftduel log` reads."""
     return votes.write_csv(datetime_format=_MOMENT)
 
 
 def formula_like_names(votes: pl.DataFrame) -> list[str]:
-    """Return the options that a spreadsheet which opens a CSV would take for formulas, and run.
+    """Return the names that a spreadsheet would evaluate as formulas when it opens a CSV file.
 
-    They are written as they are: whoever reads the file shall find the names that the arena has,
-    and every mark that keeps a spreadsheet from it would be part of the name to all others.
+    They are written unchanged: an escape character would become part of the name for every other
+    reader of the file.
     """
     names = set(votes["first"]) | set(votes["second"])
     return sorted(name for name in names if name.startswith(_FORMULAS))
 
 
 def write_votes(votes: pl.DataFrame, path: str | Path) -> None:
-    """Write votes as CSV, JSON lines or Parquet; the file appears whole or not at all."""
+    """Write votes as CSV, JSON lines or Parquet; the file is replaced atomically."""
     ending = Path(path).suffix.lower()
     if ending not in (".csv", ".jsonl", ".parquet"):
-        raise DriftduelError(f"{str(path)!r} must end with .csv, .jsonl or .parquet.")
+        raise DriftduelError(
+            f"the format of {str(path)!r} is unknown; the name must end with .csv, .jsonl or "
+            ".parquet."
+        )
     with whole_file(path) as temporary:
         if ending == ".csv":
             Path(temporary).write_text(csv_of(votes), "utf-8", newline="")
@@ -164,18 +175,18 @@ def write_votes(votes: pl.DataFrame, path: str | Path) -> None:
 
 
 def past_votes(log: Log, called: Mapping[str, int]) -> Iterator[list[Any]]:
-    """Yield a log's votes as an arena hears them: two arms, 1, 0 or -1, and a weight.
+    """Yield the votes of a log as an arena imports them: two arms, 1, 0 or -1, and a weight.
 
     Parameters
     ----------
     log
-        What `driftduel.logs.read_log` returned.
+        A log that `driftduel.logs.read_log` returned.
     called
-        Which arm an option of the log is.
+        Dict from names of options in the log to arms; votes on other options are left out.
     """
     if log.votes is None or log.meaning is None:
         raise DriftduelError(
-            "counts have no single votes; import the files of which they were counted."
+            "a file of counts has no single votes; import the file of votes it was counted from."
         )
     rows = log.meaning(log.votes.sort("when").collect()).filter(pl.col("won").is_not_null())
     if "weight" not in rows.columns:
@@ -186,27 +197,32 @@ def past_votes(log: Log, called: Mapping[str, int]) -> Iterator[list[Any]]:
 
 
 def import_log(live: LiveArena, log: Log) -> int:
-    """Let an arena hear the votes of a log; return how many there were.
+    """Import the votes of a log into an arena; return their number.
 
-    Options are recognised by what they are called. One that the log has and the arena has not is
-    a mistake, not something to leave out silently.
+    Options are matched by their labels. An option of the log that the arena lacks is an error; its
+    votes are not dropped silently.
+
+    Raises
+    ------
+    ArenaError
+        ``no-such-option``, if the arena lacks an option of the log.
     """
     options = {name: live.state.arm(option_id) for option_id, name in _labels_of(live).items()}
     unknown = [name for name in log.names if name not in options]
     if unknown:
         raise ArenaError(
             "no-such-option",
-            f"the log has the option {unknown[0]!r:.80}, the arena {live.name!r} has not; it has "
-            f"{', '.join(sorted(options))[:200]}.",
+            f"option {unknown[0]!r:.80} of the log does not exist in arena {live.name!r}; add it, "
+            f"or rename it to one of {', '.join(sorted(options))[:200]}.",
         )
-    heard = 0
+    imported = 0
     batch: list[list[Any]] = []
     for vote in past_votes(log, options):
         batch.append(vote)
         if len(batch) == _IMPORT_BATCH:
-            heard += wait_durable(live.add_past_votes(batch))
+            imported += wait_durable(live.add_past_votes(batch))
             batch = []
-    return heard + (wait_durable(live.add_past_votes(batch)) if batch else 0)
+    return imported + (wait_durable(live.add_past_votes(batch)) if batch else 0)
 
 
 def _labels_of(live: LiveArena) -> dict[str, str]:

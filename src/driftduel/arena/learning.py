@@ -1,7 +1,7 @@
-"""The policy of an arena: how it starts, and its answers, one learned answer at a time.
+"""The policy of an arena: its construction, and its answers, one learned answer at a time.
 
-`tell` and `forget` do the work of `Policy.tell` and `Policy.forget`, but yield after each learned
-answer, because the board has to record after which of them the leader changed.
+The functions `tell` and `forget` do the work of the methods of `Policy` with the same names, but
+yield after each learned answer, because the board records after which of them the leader changed.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ class Learned(NamedTuple):
 
 
 def initial_policy(settings: Settings, options: int) -> tuple[Policy, np.random.Generator]:
-    """Return the policy of a new arena, and the random numbers that choose the sides."""
+    """Return the policy of a new arena, and the random generator that chooses the sides."""
     coins, seed = np.random.SeedSequence(settings.seed).spawn(2)
     policy = make_policy(
         settings.policy,
@@ -42,13 +42,13 @@ def initial_policy(settings: Settings, options: int) -> tuple[Policy, np.random.
 
 
 def tell(policy: Policy, duel: Duel, winner: int | None) -> tuple[int, Iterator[Learned]]:
-    """Settle a duel; return its result for the first option, and the answers learned by it."""
+    """Settle a duel; return its result for the first option, and an iterator of learned answers."""
     won = policy.ledger.answer(duel, winner)
     return won, _learn(policy, duel, won)
 
 
 def forget(policy: Policy, duel: Duel) -> Iterator[Learned]:
-    """Give up a duel; return the answers that waited for it."""
+    """Give up a duel; return an iterator over the answers that waited for it."""
     policy.ledger.take(duel)
     return _learn(policy, duel, UNANSWERED)
 

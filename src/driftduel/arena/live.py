@@ -1,11 +1,11 @@
-"""A live arena: its state in memory, every change on its way to the log.
+"""An arena in memory: its state, and every change on its way to the log.
 
-The work takes microseconds and is done at once, in the caller's thread. What comes back is
-`Pending`: the answer, and a future that is resolved when the log has it on the disk. Nobody may
-hear the answer before: a server awaits the future, `Arena` waits for it.
+A method updates the state within microseconds, in the caller's thread, and returns a
+`DurableReply` object: the reply, and a future that is resolved when the log is on the disk. The
+reply must not be sent before that: a server awaits the future, `Arena` blocks on it.
 
-If the log cannot be written, what was done since is not true. The arena then makes itself anew
-from the store at the next call, and whoever waited is told.
+If the log cannot be written, all changes since the last commit are void. Waiting callers get the
+error, and the next method call reloads the arena from the store.
 """
 
 import secrets
@@ -41,7 +41,7 @@ _RECENT = 10_000
 
 
 class _Answered(NamedTuple):
-    """A vote that was taken, what it says, and the log's name for whose it is."""
+    """A recorded vote, its pick, and the pseudonym of its voter or source."""
 
     vote: Vote
     pick: str
@@ -50,16 +50,16 @@ class _Answered(NamedTuple):
 
 
 class LiveArena:
-    """An arena in the hands of this process.
+    """An arena that this process owns. Thread-safe.
 
     Parameters
     ----------
     store, writer
-        Where its log is, and who writes it.
+        The store of its log, and the writer that appends to it.
     name
-        The arena's.
+        Name of the arena.
     clock
-        Tells the time in seconds since 1970.
+        Function that returns the time in seconds since 1970.
     """
 
     def __init__(
@@ -80,16 +80,16 @@ class LiveArena:
         self._text_lock = threading.Lock()
         self._clock_behind: tuple[int, int] | None = None
         self.used = 0.0
-        """When it was last asked for anything."""
+        """Time of the last request, in seconds since 1970."""
         self._released = False
         self.damage: LogError | None = None
-        """Why its log cannot be read; set when it had to be read again."""
+        """The error of a damaged log, set when a reload failed; None otherwise."""
         self._load()
 
-    # -- from the store and to it
+    # -- loading and storing
 
     def _load(self) -> None:
-        """Take the arena into our hands: what the log says, and a new era."""
+        """Take ownership of the arena, load its state, and begin an ownership epoch."""
         if not self.store.own(self.name):
             raise self._owned_elsewhere()
         if self.damage is not None:
@@ -112,13 +112,14 @@ class LiveArena:
         self._send()
 
     def _owned_elsewhere(self) -> ArenaError:
-        return ArenaError("owned-elsewhere", f"another process owns the arena {self.name!r} now.")
+        return ArenaError("owned-elsewhere", f"another process owns arena {self.name!r} now.")
 
     def _now(self) -> int:
-        """Return the time in milliseconds; in a log it never goes back.
+        """Return the time in milliseconds; it is monotonic within a log.
 
-        Nor does it stand still: a clock that was set back by an hour would end no grace and no
-        lease for an hour. Until it has caught up, time goes on at half its speed.
+        While the system clock is behind the last record, because it was set back, time advances at
+        half speed. If it stopped instead, no grace and no lease would end until the clock has
+        caught up.
         """
         clock, last = int(1000 * self._clock()), self.state.at
         if clock >= last:
@@ -130,7 +131,7 @@ class LiveArena:
         return max(last, at + (clock - began) // 2)
 
     def _draft_record(self, kind: str, body: dict[str, Any]) -> int:
-        """Write down what has just happened to the state; return its place in the log."""
+        """Add a record of the last state change to the draft; return its sequence number."""
         state = self.state
         self._draft.append(Record(state.seq, state.at, kind, body))
         self._drafted = state.seq
@@ -139,7 +140,7 @@ class LiveArena:
         return state.seq
 
     def _draft_events(self, kind: str, body: dict[str, Any]) -> None:
-        """Write down events of the newest record for webhooks, with the facts of this moment."""
+        """Add the webhook events of the newest record to the draft, with the current facts."""
         state, tally = self.state, self.state.tally
         events = events_of(
             kind, body, seq=state.seq, at=state.at, leader=tally.leader,
@@ -150,7 +151,7 @@ class LiveArena:
         self._news += [(state.seq, place, content) for place, content in enumerate(encoded)]
 
     def _send(self) -> None:
-        """Give everything noted to the writer."""
+        """Pass the draft to the writer."""
         if not self._draft:
             return
         records, voters, news = tuple(self._draft), tuple(self._new_voters), tuple(self._news)
@@ -159,8 +160,8 @@ class LiveArena:
         self._news.clear()
         self._since_snapshot += len(records)
         snapshot = None
-        # A snapshot takes time for everything that is kept, in which nobody else is answered. So
-        # where votes wait by the thousand for an answer that is late, it comes less often.
+        # Encoding a snapshot blocks this arena for a time proportional to `state.kept`. Where
+        # thousands of votes wait for an earlier answer, snapshots are therefore less frequent.
         if self._since_snapshot >= _SNAPSHOT_EVERY and self._since_snapshot >= self.state.kept:
             self._since_snapshot, snapshot = 0, self.state.to_bytes()
         self._durable = self._writer.append(
@@ -169,9 +170,9 @@ class LiveArena:
 
     @contextmanager
     def _transaction(self) -> Iterator[ArenaState]:
-        """Let one change the state at a time; whatever was done goes to the log."""
+        """Hold the lock, yield the state, and send the drafted records to the writer."""
         with self._lock:
-            if self._released:  # a request that got hold of it just before
+            if self._released:  # race: the caller fetched this object before it was released
                 raise self._owned_elsewhere()
             if self._handle.broken is not None:
                 self._load()
@@ -180,18 +181,20 @@ class LiveArena:
                 self._settle_due()
                 yield self.state
             except ArenaError:
-                assert self.state.seq == self._drafted  # it was refused before anything changed
+                assert self.state.seq == self._drafted  # refused before the state changed
                 raise
             except BaseException as error:
-                self._draft.clear()  # the state may be half of what it should be
+                self._draft.clear()  # the state may be inconsistent: reload it at the next call
                 self._news.clear()
-                self._handle.broken = StoreError(f"the arena lost its way: {error!r:.200}")
+                self._handle.broken = StoreError(
+                    f"a request to the arena failed in between: {error!r:.200}"
+                )
                 raise
             finally:
                 self._send()
 
     def _settle_due(self) -> None:
-        """Tell votes whose grace is over, and give up duels whose lease is."""
+        """Pass votes with an expired grace to the policy; give up duels with an expired lease."""
         now = self._now()
         while due := self.state.due(now):
             for kind, ref, why in due:
@@ -206,33 +209,33 @@ class LiveArena:
         with self._transaction() as state:
             for kind, ref, why in state.graces(None):
                 self._settle_one(self._now(), kind, ref, why)
-            self._settle_due()  # votes that were told may wait for an expired lease
+            self._settle_due()  # the votes may now wait for a duel with an expired lease
             self._send()
             return self._pending(None)
 
     def due(self) -> bool:
-        """Tell whether time has made anything due."""
+        """Return whether a grace or a lease has expired."""
         with self._lock:
             return bool(self.state.due(self._now()))
 
     def tick(self) -> "DurableReply[None]":
-        """Do what time has made due."""
+        """Process expired graces and leases."""
         used = self.used
         with self._transaction():
-            self.used = used  # time alone is nobody who needs it
+            self.used = used  # a tick is not a use: an idle arena stays idle
         return self._pending(None)
 
     def _pending(self, answer: Any) -> DurableReply[Any]:
         return DurableReply(answer, self._durable)
 
     def suspend(self) -> None:
-        """Write a snapshot, so that it is here again at once; then let the arena go."""
+        """Write a snapshot for a fast reload, then release ownership."""
         with self._lock:
             if self._handle.broken is None and self._since_snapshot:
                 self._since_snapshot = 0
                 packed, upto = self.state.to_bytes(), self.state.seq
                 self._durable = self._writer.append(self._handle, (), packed, upto)
-            # Before others may own it: they must find every record that is acknowledged.
+            # Wait before disowning: the next owner must find every acknowledged record.
             self._durable.exception()
             self._released = True
             self.store.disown(self.name)
@@ -242,17 +245,22 @@ class LiveArena:
     def ask(
         self, voter: str | None = None, *, resume: bool = False, source: str | None = None
     ) -> DurableReply[ShownDuel]:
-        """Choose what to show.
+        """Choose the next duel.
 
         Parameters
         ----------
         voter
-            Whoever is asked, by any name; the log has another one for it.
+            Name of the voter; the log contains a pseudonym instead.
         resume
-            Show a duel again that this voter was shown and has not answered, if there is one.
+            Return the voter's open duel, if there is one.
         source
             Name of the source (token and address) if there is no voter. The evidence counts all
             votes of a source like those of one voter.
+
+        Raises
+        ------
+        ArenaError
+            ``nothing-left``, ``closed`` or ``owned-elsewhere``.
         """
         with self._transaction() as state:
             name = voter if voter is not None else source
@@ -261,7 +269,7 @@ class LiveArena:
             if voter is None:
                 known, origin = None, known
             shown = self._choose(state, known, resume, origin)
-            # After the last refusal: a voter without a duel is neither kept nor written.
+            # After the last possible error: a voter without a duel is not stored.
             if name is not None:
                 self._keep_voter(name, known or origin or "", key)
             self._send()
@@ -282,7 +290,7 @@ class LiveArena:
             self._settle_one(now, "forgot", crowded, "evicted")
         refs = [self._ask_policy(state, now, None) for _ in range(passed)]
         refs.append(self._ask_policy(state, now, known, source))
-        # Given up only now: while they were open, the policy turned to other pairs.
+        # Give up the capped proposals last: while they are open, the policy chooses other pairs.
         for ref in refs[:-1]:
             self._settle_one(now, "forgot", ref, "capped")
         out = state.open.get(refs[-1])
@@ -291,7 +299,7 @@ class LiveArena:
     def _ask_policy(
         self, state: ArenaState, now: int, voter: str | None, source: str | None = None
     ) -> int:
-        """Ask the policy for a duel and note it; return its ref."""
+        """Ask the policy for a duel and draft its record; return its ref."""
         ref, body = state.ask(now, voter, source)
         self._draft_record("asked", body)
         self._alone = body["pair"][0]
@@ -300,21 +308,21 @@ class LiveArena:
     def renew(self, duels: Iterable[str]) -> list[float]:
         """Renew the leases of open duels; return their ends in seconds since 1970.
 
-        0 stands for a duel that is not open any more. Nothing is written to the log.
+        The value is 0 for a duel that is not open. Nothing is written to the log.
         """
         with self._transaction() as state:
             now = self._now()
             return [(state.renew(now, self._ref(duel)) or 0) / 1000 for duel in duels]
 
     def release(self, duels: Iterable[str], after: float = 0.0) -> DurableReply[None]:
-        """Give duels back without an answer.
+        """Release duels without an answer.
 
         Parameters
         ----------
         duels
-            Their names; duels that are not open are left as they are.
+            Ids of the duels; those that are not open are ignored.
         after
-            Seconds during which a renewal keeps them, such as that of a page which is reloaded.
+            Seconds during which a renewal cancels the release, for example after a page reload.
         """
         with self._transaction() as state:
             at = self._now() + round(1000 * after)
@@ -336,32 +344,32 @@ class LiveArena:
         )
 
     def is_open(self, duel: str) -> bool:
-        """Return whether a duel waits for an answer."""
+        """Return whether a duel has no answer yet."""
         try:
             return self._ref(duel) in self.state.open
         except ArenaError:
             return False
 
     def can_run_inline(self, *, voter: str | None = None, duel: str | None = None) -> bool:
-        """Tell whether a voter can be asked, a duel answered, without a look into the store.
+        """Return whether `ask` or `vote` would run without blocking on the lock or the store.
 
-        A server, which must not wait while others do, has another thread do the rest.
+        An event loop must not block; it runs other calls in a worker thread.
         """
         if self._handle.broken is not None or not (voter is None or voter in self._voters):
             return False
         if not self._lock.acquire(blocking=False):
-            return False  # who has it may be waiting for the store
+            return False  # the holder of the lock may be blocked on the store
         self._lock.release()
         if duel is None:
             return True
         try:
             ref = self._ref(duel)
         except ArenaError:
-            return True  # it is refused at once
+            return True  # `vote` raises the same error without blocking
         return ref in self.state.open or ref in self._answered
 
     def _pseudonym_of(self, voter: str) -> tuple[str, bytes | None]:
-        """Return a voter's pseudonym in the log, and if it is new the key to store it under."""
+        """Return the pseudonym of a voter, and for a new voter the key to store it under."""
         known = self._voters.get(voter)
         if known is not None:
             return known, None
@@ -370,7 +378,7 @@ class LiveArena:
         return (new_pseudonym(), key) if known is None else (known, None)
 
     def _keep_voter(self, voter: str, known: str, key: bytes | None) -> None:
-        """Cache a voter's pseudonym; write it with the next records if it has a key."""
+        """Cache the pseudonym of a voter; with a key, store it with the next records."""
         if key is not None:
             self._new_voters.append((key, known))
         self._voters[voter] = known
@@ -379,9 +387,14 @@ class LiveArena:
             self._voters.popitem(last=False)
 
     def vote(self, duel: str, pick: str) -> DurableReply[Vote]:
-        """Take an answer: left, right, tie or skip.
+        """Record an answer: left, right, tie or skip.
 
-        The same answer again is taken for the same vote; another one is refused.
+        Idempotent: the same pick again returns the same vote.
+
+        Raises
+        ------
+        ArenaError
+            ``already-answered`` for another pick, ``no-such-duel``, ``duel-lost`` or ``bad-vote``.
         """
         if pick not in PICKS:
             raise ArenaError("bad-vote", f"pick={pick!r:.40} must be {', '.join(PICKS)}.")
@@ -391,22 +404,22 @@ class LiveArena:
             return self._pending(vote)
 
     def vote_and_ask(self, duel: str, pick: str) -> DurableReply[tuple[Vote, ShownDuel | None]]:
-        """Take an answer, and ask the same voter at once, if anything can be asked.
+        """Record an answer and choose the voter's next duel, in one transaction.
 
-        If the answer was taken before, ours was lost on the way: the voter is shown what was asked
-        then, not one more.
+        If the answer was recorded before, the first response was lost: the reply has the duel of
+        that response, not a further one.
         """
         with self._transaction() as state:
             answered, again = self._record_vote(state, duel, pick)
             try:
                 shown = self._choose(state, answered.voter, again, answered.source)
             except ArenaError:
-                shown = None  # it is closed, or too much is open: the vote was taken all the same
+                shown = None  # closed, or nothing left to compare: the vote is recorded anyway
             self._send()
             return self._pending((answered.vote, shown))
 
     def _record_vote(self, state: ArenaState, duel: str, pick: str) -> tuple["_Answered", bool]:
-        """Take an answer; tell whether it had been taken before."""
+        """Record an answer; return it, and whether it had been recorded before."""
         ref = self._ref(duel)
         if ref not in state.open:
             before = self._vote_before(ref)
@@ -414,8 +427,8 @@ class LiveArena:
                 if before.pick != pick:
                     raise ArenaError(
                         "already-answered",
-                        f"the duel was answered with {before.pick!r} before; undo that first, "
-                        f"while it can be undone.",
+                        f"the duel was answered with {before.pick!r} before; undo that vote first, "
+                        "within its grace period.",
                     )
                 return before, True
         body = state.vote(self._now(), ref, pick)
@@ -433,11 +446,17 @@ class LiveArena:
         )
         if len(self._answered) > _RECENT:
             self._answered.popitem(last=False)
-        self._settle_due()  # at once, if there is no grace
+        self._settle_due()  # with a grace of 0 the policy learns the vote now
         return answered, False
 
     def _ref(self, duel: str) -> int:
-        """Return which duel a name is for, if it is for one."""
+        """Return the ref of a duel, given by its public id.
+
+        Raises
+        ------
+        ArenaError
+            ``no-such-duel`` for a wrong signature, ``duel-lost`` for a duel of another epoch.
+        """
         name = DuelName.decode(duel, self._secret, self.name)
         if self.state.word_of(name.ref) != name.word:
             raise ArenaError(
@@ -448,12 +467,12 @@ class LiveArena:
         return name.ref
 
     def _vote_before(self, ref: int) -> "_Answered | None":
-        """Return the vote on a duel, however long ago."""
+        """Return the recorded vote on a duel, from the cache or the log; None without one."""
         recent = self._answered.get(ref)
         if recent is not None:
             return recent
         record = self.store.vote_of(self.name, ref)
-        if record is None or record.kind != "voted":  # or it was undone
+        if record is None or record.kind != "voted":  # the newest record may be an undo
             return None
         body = record.body
         out = self.state.voted.get(ref)
@@ -466,11 +485,14 @@ class LiveArena:
         return _Answered(vote, body["pick"], body.get("voter"), body.get("source"))
 
     def undo(self, duel: str) -> DurableReply[int]:
-        """Take a vote back while its grace lasts; return the place in the log."""
+        """Undo a vote within its grace period; return the sequence number of the record.
+
+        Idempotent: a duel without a vote stays open.
+        """
         with self._transaction() as state:
             ref = self._ref(duel)
             if ref in state.open and ref not in self._answered:
-                return self._pending(state.seq)  # it is undone, or was never given
+                return self._pending(state.seq)  # undone before, or never voted on
             seq = self._draft_record("undone", state.undo(self._now(), ref))
             self._answered.pop(ref, None)
             self._send()
@@ -487,38 +509,40 @@ class LiveArena:
         return find_named(self.options(), wanted)
 
     def need(self, wanted: str) -> Option:
-        """Return the option with this id or unique name."""
+        """Return the option with this id or unique name; raise ArenaError if there is none."""
         found = self.find(wanted)
         if found is None:
-            raise ArenaError("no-such-option", f"there is no option {wanted!r:.80}.")
+            raise ArenaError(
+                "no-such-option", f"option {wanted!r:.80} does not exist; the board lists them."
+            )
         return found
 
     def _need_free(self, name: str, but: str = "") -> None:
-        """Raise if another option has this name, or one that looks the same."""
+        """Raise ArenaError if another option has this name, or one that looks the same."""
         for option in self.options():
             if option.id != but and name_key(option.name) == name_key(name):
-                gone = "" if option.present else ", which left; let it join again by its id"
+                gone = "" if option.present else ", which left; readmit it by its id"
                 raise ArenaError(
                     "name-taken", f"the name {name!r:.80} is taken by option {option.id}{gone}."
                 )
 
     def options(self) -> list[Option]:
-        """Return every option that ever was."""
+        """Return all options, with those that left."""
         return [self.option(option_id) for option_id in self.state.ids]
 
     def join(self, name: str, kind: str = "text", content: str = "") -> DurableReply[Option]:
-        """Let a new option take part."""
-        with self._text_lock:  # one at a time; meanwhile others vote
+        """Add a new option."""
+        with self._text_lock:  # serialises changes of texts; votes do not need this lock
             while True:
                 with self._transaction() as state:
                     self._need_free(name)
                     state.need_room()
                     text = OptionText(f"o{len(state.ids) + 1}", name, kind, content)
-                # It has a text before the log speaks of it.
+                # The text is stored before the record, so that no record refers to a missing one.
                 self.store.put_options(self.name, [text])
                 with self._transaction() as state:
                     if text.id != f"o{len(state.ids) + 1}":
-                        continue  # the arena was read anew, and another join was not written
+                        continue  # the arena was reloaded, and an earlier join was lost
                     body = state.join(self._now(), text.id)
                     self._texts = {**self._texts, text.id: text}
                     self._draft_record("joined", body)
@@ -526,7 +550,7 @@ class LiveArena:
                     return self._pending(self.option(text.id))
 
     def come_back(self, option_id: str) -> DurableReply[Option]:
-        """Let an option take part again."""
+        """Readmit an option that left."""
         with self._transaction() as state:
             state.arm(option_id)
             self._draft_record("joined", state.join(self._now(), option_id))
@@ -534,14 +558,14 @@ class LiveArena:
             return self._pending(self.option(option_id))
 
     def leave(self, option_id: str) -> DurableReply[Option]:
-        """Show an option no more."""
+        """Retire an option: it is no longer shown."""
         with self._transaction() as state:
             self._draft_record("left", state.leave(self._now(), option_id))
             self._send()
             return self._pending(self.option(option_id))
 
     def rewrite(self, option_id: str, name: str | None, content: str | None) -> Option:
-        """Change what an option is called and what is shown of it; to the log it is the same."""
+        """Change name and content of an option; the log is not affected."""
         with self._text_lock:
             now = self.option(option_id)
             if name is not None and name != now.name:
@@ -557,23 +581,23 @@ class LiveArena:
                 self._texts = {**self._texts, now.id: text}
             return self.option(option_id)
 
-    # -- what owners do
+    # -- for owners
 
     def add_past_votes(self, votes: list[list[Any]]) -> DurableReply[int]:
-        """Take votes of the past, before the first duel; return how many."""
+        """Import past votes before the first duel; return their number."""
         with self._transaction() as state:
             self._draft_record("heard", state.add_past_votes(self._now(), votes))
             self._send()
             return self._pending(len(votes))
 
     def void(self, seqs: Iterable[int], why: str) -> DurableReply[int]:
-        """Take votes out of all counts; return how many there were to take."""
+        """Remove votes from all counts; return their number."""
         seqs, voiding = list(seqs), None
         while True:
             with self._transaction():
                 self._send()
                 written = self._durable
-            written.result()  # the log is asked which votes these are, while others vote
+            written.result()  # wait outside the lock; then the log can be read, too
             voiding = voiding or VoidRequest(self.store, self.name, seqs)
             voiding.read()
             with self._transaction() as state:
@@ -589,10 +613,15 @@ class LiveArena:
                 return self._pending(len(found) + len(waiting))
 
     def erase(self, voter: str) -> bool:
-        """Forget who a voter is; the votes stay under a pseudonym without an owner."""
+        """Delete the link from a voter to its pseudonym; the votes stay.
+
+        Returns
+        -------
+        Whether the voter was known.
+        """
         with self._lock:
             written = self._durable
-        written.exception()  # a row that is on its way to the store is deleted, too
+        written.exception()  # a row that is still queued must be deleted, too
         known = self.store.drop_voter(self.name, voter_key(self._secret, voter))
         # The row cannot be written again: a pseudonym in the cache is written once, by the append
         # of its first duel. The cache entry goes last, because a concurrent `ask` may renew it.
@@ -601,32 +630,32 @@ class LiveArena:
         return known
 
     def end(self) -> DurableReply[None]:
-        """Ask for no more duels; open ones may still be answered."""
+        """Close the arena: no new duels; open duels can still be answered."""
         with self._transaction() as state:
             self._draft_record("closed", state.close(self._now()))
             self._send()
             return self._pending(None)
 
-    # -- what people look at
+    # -- for readers
 
     @property
     def seq(self) -> int:
-        """The last record's place in the log."""
+        """Sequence number of the last record."""
         return self.state.seq
 
     def best(self) -> Option | None:
-        """Return the option to ship now."""
+        """Return the current leader, or None."""
         with self._lock:
             leader = self.state.leader
             return None if leader is None else self.option(self.state.ids[leader])
 
     def warm(self) -> None:
-        """Compile what duels, votes and the board need, before anybody waits for it."""
+        """Compile the functions that duels, votes and the board need, before the first request."""
         self.state.policy.warm()
         self.board()
 
     def board(self) -> "Board":
-        """Return what there is to say now."""
+        """Return the board, from the cache if nothing has changed."""
         from driftduel.arena.board import snapshot_board
 
         with self._lock:
@@ -634,12 +663,12 @@ class LiveArena:
             if known is not None and known[0] == seq and known[1] is texts:
                 return known[2]
             make = snapshot_board(self.name, self.state, self.options())
-        made = make()  # while others vote
+        made = make()  # without the lock, so that votes are not blocked
         with self._lock:
             if texts is self._texts:
                 self._board = seq, texts, made
         return made
 
     def records(self, after: int = 0, limit: int = 10_000) -> list[Record]:
-        """Return what is in the log."""
+        """Return records of the log after sequence number `after`."""
         return self.store.records(self.name, after, limit)

@@ -1,4 +1,4 @@
-"""All arenas of a process: opened when they are needed, let go when they are not."""
+"""The arenas of one process: loaded from the store on demand, released when idle."""
 
 import re
 import secrets
@@ -33,16 +33,16 @@ _ANY = "*"
 
 
 class ArenaManager:
-    """The arenas of one store, as far as this process has them.
+    """The arenas of one store that this process has loaded. Thread-safe.
 
     Parameters
     ----------
     store
-        Where they are kept.
+        The store.
     clock
-        Tells the time in seconds since 1970.
+        Function that returns the time in seconds since 1970.
     most_live
-        How many are kept in memory, besides those used within the last half minute.
+        Maximum number of arenas in memory, not counting those used in the last 30 seconds.
     """
 
     def __init__(
@@ -51,32 +51,37 @@ class ArenaManager:
         self.store, self._clock, self._most = store, clock, most_live
         self.writer = Writer(store)
         self._live: dict[str, LiveArena] = {}
-        self._lock = threading.Lock()  # for the tables here; never held while a log is read
+        self._lock = threading.Lock()  # guards the dicts below; never held while a log is read
         self.stopping = False
         """Whether this process releases its arenas and opens no more."""
         self._opening: dict[str, threading.Lock] = {}
         self._damaged: dict[str, tuple[float, LogError]] = {}
 
     def create(self, name: str, options: Iterable[str | Mapping[str, Any]], **settings: Any) -> str:
-        """Open an arena; return its owner's token.
+        """Create an arena; return its owner's token.
 
         Parameters
         ----------
         name
-            Small letters, digits, hyphens.
+            Lower-case letters, digits, hyphens and underscores.
         options
             Names, or mappings with `name`, `kind` and `content`.
         settings
-            As `driftduel.arena.settings.settings_of` takes them.
+            Keyword arguments of `driftduel.arena.settings.settings_of`.
+
+        Raises
+        ------
+        ArenaError
+            ``bad-request`` for an invalid argument, ``name-taken`` if the arena exists.
         """
         if not _NAME.fullmatch(name):
             raise ArenaError(
                 "bad-request",
-                f"the arena's name {name!r:.80} must be small letters, digits, '-' and '_', at "
-                f"most 63 of them.",
+                f"the arena's name {name!r:.80} is not valid; use at most 63 lower-case letters, "
+                "digits, '-' and '_'.",
             )
         if self.store.exists(name):
-            raise ArenaError("name-taken", f"there is an arena {name!r} already.")
+            raise ArenaError("name-taken", f"arena {name!r} exists already; choose another name.")
         texts = option_texts(options)
         made = settings_of(len(texts), **settings)
         body = {"settings": msgspec.to_builtins(made), "options": [text.id for text in texts]}
@@ -85,7 +90,7 @@ class ArenaManager:
         return self.token(name, "own", "owner")
 
     def token(self, name: str, scope: str, label: str = "") -> str:
-        """Make a token for an arena, or for ``*``, with which arenas are opened."""
+        """Create a token for an arena, or for ``*``, which allows creating arenas."""
         if scope not in SCOPES:
             raise ArenaError("bad-request", f"scope={scope!r} must be {', '.join(SCOPES)}.")
         if name != _ANY:
@@ -95,22 +100,22 @@ class ArenaManager:
         return token
 
     def token_grant(self, token: str) -> tuple[str, str] | None:
-        """Return which arena a token is for, and its scope; None if it is none."""
+        """Return the arena and the scope of a token; None if the token is unknown."""
         return self.store.token(hash_token(token))
 
     def _require_arena(self, name: str) -> None:
         if not self.store.exists(name):
-            raise ArenaError("no-such-arena", f"there is no arena {name!r:.80}.")
+            raise ArenaError("no-such-arena", f"arena {name!r:.80} does not exist.")
 
     def live(self, name: str) -> LiveArena | None:
-        """Return an arena if it is in memory."""
+        """Return an arena if it is in memory, else None."""
         return self._live.get(name)
 
     def arena(self, name: str) -> LiveArena:
-        """Return an arena, read from the store if necessary.
+        """Return an arena, loaded from the store if necessary.
 
-        To replay a long log takes minutes. Each arena therefore has its own lock for that: only
-        callers that want the same arena wait for it.
+        Replaying a long log takes minutes, so each arena has a separate lock for loading: only
+        callers that need the same arena block.
         """
         live = self._live.get(name)
         if live is not None:
@@ -127,7 +132,7 @@ class ArenaManager:
             return self._opening.setdefault(name, threading.Lock())
 
     def _open(self, name: str) -> LiveArena:
-        """Read an arena from the store; call with its opening lock held."""
+        """Load an arena from the store; call with its opening lock held."""
         self._require_running(name)
         known = self._damaged.get(name)
         if known is not None and 0.0 <= self._clock() - known[0] < _DAMAGED_SECONDS:
@@ -139,7 +144,7 @@ class ArenaManager:
             raise
         try:
             with self._lock:
-                self._require_running(name)  # it may be stopping meanwhile
+                self._require_running(name)  # `hand_over` may have started during the replay
                 self._damaged.pop(name, None)
                 self._live[name] = live
         except ArenaError:
@@ -149,18 +154,19 @@ class ArenaManager:
 
     def _require_running(self, name: str) -> None:
         if self.stopping:
-            raise ArenaError("owned-elsewhere", f"this server is stopping; ask for {name!r} again.")
+            raise ArenaError(
+                "owned-elsewhere", f"this server is shutting down; repeat the request for {name!r}."
+            )
 
     @property
     def damaged(self) -> int:
-        """The number of arenas with a damaged log, as far as this process has read them."""
+        """The number of arenas with a damaged log among those that this process has read."""
         return len(self._damaged)
 
     def tick(self) -> None:
-        """Do in every arena what time has made due; release arenas that are not needed.
+        """Process expired graces and leases in every arena; release idle arenas.
 
-        An arena whose store or log is in trouble does not stop the others; the first error is
-        raised at the end.
+        An error in one arena does not stop the others; the first error is raised at the end.
         """
         self._drop_lost()
         trouble: Exception | None = None
@@ -176,7 +182,7 @@ class ArenaManager:
             raise trouble
 
     def _drop_lost(self) -> None:
-        """Drop arenas that another process has taken, or whose log turned out to be damaged."""
+        """Drop arenas that another process has taken over, or with a damaged log."""
         here = list(self._live.values())
         owned = self.store.owned_arenas()
         with self._lock:
@@ -194,7 +200,7 @@ class ArenaManager:
                 self._release(live)
 
     def _release(self, live: LiveArena) -> None:
-        """Write a snapshot and release an arena; whoever wants it meanwhile waits."""
+        """Write a snapshot and release an arena; concurrent callers of `arena` block until then."""
         with self._opening_lock(live.name):
             with self._lock:
                 if self._live.get(live.name) is not live:
@@ -203,29 +209,30 @@ class ArenaManager:
             live.suspend()
 
     def hand_over(self) -> None:
-        """Open no more arenas and release those that are open; the last used first."""
+        """Stop opening arenas and release the open ones, the most recently used first."""
         with self._lock:
             self.stopping = True
         for live in sorted(self._live.values(), key=lambda live: -live.used):
-            with suppress(StoreError):  # its session ends with this process in any case
+            with suppress(StoreError):  # ownership ends with the process in any case
                 self._release(live)
 
     def close(self) -> None:
-        """Write snapshots, finish writing, and release everything."""
+        """Write snapshots, flush the writer, and close the store."""
         self.hand_over()
         self.writer.close()
         self.store.close()
 
 
 def option_texts(options: Iterable[str | Mapping[str, Any]], first: int = 1) -> list[OptionText]:
-    """Check options, and give them ids."""
+    """Validate options, and assign ids from ``o{first}`` on."""
     texts = []
     for number, option in enumerate(options, start=first):
         given = option if isinstance(option, Mapping) else {"name": option}
         unknown = next((key for key in given if key not in ("name", "kind", "content")), None)
         if unknown is not None:
             raise ArenaError(
-                "bad-request", f"an option has name, kind and content, and no {unknown!r:.40}."
+                "bad-request",
+                f"unknown key {unknown!r:.40} of an option; use name, kind and content.",
             )
         texts.append(option_text(f"o{number}", **given))
     require_distinct([text.name for text in texts])
@@ -235,14 +242,21 @@ def option_texts(options: Iterable[str | Mapping[str, Any]], first: int = 1) -> 
 def option_text(
     option_id: str, name: Any = "", kind: Any = "text", content: Any = ""
 ) -> OptionText:
-    """Check what is shown of an option."""
+    """Validate the fields of one option.
+
+    Raises
+    ------
+    ArenaError
+        ``bad-request``, if a field is too long, of a wrong type or not allowed.
+    """
     for key, value, longest in (
         ("name", name, _LONGEST_NAME),
         ("content", content, _LONGEST_CONTENT),
     ):
         if not isinstance(value, str) or len(value) > longest:
             raise ArenaError(
-                "bad-request", f"an option's {key} must be a text of at most {longest} characters."
+                "bad-request",
+                f"the {key} of an option must be a string of at most {longest} characters.",
             )
     check_name(name)
     if kind not in KINDS:
@@ -250,7 +264,7 @@ def option_text(
     if kind == "image" and not is_image(content):
         raise ArenaError(
             "bad-request",
-            f"content={content!r:.60} is no image: it must be an address that begins with "
-            "https://, or data:image/png, jpeg, webp or gif in base64.",
+            f"content={content!r:.60} is not the address of an image; pass a URL that begins with "
+            "https://, or a base64 data URL of type png, jpeg, webp or gif.",
         )
     return OptionText(option_id, name, kind, content)

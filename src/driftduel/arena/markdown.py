@@ -1,8 +1,7 @@
-"""Options that people see: Markdown from an allow-list, as HTML in which nothing can hide.
+"""Render the content of options: Markdown from an allow-list to safe HTML.
 
-An option's text comes from whoever opened the arena, and is shown to everybody who votes. What is
-not on the list stays what it was typed as: HTML is text, images are text, and a link that leads
-anywhere but to http or https is text.
+The text comes from the creator of the arena and is shown to all voters. Syntax outside the
+allow-list stays text: HTML, images, and links to other schemes than http and https.
 """
 
 import re
@@ -28,10 +27,10 @@ _IMAGE = re.compile(
 
 
 def to_html(text: str) -> str:
-    """Return Markdown as HTML that can be put into a page as it is.
+    """Return Markdown as HTML that is safe to insert into a page.
 
-    It knows paragraphs, line breaks, emphasis, strong, code, fenced code, lists, headings (shown as
-    strong paragraphs, so that they are no headings of the page) and links to http and https.
+    Supported are paragraphs, line breaks, emphasis, strong, code, fenced code, lists, links to http
+    and https, and headings (rendered as strong paragraphs, to keep the outline of the page).
 
     Examples
     --------
@@ -44,7 +43,7 @@ def to_html(text: str) -> str:
 
 
 def is_image(address: str) -> bool:
-    """Say whether an option of kind ``image`` may show this address.
+    """Return whether an option of kind ``image`` may have this address.
 
     Examples
     --------
@@ -77,7 +76,7 @@ def _is_web_link(address: str) -> bool:
 
 def _link(renderer: Any, tokens: "Sequence[Token]", place: int, options: Any, env: Any) -> str:
     tokens[place].attrSet("rel", "noopener nofollow")
-    tokens[place].attrSet("target", "_blank")  # a vote must not be lost by following a link
+    tokens[place].attrSet("target", "_blank")  # keeps the vote page open
     return str(renderer.renderToken(tokens, place, options, env))
 
 

@@ -1,4 +1,4 @@
-"""Names of options: which characters they may have, and when two names look the same."""
+"""Validation of option names: allowed characters, and names that look the same."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -8,9 +8,9 @@ from driftduel.arena.problems import ArenaError
 
 __all__ = ["check_name", "find_named", "name_key", "require_distinct"]
 
-# Letters and symbols that are drawn as nothing, although their Unicode category is visible.
+# Characters with an empty glyph, although their Unicode category is a visible one.
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-# Marks that change nothing a reader can compare: variation selectors and the grapheme joiner.
+# Marks without a visible effect on the name: variation selectors and the grapheme joiner.
 _IGNORED = frozenset(
     [chr(code) for code in range(0xFE00, 0xFE10)]
     + [chr(code) for code in range(0xE0100, 0xE01F0)]
@@ -30,7 +30,7 @@ Named = TypeVar("Named", bound=_HasName)
 
 
 def check_name(name: str) -> None:
-    """Raise if a name is empty or has characters that no reader can see."""
+    """Raise ArenaError if a name is empty or has invisible characters."""
     for sign in name:
         if unicodedata.category(sign) in _REFUSED or sign in _BLANK:
             raise ArenaError(
@@ -39,7 +39,7 @@ def check_name(name: str) -> None:
                 f"(U+{ord(sign):04X}); remove it.",
             )
     if not name_key(name):
-        raise ArenaError("bad-request", "an option's name must not be empty.")
+        raise ArenaError("bad-request", "the name of an option is empty; pass a visible string.")
 
 
 def name_key(name: str) -> str:
@@ -55,14 +55,14 @@ def name_key(name: str) -> str:
 
 
 def require_distinct(names: Sequence[str]) -> None:
-    """Raise if two names look the same."""
+    """Raise ArenaError if two names look the same."""
     seen: dict[str, str] = {}
     for name in names:
         other = seen.get(name_key(name))
         if other is not None:
             same = "" if other == name else f", which looks the same as {_escape(other)}"
             raise ArenaError(
-                "bad-request", f"two options are called {_escape(name)}{same}; rename one."
+                "bad-request", f"two options have the name {_escape(name)}{same}; rename one."
             )
         seen[name_key(name)] = name
 
@@ -73,7 +73,7 @@ def find_named(options: Iterable[Named], wanted: str) -> Named | None:
     Raises
     ------
     ArenaError
-        If several options answer to it.
+        ``bad-request``, if several options match the argument.
     """
     options = list(options)
     by_id = [option for option in options if option.id == wanted]
@@ -83,8 +83,8 @@ def find_named(options: Iterable[Named], wanted: str) -> Named | None:
     if len(found) > 1:
         raise ArenaError(
             "bad-request",
-            f"{_escape(wanted)} may be any of the options {', '.join(sorted(found))}; pass an id "
-            "that no other option has as its name.",
+            f"{_escape(wanted)} is ambiguous: it matches the options {', '.join(sorted(found))}; "
+            "pass an id that is not the name of another option.",
         )
     return next(iter(found.values()), None)
 

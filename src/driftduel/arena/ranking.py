@@ -1,8 +1,7 @@
-"""How strong options look in the last votes, and how that went: a description, not evidence.
+"""Strengths of the options in recent votes, and their history: a description, not evidence.
 
-Whoever looks at it every day will see a wrong order sooner or later: its bands are 95% for one look
-at votes that do not change while they are collected. Who leads, and how sure that is, is said by
-the policy and by `evidence`.
+The bands are 95% for one look at votes with constant preferences; a reader of daily rankings will
+sooner or later see a wrong order. Statements with a bound on the error come from `evidence`.
 """
 
 import math
@@ -23,34 +22,34 @@ Ints = NDArray[np.int64]
 WindowVote = tuple[int, int, int, int]
 
 _Z = 1.959963984540054
-# A standard deviation of two logits: an option without a vote is anything from 2% to 98%, and
-# among hundreds of votes it moves nothing.
+# Precision of the prior: a standard deviation of two logits. An option without votes has a band
+# from 2% to 98%; with hundreds of votes the prior has no visible effect.
 _PRECISION = 0.25
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """The strength of each option: its chance to beat another one that is there, at random.
+    """The strength of each option: its probability to beat a random other present option.
 
-    An option that is not there has none (NaN).
+    The values of absent options are NaN. All attributes have shape (K,).
     """
 
     strength: Floats
     low: Floats
     high: Floats
-    """The ends of its 95% band."""
+    """Ends of the 95% band."""
     place: Ints
-    """1 for the strongest; 0 for one that is not there."""
+    """1 for the strongest; 0 for an absent option."""
 
 
 def rank_options(wins: Floats, present: Iterable[int]) -> Ranking:
-    """Fit Bradley and Terry's model to wins (K, K), of the row over the column; a tie is 1/2 each.
+    """Fit the Bradley-Terry model to wins (K, K), row over column; a tie counts 1/2 for each.
 
-    Votes about options that have left still say something about those who met them.
+    Votes on options that have left still inform about the options they were compared with.
 
     Examples
     --------
-    >>> ranking = ranked(np.array([[0.0, 60.0], [20.0, 0.0]]), [0, 1])
+    >>> ranking = rank_options(np.array([[0.0, 60.0], [20.0, 0.0]]), [0, 1])
     >>> [round(float(x), 2) for x in (ranking.strength[0], ranking.low[0], ranking.high[0])]
     [0.75, 0.64, 0.83]
     """
@@ -66,20 +65,20 @@ def rank_options(wins: Floats, present: Iterable[int]) -> Ranking:
     bend = np.zeros_like(P)
     bend[:, there] = (P * (1 - P))[:, there]
     bend[np.arange(len(there)), there] -= bend.sum(axis=1)
-    # Both sums are over the others. On the scale of log odds no band leaves (0, 1).
+    # Both sums are over the other options. Bands on the scale of log odds stay within (0, 1).
     mean = average / (len(there) - 1)
     slope = -bend / (len(there) - 1) / (mean * (1 - mean))[:, None]
     error = np.linalg.norm(_solve_lower(factor, slope.T), axis=0)
     odds = np.log(mean / (1 - mean))
     strength[there] = mean
     low[there], high[there] = (1 / (1 + np.exp(-odds + side * _Z * error)) for side in (1, -1))
-    # Of equals, the one of lower number first.
+    # The sort is stable: of equal options the lower index comes first.
     place[there[np.argsort(-strength[there], kind="stable")]] = np.arange(1, len(there) + 1)
     return Ranking(strength, low, high, place)
 
 
 def _solve_lower(factor: Floats, right: Floats) -> Floats:
-    """Solve a lower triangular system for many right sides; numpy would take it for a full one."""
+    """Solve a lower triangular system for many right sides; numpy has a general solver only."""
     solved = np.zeros_like(right)
     for row, weights in enumerate(factor):
         solved[row] = (right[row] - weights[:row] @ solved[:row]) / weights[row]
@@ -87,16 +86,16 @@ def _solve_lower(factor: Floats, right: Floats) -> Floats:
 
 
 class Window:
-    """The last votes, and what they add up to: those since the last change of the leader.
+    """The last votes and their sum: those since the last change of the leader.
 
     Parameters
     ----------
     arms
-        The number of options.
+        Number of options.
     size
-        The maximum number of votes.
+        Maximum number of votes.
     least
-        The number of votes that stay when the leader changes.
+        Number of votes that are kept when the leader changes.
     """
 
     SIZE, LEAST = 1000, 100
@@ -104,9 +103,9 @@ class Window:
     def __init__(self, arms: int, size: int = SIZE, least: int = LEAST) -> None:
         self.size, self.least = size, least
         self.wins = np.zeros((arms, arms))
-        """Wins of the row over the column among these votes; a tie is 1/2 each."""
+        """Wins of the row over the column among these votes; a tie counts 1/2 for each."""
         self.votes: deque[WindowVote] = deque()
-        """The votes, oldest first: left arm, right arm, pick (1 left, 0 right, -1 tie), duel."""
+        """Tuples, oldest first: left arm, right arm, pick (1 left, 0 right, -1 tie), duel."""
         self._fresh = 0
         """Votes since the last change of the leader."""
 
@@ -119,7 +118,7 @@ class Window:
         self._trim()
 
     def cut(self) -> None:
-        """Start again after a change of the leader, from the last `least` votes."""
+        """Restart after a change of the leader, with the last `least` votes."""
         self._fresh = 0
         self._trim()
 
@@ -129,7 +128,7 @@ class Window:
             self._count(self.votes.popleft(), -1)
 
     def remove(self, ref: int) -> None:
-        """Remove the vote on a duel, if it is still here; votes before it do not come back."""
+        """Remove the vote on a duel, if it is in the window; dropped votes are not restored."""
         for back, vote in enumerate(reversed(self.votes)):
             if vote[3] == ref:
                 self._count(vote, -1)
@@ -144,11 +143,11 @@ class Window:
         self.wins[second, first] += times * (1 - ahead)
 
     def widen(self) -> None:
-        """Make room for one more option."""
+        """Add a row and a column for a new option."""
         self.wins = np.pad(self.wins, (0, 1))
 
     def to_plain(self) -> dict[str, Any]:
-        """Return numbers and lists only, for a snapshot; oldest vote first."""
+        """Return a dict of plain values for a snapshot; oldest vote first."""
         return {
             "arms": len(self.wins), "size": self.size, "least": self.least,
             "fresh": self._fresh, "votes": [list(vote) for vote in self.votes],
@@ -167,15 +166,15 @@ class Window:
 
 
 class History:
-    """How strengths went, in at most `most` points; when they are full, every other one goes.
+    """Strengths over time, in at most `most` points; when full, every other point is dropped.
 
     Parameters
     ----------
     most
-        How many points there may be, an even number.
+        Maximum number of points, an even number.
     stride
-        Votes from one point to the next, at first. With hundreds of options a fit takes a tenth of
-        a second: then it should be as large as their number.
+        Initial number of votes between points. With hundreds of options a fit takes a tenth of
+        a second; the stride should then be at least their number.
     """
 
     MOST, STRIDE = 200, 20
@@ -185,28 +184,28 @@ class History:
         self._points: list[tuple[int, int, list[list[float | None]]]] = []
 
     def see(self, votes: int, at: int, wins: Floats, present: Iterable[int]) -> None:
-        """Note a point if one is due.
+        """Add a point if one is due.
 
         Parameters
         ----------
         votes
-            Counted votes so far; to be called after each of them.
+            Number of counted votes so far; call after each of them.
         at
             The time, in milliseconds.
         wins
-            The window's.
+            The matrix of the window.
         present
-            The options that are there.
+            The present options.
         """
         if votes % self.stride or (self._points and votes <= self._points[-1][0]):
-            return  # a void may count down: what was seen stays seen
+            return  # a void may decrease the count: existing points stay
         if len(self._points) == self.most:
             self.stride *= 2
             self._points = [point for point in self._points if point[0] % self.stride == 0]
             if votes % self.stride:
                 return
         now = rank_options(wins, present)
-        # Four digits: nobody sees more, and no machine's last bit gets into a snapshot.
+        # Four digits, so that snapshots do not depend on the last bits of a platform.
         lines = [
             [None if math.isnan(x) else round(x, 4) for x in line.tolist()]
             for line in (now.strength, now.low, now.high)
@@ -214,15 +213,15 @@ class History:
         self._points.append((votes, at, lines))
 
     def copy(self) -> "History":
-        """Return one that stays as it is; points never change."""
-        twin = History(self.most, self.stride)
-        twin._points = list(self._points)
-        return twin
+        """Return a copy that does not change; the points are immutable."""
+        copied = History(self.most, self.stride)
+        copied._points = list(self._points)
+        return copied
 
     def lines(self, arms: int) -> dict[str, Any]:
-        """Return the points by option: `votes`, `at`, and a series of each arm's three lines.
+        """Return a dict of `votes`, `at` and `series`, with three lists for each arm.
 
-        Where an option was not there, it has None.
+        The value is None where an option was absent.
         """
 
         def line(arm: int, which: int) -> list[float | None]:
@@ -239,13 +238,13 @@ class History:
         }
 
     def to_plain(self) -> dict[str, Any]:
-        """Return numbers and lists only, for a snapshot."""
+        """Return a dict of plain values for a snapshot."""
         points = [list(point) for point in self._points]
         return {"most": self.most, "stride": self.stride, "points": points}
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> Self:
-        """Return the history of which a snapshot tells."""
+        """Return the history of a snapshot."""
         history = cls(plain["most"], plain["stride"])
         history._points = [(votes, at, lines) for votes, at, lines in plain["points"]]
         return history

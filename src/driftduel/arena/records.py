@@ -1,4 +1,4 @@
-"""Records: what happened in an arena, one after the other. The log of them is the truth."""
+"""Records of an arena's log. The log is the source of truth; the state is derived from it."""
 
 from typing import Any
 
@@ -10,18 +10,18 @@ _VOTES = ("voted", "undone")
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
-    """One line of an arena's log.
+    """One record of an arena's log.
 
     Parameters
     ----------
     seq
-        Its place in the log, from 1, without gaps.
+        Sequence number, from 1, without gaps.
     at
-        When, in milliseconds since 1970.
+        Time in milliseconds since 1970.
     kind
-        What happened, for example ``voted``.
+        Kind of event, for example ``voted``.
     body
-        All the rest: what JSON can hold. A number that is none becomes null.
+        Fields of the event: values that JSON can represent. NaN becomes null.
     """
 
     seq: int
@@ -35,15 +35,15 @@ _decoder = msgspec.json.Decoder(dict[str, Any])
 
 
 def encode_body(body: dict[str, Any]) -> str:
-    """Write a record's body as JSON."""
+    """Return a record's body as a JSON string."""
     return _encoder.encode(body).decode()
 
 
 def decode_body(text: str) -> dict[str, Any]:
-    """Read a record's body again."""
+    """Return a record's body from a JSON string."""
     return _decoder.decode(text)
 
 
 def ref_of(record: Record) -> int | None:
-    """Name the duel that a vote answers or that is open again; None for all else."""
+    """Return the duel of a record ``voted`` or ``undone``; None for other kinds."""
     return int(record.body["ref"]) if record.kind in _VOTES else None

@@ -1,4 +1,4 @@
-"""From a log to a state: the newest snapshot and what came after it, or all of it."""
+"""Restore the state of an arena: replay its log, from the newest snapshot if possible."""
 
 import hashlib
 
@@ -13,18 +13,33 @@ _BATCH = 10_000
 
 
 def replay_log(store: ArenaStore, arena: str, upto: int | None = None) -> ArenaState:
-    """Return the state that the whole log makes, without any snapshot."""
+    """Return the state after replaying the log from its first record, without a snapshot.
+
+    Parameters
+    ----------
+    store, arena
+        The store, and the name of the arena.
+    upto
+        Sequence number of the last record to replay; None: the end of the log.
+
+    Raises
+    ------
+    ArenaError
+        ``no-such-arena``, if the log is empty.
+    LogError
+        If the log is damaged, or was written by another policy or seed.
+    """
     first = store.records(arena, 0, 1, verified=True)
     if not first:
-        raise ArenaError("no-such-arena", f"there is no arena {arena!r:.80}.")
+        raise ArenaError("no-such-arena", f"arena {arena!r:.80} does not exist.")
     return _replay(store, arena, ArenaState.from_first_record(first[0]), upto)
 
 
 def load_state(store: ArenaStore, arena: str) -> tuple[ArenaState, int]:
-    """Return the state as fast as possible, and the place of the snapshot it was made from.
+    """Return the current state, and the sequence number of the snapshot it was restored from.
 
-    A snapshot that cannot be read, such as one of another version or a damaged one, only costs
-    time: an older one is taken, or the whole log is replayed.
+    An unusable snapshot (another version, or a wrong checksum) costs time only: an older one is
+    used, or the whole log is replayed.
     """
     upto: int | None = None
     while upto is None or upto > 0:
@@ -63,21 +78,22 @@ def _replay(store: ArenaStore, arena: str, state: ArenaState, upto: int | None) 
 
 
 def check(store: ArenaStore, arena: str) -> str:
-    """Replay the log and compare it with its hashes and its newest snapshot; return a sentence.
+    """Replay the log, verify hashes and the newest snapshot, and return a one-line report.
 
-    Votes may arrive meanwhile: the end of the log and the snapshot are chosen once, at the start.
+    Votes may arrive at the same time: the end of the log and the snapshot are chosen once, at the
+    start.
 
     Raises
     ------
     LogError
-        If the hash of a record or the checksum of the snapshot is wrong, if a record is not what
-        the policy, the seed and the records before it make of it, or if the snapshot is not what
-        the log makes of the records up to it.
+        If the hash of a record or the checksum of the snapshot is wrong, if a record differs from
+        the replayed one (policy, seed and earlier records determine it), or if the snapshot differs
+        from the replayed state.
     """
     newest = store.newest_snapshot(arena)
-    end = store.last_seq(arena)  # after the snapshot, so that a healthy log reaches it
+    end = store.last_seq(arena)  # read after the snapshot, so that an intact log includes it
     if newest is None:
-        whole, compared = replay_log(store, arena, end), "there is no snapshot to compare it with"
+        whole, compared = replay_log(store, arena, end), "there is no snapshot to compare with"
     else:
         seq, data = newest
         whole, state = replay_log(store, arena, seq), _decode_snapshot(data)
@@ -86,15 +102,21 @@ def check(store: ArenaStore, arena: str) -> str:
         else:
             if digest(whole) != digest(state):
                 raise LogError(
-                    f"the snapshot of record {seq} is not what the log makes of it.", seq
+                    f"the snapshot of record {seq} differs from the state replayed from the log; "
+                    "restore a backup.",
+                    seq,
                 )
-            compared = f"and so does the snapshot of record {seq:,}"
+            compared = f"equal to the snapshot of record {seq:,}"
         whole = _replay(store, arena, whole, end)
         if state is not None and digest(_replay(store, arena, state, end)) != digest(whole):
-            raise LogError(f"going on from record {seq} leads to another state.", seq)
+            raise LogError(
+                f"replaying the log from the snapshot of record {seq} gives another state than "
+                "from the first record; restore a backup.",
+                seq,
+            )
     return (
         f"{arena}: {whole.seq:,} records, {whole.tally.votes:,} votes; "
-        f"{_hashes(store, arena, whole.seq)}the log folds to the state {digest(whole)[:16]}, "
+        f"{_hashes(store, arena, whole.seq)}the replayed state is {digest(whole)[:16]}, "
         f"{compared}."
     )
 
@@ -102,11 +124,11 @@ def check(store: ArenaStore, arena: str) -> str:
 def _hashes(store: ArenaStore, arena: str, upto: int) -> str:
     unhashed, head = store.chain(arena, upto)
     if head is None:
-        return "no record carries a hash; " if unhashed else ""
-    old = f" (the first {unhashed:,}, of an earlier version, carry none)" if unhashed else ""
-    return f"all hashes are right{old}, the last is {head.hex()}; "
+        return "no record has a hash; " if unhashed else ""
+    old = f" (the first {unhashed:,}, of an earlier version, have none)" if unhashed else ""
+    return f"all hashes are correct{old}, the last is {head.hex()}; "
 
 
 def digest(state: ArenaState) -> str:
-    """Return a short word for a whole state, policies and random numbers included."""
+    """Return a SHA-256 digest of the whole state, with policy and random generators."""
     return hashlib.sha256(state.to_bytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""What an arena answers: plain values, the same in process and through HTTP."""
+"""Values that an arena returns, the same in Python and over HTTP."""
 
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -18,24 +18,24 @@ Answer = TypeVar("Answer")
 
 
 class Option(msgspec.Struct, frozen=True):
-    """Something that people compare."""
+    """One of the alternatives that voters compare."""
 
     id: str
     name: str
     kind: str = "text"
     """``text``, ``markdown`` or ``image``."""
     content: str = ""
-    """What is shown under the name; of an image its address."""
+    """Text shown with the name; for an image its URL."""
     present: bool = True
     html: str = ""
-    """Markdown as a page may show it: written from an allow-list, everything else escaped."""
+    """Markdown as HTML from an allow-list, with all other markup escaped."""
 
 
-_html = lru_cache(maxsize=256)(to_html)  # the same few options are shown again and again
+_html = lru_cache(maxsize=256)(to_html)  # an arena shows the same few options repeatedly
 
 
 def option_of(state: ArenaState, texts: Mapping[str, OptionText], option_id: str) -> Option:
-    """Return an option by its id; one whose text was erased is called by it."""
+    """Return an option by its id; an option without a stored text has its id as the name."""
     arm = state.arm(option_id)
     text = texts.get(option_id) or OptionText(option_id, option_id, "text", "")
     html = _html(text.content) if text.kind == "markdown" else ""
@@ -46,37 +46,43 @@ class ShownDuel(msgspec.Struct, frozen=True, omit_defaults=True):
     """Two options to show side by side, or one to show alone."""
 
     duel: str = ""
-    """The duel's name: who votes has to say it."""
+    """Signed id of the duel, required to vote."""
     left: Option | None = None
     right: Option | None = None
     expires: float = 0.0
-    """Until when a vote counts, in seconds since 1970."""
+    """End of the lease, in seconds since 1970."""
     alone: Option | None = None
-    """The one option to show, to nobody's vote."""
+    """The only option to show, without a vote."""
 
 
 class Vote(msgspec.Struct, frozen=True):
-    """A vote that was taken."""
+    """A recorded vote."""
 
     seq: int
-    """Its place in the log."""
+    """Sequence number of its record."""
     undo_until: float
-    """Until when it can be undone, in seconds since 1970."""
+    """End of its grace, in seconds since 1970."""
     counted: bool = True
-    """Whether it counts, or is one too many of this voter's, or a skip."""
+    """Whether it counts; False for a skip, and beyond the voter's daily cap."""
     late: bool = False
-    """Whether it came after the duel had been given up; then nobody learns from it."""
+    """Whether the duel had been given up before; the policy does not learn a late vote."""
 
 
 class DurableReply(NamedTuple, Generic[Answer]):
-    """An answer, and when it may be given: as soon as the log has what it rests on."""
+    """A reply, and a future that is resolved when its records are durable."""
 
     answer: Answer
     durable: "Future[None]"
 
 
 def wait_durable(pending: DurableReply[Answer]) -> Answer:
-    """Wait until the log has what an answer rests on; return the answer."""
+    """Block until the records of a reply are durable; return the reply.
+
+    Raises
+    ------
+    ArenaError
+        ``store-trouble`` or ``owned-elsewhere``, if the commit failed.
+    """
     error = pending.durable.exception()
     if isinstance(error, StoreError):
         raise trouble(error) from error
@@ -86,7 +92,7 @@ def wait_durable(pending: DurableReply[Answer]) -> Answer:
 
 
 def trouble(error: Exception) -> ArenaError:
-    """Say to whoever waits that the log did not take it."""
+    """Convert a StoreError of a failed commit to an ArenaError."""
     if isinstance(error, FencedError):
-        return ArenaError("owned-elsewhere", f"{error} Ask again.")
-    return ArenaError("store-trouble", f"{error} Nothing was taken; try again.")
+        return ArenaError("owned-elsewhere", f"{error} Repeat the request.")
+    return ArenaError("store-trouble", f"{error} Nothing was stored; try again.")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["change_sentence", "clean", "guarantee", "sentences", "warnings"]
 
-_MUCH = 0.1  # a share of all votes from which on a warning is given
+_MUCH = 0.1  # share of all votes from which on a warning is given
 _FEW = 30  # votes below which no share of them is reported
 _LISTED = 3  # certified changes in the text
 _LONGEST_NAME = 60
@@ -73,12 +73,12 @@ def _doubt(board: "Board") -> str:
     if board.leader is None:
         return f"{counted(board.votes, 'vote')} so far."
     if board.sure:
-        who = (
+        counts = (
             f"from {counted(board.counted_voters, 'voter')}"
             if board.claim == "voters"
             else f"from {counted(board.counted_voters, 'vote')} of these judges"
         )
-        return f"Sure, {who}: it has beaten every other option often enough."
+        return f"Sure, {counts}: it has beaten every other option often enough."
     missing = [rival for rival in board.evidence if rival.e < rival.needed]
     if not missing:
         return "Not sure: no other option is present."
@@ -91,11 +91,11 @@ def _doubt(board: "Board") -> str:
     # The rival with the least evidence first.
     missing.sort(key=lambda rival: math.log(max(rival.e, 1e-300)))
     names = listed([_quote(rival.name) for rival in missing], most=4, last="or")
-    said = f"Not sure yet: it has not beaten {names} often enough."
+    text = f"Not sure yet: it has not beaten {names} often enough."
     if board.votes_needed is None or board.closed:
-        return said
+        return text
     many = rough(_two_digits(board.votes_needed))
-    return f"{said} About {many} votes until sure, if preferences stay as they are."
+    return f"{text} About {many} votes until sure, if preferences stay as they are."
 
 
 def _waiting(board: "Board") -> str:
@@ -135,27 +135,27 @@ def _certified_changes(board: "Board") -> str:
     found = board.certified_changes
     if not found:
         return "No change of preferences is certified."
-    said = " ".join(change_sentence(change) for change in found[-_LISTED:])
+    text = " ".join(change_sentence(change) for change in found[-_LISTED:])
     if len(found) <= _LISTED:
-        return said
-    return f"{whole(len(found))} changes of preferences are certified; the last {_LISTED}: {said}"
+        return text
+    return f"{whole(len(found))} changes of preferences are certified; the last {_LISTED}: {text}"
 
 
 def _changes(board: "Board") -> str:
     many, alarms, bound = board.lead_changes, board.alarms, board.false_alarms_at_most
     if not many and not alarms:
         return "The lead has not changed so far."
-    said = f"The lead changed {often(many)}, with {counted(alarms, 'alarm')}."
+    text = f"The lead changed {often(many)}, with {counted(alarms, 'alarm')}."
     if not alarms:
-        return said
-    said += (
+        return text
+    text += (
         " At an alarm the leader was beaten too often for chance: it was not the best option, "
         "which does not show that preferences changed."
     )
     if bound is None:
-        return f"{said} {board.policy} has no bound on false alarms."
+        return f"{text} {board.policy} has no bound on false alarms."
     return (
-        f"{said} If no challenger had been better than the leader it met, "
+        f"{text} If no challenger had been better than the leader it met, "
         f"{counted(board.learned, 'vote')} would raise at most {bound:.1f} "
         f"{'alarm' if bound <= 1 else 'alarms'} on average."
     )

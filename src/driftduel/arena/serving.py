@@ -1,4 +1,4 @@
-"""Serve a hall's arenas over HTTP until somebody says stop."""
+"""Run the HTTP server of an arena manager until SIGTERM or Ctrl-C."""
 
 import gc
 import ipaddress
@@ -22,16 +22,16 @@ __all__ = ["in_background", "is_loopback", "serve"]
 
 _LAST_REQUESTS_SECONDS = 10
 _KEEP_ALIVE_SECONDS = 30
-_TICKS = 10  # uvicorn's, in a second
-# The writer's thread comes back from the disk and needs Python's lock, which the busy loop would
-# keep for 5 ms: longer than many a disk takes.
+_TICKS = 10  # uvicorn's ticks per second
+# After a commit the writer's thread needs the GIL, which a busy event loop would keep for the
+# default of 5 ms: longer than many disks take to sync.
 _SWITCH_SECONDS = 0.0005
-# New objects before garbage is looked for among them, and rounds of that before older ones are.
+# Thresholds of the garbage collector, for generations 0, 1 and 2.
 _COLLECT_AFTER = (20_000, 20, 50)
 
 
 class _Server(uvicorn.Server):
-    """A server that ends slow senders, and live boards before it waits for the last answers."""
+    """A server that closes slow connections, and ends board streams before its shutdown waits."""
 
     def __init__(self, app: ArenaApp, proxies: str) -> None:
         self._app = app
@@ -52,15 +52,15 @@ class _Server(uvicorn.Server):
         super().__init__(config)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop when told to; told twice, at once. It is no error: the process goes on to its end.
+        """Shut down gracefully on the first signal, immediately on the second.
 
-        uvicorn would raise the signal again when it has stopped.
+        uvicorn would raise the signal again after the shutdown; here the exit code is 0.
         """
         self.force_exit = self.should_exit
         self.should_exit = True
 
     async def on_tick(self, counter: int) -> bool:
-        """Do what is due now and then: end the connections of those who send too slowly."""
+        """Close the connections of slow senders once a second."""
         if counter % _TICKS == 0:
             for connection in list(self.server_state.connections):
                 assert isinstance(connection, Connection)
@@ -68,7 +68,7 @@ class _Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer what was asked, then end."""
+        """Release the arenas, finish open requests, then stop."""
         self._app.service.boards.closing.set()
         await self._app.service.hand_over()
         await super().shutdown(sockets)
@@ -85,25 +85,30 @@ def serve(
     echo: Callable[[str], None] = print,
     ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve until SIGTERM or Ctrl-C; then answer what was asked, and close the hall.
+    """Serve until SIGTERM or Ctrl-C; then finish open requests and close the manager.
 
     Parameters
     ----------
-    hall
+    manager
         The arenas.
     host, port
-        Where; loopback unless something else is said, and any free port for 0.
+        Address to listen on; loopback by default, and any free port for 0.
     settings
         Limits.
     proxies
-        Addresses of proxies whose word is taken for where requests come from, with commas.
+        Comma-separated addresses of proxies with trusted forwarding headers.
     advertise
-        Address at which the other servers of a PostgreSQL reach this one; None: that at which it
-        listens, unless that stands for all addresses of the machine.
-    say
-        Tells whoever started it where it is, and what that means.
+        URL at which the other servers of a PostgreSQL store reach this one; None: the address it
+        listens on, unless that is a wildcard.
+    echo
+        Function that prints a line, such as the URL.
     ready
-        Called with the address as soon as it can be asked.
+        Callback with the URL, called when requests are accepted.
+
+    Raises
+    ------
+    DriftduelError
+        If the address is not available.
     """
     with _listen(host, port) as listener:
         url = _url(listener)
@@ -111,8 +116,8 @@ def serve(
         echo(f"The arena is at {url} (Ctrl-C ends it).")
         if not is_loopback(host):
             echo(
-                f"It listens at {host}: whoever reaches this machine reaches it, unencrypted. "
-                "Nobody votes or reads without a token; put a proxy with HTTPS before it."
+                f"It listens at {host}: every client that reaches this machine can connect, "
+                "without encryption. Requests need a token; put a proxy with HTTPS before it."
             )
         address = _address_to_advertise(advertise, host, url)
         if address is not None:
@@ -129,7 +134,7 @@ def serve(
 
 
 def _address_to_advertise(given: str | None, host: str, url: str) -> str | None:
-    """Return the address to advertise; None if it cannot be known."""
+    """Return the URL to advertise; None if the server listens on a wildcard address."""
     if given is None:
         return None if host in ("0.0.0.0", "::", "") else url
     place = parse_url(given)
@@ -140,11 +145,11 @@ def _address_to_advertise(given: str | None, host: str, url: str) -> str | None:
 
 @contextmanager
 def _tune_runtime() -> Iterator[None]:
-    """Let threads take turns sooner, and garbage lie longer, than Python does by itself.
+    """Shorten the thread switch interval and make garbage collection less frequent.
 
-    A full collection looks at every object there is: with a compiler in memory that is a tenth of
-    a second in which nobody is answered. What is there before the first request stays anyway, so
-    it is not looked at again.
+    A full collection visits every object: with a compiler in memory that blocks all requests for a
+    tenth of a second. Objects that exist before the first request stay alive anyway, so they are
+    frozen.
     """
     interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(_SWITCH_SECONDS)
@@ -163,7 +168,7 @@ def _tune_runtime() -> Iterator[None]:
 def in_background(
     manager: ArenaManager, *, port: int = 0, settings: ServerSettings | None = None
 ) -> Iterator[str]:
-    """Serve on loopback in a thread of this process; yield the address."""
+    """Serve on loopback in a thread of this process; yield the URL."""
     with _listen("127.0.0.1", port) as listener:
         url = _url(listener)
         server = _Server(make_app(manager, settings=settings), "")
@@ -179,7 +184,7 @@ def in_background(
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether only this machine reaches an address."""
+    """Return whether an address is reachable from this machine only."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -187,7 +192,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens, so that requests wait from now on; or say why it cannot."""
+    """Return a listening socket, so that requests queue from now on; raise if that fails."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=2048)
@@ -195,7 +200,7 @@ def _listen(host: str, port: int) -> socket.socket:
         why = getattr(error, "strerror", None) or str(error)
         raise DriftduelError(
             f"the arena cannot listen at {host}, port {port} ({why.lower()}); "
-            "say another --port, or another --host."
+            "choose another --port or --host."
         ) from None
 
 

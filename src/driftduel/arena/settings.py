@@ -1,4 +1,4 @@
-"""What an arena is, said once when it is opened: the first record of its log."""
+"""Settings of an arena, fixed when it is created: the first record of its log."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ _MOST_VOTES = 1_000_000
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All that decides what an arena does; it never changes.
+    """Settings of an arena; they never change, so that the log can be replayed.
 
     Times are in seconds.
     """
@@ -33,24 +33,24 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     order: str = "asked"
     """Order in which answers are learned: that of asking, or that of arrival."""
     ties: str | None = None
-    """``skip``, ``coin``, or as each policy wants it."""
+    """``skip`` or ``coin``; None: the default of the policy."""
     claim: str = "voters"
     """Population of the statements. ``voters``: a voter's first vote on a pair in each stretch of
     evidence counts. ``judges``: every vote counts, for a fixed panel or automatic judges."""
     seed: int = 0
     grace: float = 5.0
-    """How long a vote can be undone before the policy learns from it."""
+    """Time in which a vote can be undone before the policy learns it."""
     lease: float = 60.0
-    """How long an open duel keeps others' votes waiting, unless its lease is renewed."""
+    """Time for which an open duel delays later votes, unless its lease is renewed."""
     votes_a_day: int = 50
-    """Maximum number of votes of one voter on one pair in one day (UTC); a million for judges,
-    unless it is given."""
+    """Maximum number of votes of one voter on one pair in one day (UTC); the default is a million
+    for judges."""
     most_open: int = 10_000
     """Maximum number of open duels; one more evicts the oldest."""
     most_open_each: int = 20
     """Maximum number of open duels of one voter; one more evicts the voter's oldest."""
     origins: tuple[str, ...] = ()
-    """Whose pages may ask and vote with a token: ``https://example.org``."""
+    """Sites with pages that may use a token here: ``https://example.org``."""
 
 
 def settings_of(
@@ -61,34 +61,42 @@ def settings_of(
     order: str | None = None,
     **others: Any,
 ) -> Settings:
-    """Check what an arena is to be, and complete it.
+    """Validate the settings of a new arena, and fill in the defaults.
 
     Parameters
     ----------
     options
-        How many options it begins with.
+        Number of options at the start.
     policy
         The spec of the policy that chooses the duels.
     mode
         ``panel`` or ``serve``.
     order
-        Order of learning; None: that of asking for panels, where a delay may depend on the
-        answer, and that of arrival else.
+        Order of learning; None: the order of asking for panels, where a delay may depend on the
+        answer, and the order of arrival otherwise.
     others
         The other fields of `Settings`.
+
+    Raises
+    ------
+    ArenaError
+        ``bad-request``, if a value is not valid.
+    DriftduelError
+        If the policy does not support the settings.
     """
     if not 2 <= options <= MOST_OPTIONS:
         raise ArenaError(
-            "bad-request", f"an arena has from 2 to {MOST_OPTIONS} options, not {options}."
+            "bad-request",
+            f"the number of options is {options}; it must be from 2 to {MOST_OPTIONS}.",
         )
     order = order or ("asked" if mode == "panel" else "arrival")
     spec = with_dynamic_options(policy, options)
-    if others.get("claim") == "judges":  # every vote of theirs counts
+    if others.get("claim") == "judges":  # every vote of a judge counts
         others = {"votes_a_day": _MOST_VOTES} | others
     try:
         made = msgspec.convert({"policy": spec, "mode": mode, "order": order, **others}, Settings)
     except msgspec.ValidationError as error:
-        raise ArenaError("bad-request", f"the arena's settings are not right: {error}.") from None
+        raise ArenaError("bad-request", f"the arena's settings are not valid: {error}.") from None
     _check(made)
     # A policy that does not support these settings is refused here, before the arena is created.
     make_policy(spec, options, order=made.order, ties=made.ties, mode=made.mode)
@@ -96,19 +104,24 @@ def settings_of(
 
 
 def with_dynamic_options(spec: str, arms: int) -> str:
-    """Return a spec whose policy lets options come and go, if need be by starting anew."""
+    """Return a spec of a policy that supports joining and leaving options.
+
+    A policy without that support is wrapped in one that restarts when the options change.
+    """
     policy = make_policy(spec, arms)
     if policy.can_change:
         return spec
     parsed = Spec.parse(spec)
     anew = Spec(f"anew-{parsed.name}", parsed.values)
     if anew.name not in POLICIES:
-        raise DriftduelError(f"the policy {spec!r} cannot let options come and go.")
+        raise DriftduelError(
+            f"policy {spec!r} does not support options that join or leave; choose another one."
+        )
     return str(anew)
 
 
 def _check(settings: Settings) -> None:
-    """Refuse what no arena can be."""
+    """Raise ArenaError if a value is outside its range or choices."""
     choices = (("mode", MODES), ("order", ORDERS), ("ties", (*TIES, None)), ("claim", CLAIMS))
     for key, known in choices:
         value = getattr(settings, key)

@@ -1,10 +1,10 @@
-"""State is a fold of the log: what an arena knows, and what each record does to it.
+"""The state of an arena as a fold of its log: one method per kind of record.
 
-Whatever happens is done by a method here that changes the state and returns the *body* of the
-record to write down. Reading a log back, `apply` does the same again with what came from outside
-(who asked, what was picked, when) and compares everything else - the pair, the side, what the
-policy made of it - with what is written. So a log that does not belong to this code, to this
-policy or to this seed is detected at the first record that differs, and never guessed at.
+Each event is handled by a method that changes the state and returns the *body* of the record to
+write. To replay a log, `apply` calls the same method with the external inputs of a record (voter,
+pick, time) and compares all derived values (pair, side, result of the policy) with the stored
+ones. A log of other code, another policy or another seed is therefore detected at the first
+record that differs.
 """
 
 from bisect import bisect_left
@@ -32,12 +32,12 @@ _FORMAT = 3
 _DAY = 86_400_000
 # An open duel is given up after this many leases, however often its lease is renewed.
 _MOST_LEASES = 10
-# Proposals of the policy that are looked at for a voter who reached the cap on some pairs.
+# Number of proposals examined for a voter that reached the cap on some pairs.
 _MOST_PROPOSALS = 32
 
 
 class OpenDuel(NamedTuple):
-    """A duel that somebody was shown."""
+    """A duel that was shown to a voter."""
 
     first: int
     second: int
@@ -45,15 +45,15 @@ class OpenDuel(NamedTuple):
     """The arm on the left."""
     voter: str | None
     asked: int
-    """When it was asked for, in milliseconds."""
+    """Time of the request, in milliseconds."""
     until: int
-    """When its lease ends, or its vote's grace, in milliseconds."""
+    """End of its lease, or of the grace of its vote, in milliseconds."""
     pick: str | None = None
-    """What was picked, once it was."""
+    """The pick; None before the vote."""
     counts: bool = True
-    """Whether the vote counts, or is void, or one too many of its voter's."""
+    """Whether the vote counts; False if it is void or beyond the voter's daily cap."""
     took: int = 0
-    """How long the vote took, in milliseconds."""
+    """Time to answer, in milliseconds."""
     source: str | None = None
     """The source of a vote without a voter: a pseudonym of token and address."""
 
@@ -65,50 +65,50 @@ class OpenDuel(NamedTuple):
 
 
 class ArenaState:
-    """What an arena knows after the records so far.
+    """The state of an arena after the records so far. Not thread-safe: the caller holds a lock.
 
     Parameters
     ----------
     settings
-        What the arena is.
+        Settings of the arena.
     ids
-        Its options at the beginning, by the numbers that policies know them by.
+        Ids of its first options; the index of an id is the policy's arm.
     at
-        When it was opened, in milliseconds.
+        Time of creation, in milliseconds.
     """
 
     def __init__(self, settings: Settings, ids: Iterable[str], at: int) -> None:
         self.settings = settings
         self.ids = list(ids)
-        """Every option that ever was; its place is the policies' number for it."""
+        """Ids of all options, with those that left; the index of an id is the policy's arm."""
         self.seq, self.at = 1, at
         self.epoch = 0
         self.epochs: list[int] = []
-        """For each era, the number of duels asked for before it."""
+        """For each ownership epoch, the number of duels asked for before it."""
         self.words: list[int] = []
-        """For each era, its random word, which ids of its duels carry."""
+        """For each epoch, its random word, which is part of the ids of its duels."""
         self.closed = False
         self.policy, self.coins = initial_policy(settings, len(self.ids))
         self.open: dict[int, OpenDuel] = {}
         """Duels without a vote, by ref (the policy's round), oldest first."""
         self.leaving: dict[int, int] = {}
-        """Open duels that were released: ref to the time at which they are given up."""
+        """Released duels: ref to the time at which they are given up."""
         self.voted: dict[int, OpenDuel] = {}
-        """Votes that can be undone, by ref, the grace that ends first before the others."""
+        """Votes that can be undone, by ref, ordered by the end of their grace."""
         self.held: dict[int, OpenDuel] = {}
-        """Votes that were told and wait until those before them are known."""
+        """Votes after their grace that wait for earlier duels."""
         self.day = at // _DAY
         self.today: dict[tuple[str, int, int], int] = {}
         """Votes of this day by voter and pair."""
         self.capped: dict[str, set[tuple[int, int]]] = {}
         """Pairs on which a voter reached the cap today; derived from `today`."""
         self.open_each: dict[str, list[int]] = {}
-        """Open duels of each voter who has any, oldest first."""
+        """Open duels of each voter, oldest first; voters without one have no key."""
         self.tally = BoardCounts(len(self.ids), self.leader, at)
         self.present: tuple[int, ...] = self.policy.present
         """The arms that can be shown."""
 
-    # -- what is
+    # -- queries
 
     @property
     def leader(self) -> int | None:
@@ -117,18 +117,20 @@ class ArenaState:
 
     @property
     def kept(self) -> int:
-        """How much it keeps of single duels and voters; a snapshot has it all."""
+        """Number of single duels and votes in the state; a snapshot grows with it."""
         return len(self.open) + len(self.voted) + len(self.held) + len(self.today)
 
     def arm(self, option: str) -> int:
-        """Return the number of an option."""
+        """Return the arm of an option; raise ArenaError if there is none."""
         try:
             return self.ids.index(option)
         except ValueError:
-            raise ArenaError("no-such-option", f"there is no option {option!r:.80}.") from None
+            raise ArenaError(
+                "no-such-option", f"option {option!r:.80} does not exist; the board lists them."
+            ) from None
 
     def epoch_of(self, ref: int) -> int | None:
-        """Return the era in which a duel was asked for; None if it never was."""
+        """Return the ownership epoch of a duel; None if the duel does not exist."""
         if not 1 <= ref <= self.policy.ledger.asked:
             return None
         if self.epochs and ref > self.epochs[-1]:  # nearly always
@@ -136,14 +138,14 @@ class ArenaState:
         return bisect_left(self.epochs, ref)
 
     def word_of(self, ref: int) -> int | None:
-        """Return the random word of the era in which a duel was asked for; None if it never was."""
+        """Return the random word of a duel's epoch; None if the duel does not exist."""
         epoch = self.epoch_of(ref)
         return self.words[epoch - 1] if epoch else None
 
-    # -- what happens; each returns the body of its record, or refuses before anything changed
+    # -- events: each method returns the body of its record, or raises before the state changes
 
     def begin_epoch(self, at: int, word: str | None) -> Body:
-        """Note that a process opens the arena.
+        """Begin an ownership epoch: a process has opened the arena.
 
         Parameters
         ----------
@@ -152,11 +154,11 @@ class ArenaState:
         word
             64 random bits in hexadecimal. Ids of duels carry it, so that an id from before a
             restored backup is recognised, even if the log has reached the same duel again. None
-            in logs of earlier versions, where the number of the era takes its place.
+            in logs of earlier versions, where the number of the epoch takes its place.
         """
         number = self.epoch + 1 if word is None else int(word, 16)
         self._tick(at)
-        # Leases could not be renewed while no process had the arena.
+        # Leases could not be renewed while no process owned the arena.
         for ref, out in self.open.items():
             self.open[ref] = out._replace(until=self._lease_end(out.asked, at))
         self.epoch += 1
@@ -165,7 +167,10 @@ class ArenaState:
         return {"era": self.epoch} if word is None else {"era": self.epoch, "word": word}
 
     def ask(self, at: int, voter: str | None, source: str | None = None) -> tuple[int, Body]:
-        """Choose a duel; return its ref, too. `source` counts as the voter if there is none."""
+        """Choose a duel; return its ref and the body of its record.
+
+        `source` counts as the voter if there is none.
+        """
         self.need_open()
         self._tick(at)
         duel = self.policy.ask()
@@ -188,7 +193,7 @@ class ArenaState:
         return ref, body
 
     def duel_to_evict(self, voter: str | None) -> int | None:
-        """Return the open duel to evict before this voter is asked; None if there is room."""
+        """Return the open duel to evict before this voter's next one; None below the limits."""
         mine = self.open_each.get(voter, []) if voter is not None else []
         if len(mine) >= self.settings.most_open_each:
             return mine[0]
@@ -197,9 +202,9 @@ class ArenaState:
     def capped_proposals(self, at: int, voter: str | None) -> int:
         """Return how many of the policy's next proposals this voter may not vote on today.
 
-        The proposals are drawn from a copy of the policy, so that nothing changes if none of them
-        is left for the voter. They stay open in the copy while the next ones are drawn: a policy
-        that counts open duels then turns to other pairs.
+        The proposals are drawn from a copy of the policy, so that the state does not change if the
+        voter may vote on none of them. They stay open in the copy while the next ones are drawn: a
+        policy that counts open duels then chooses other pairs.
 
         Raises
         ------
@@ -222,7 +227,7 @@ class ArenaState:
         )
 
     def _capped_pairs(self, voter: str) -> set[tuple[int, int]]:
-        """Return the pairs on which a voter cannot vote today; open duels count as votes."""
+        """Return the pairs that a voter cannot vote on today; open duels count as votes."""
         capped = self.capped.get(voter, set())
         pending: dict[tuple[int, int], int] = {}
         for ref in self.open_each.get(voter, ()):
@@ -237,8 +242,7 @@ class ArenaState:
     def renew(self, at: int, ref: int) -> int | None:
         """Renew the lease of an open duel; return its new end, or None if it is not open.
 
-        Leases are not in the log: a renewal changes no count and no duel, and what ends a lease is
-        recorded.
+        Leases are not in the log: a renewal changes no count, and the end of a lease is recorded.
         """
         out = self.open.get(ref)
         if out is None:
@@ -248,27 +252,27 @@ class ArenaState:
         return out.until
 
     def release(self, ref: int, at: int) -> None:
-        """Let an open duel be given up at this time, unless it is renewed before; not recorded."""
+        """Schedule an open duel to be given up, unless it is renewed before; not recorded."""
         if ref in self.open:
             self.leaving.pop(ref, None)
             self.leaving[ref] = at
 
     def _lease_end(self, asked: int, at: int) -> int:
-        """Return when a lease that begins now ends, of a duel that was asked for then."""
+        """Return the end of a lease from `at` on, for a duel that was asked for at `asked`."""
         return min(at + round(1000 * self.settings.lease), self._latest(asked))
 
     def _latest(self, asked: int) -> int:
-        """Return when a duel is given up, however often its lease is renewed."""
+        """Return the time at which a duel is given up, however often its lease was renewed."""
         return asked + _MOST_LEASES * round(1000 * self.settings.lease)
 
     def vote(self, at: int, ref: int, pick: str) -> Body:
-        """Take an answer; it is told to the policy when its grace is over."""
+        """Record an answer; the policy learns it when its grace is over."""
         if pick not in PICKS:
             raise ArenaError("bad-vote", f"pick={pick!r:.40} must be {', '.join(PICKS)}.")
         self._tick(at)
         body: Body = {"ref": ref, "pick": pick}
         out = self._take_open(ref)
-        if out is None:  # its lease is over: it is written down, and nobody learns from it
+        if out is None:  # the duel was given up: the vote is recorded, but not learned
             self.tally.late += 1
             return body | {"late": True}
         counts = pick != "skip" and self._counts(out)
@@ -276,7 +280,7 @@ class ArenaState:
         out = out._replace(until=until, pick=pick, counts=counts, took=at - out.asked)
         self.voted[ref] = out
         self.tally.add_vote(ref, out, at, self.present)
-        # A vote can be read by itself: who was left and who right, and whose it is.
+        # The record is self-contained: left and right option, and the voter.
         body["shown"] = [out.left, out.first + out.second - out.left]
         if out.voter is not None:
             body["voter"] = out.voter
@@ -285,7 +289,7 @@ class ArenaState:
         return body if counts or pick == "skip" else body | {"uncounted": True}
 
     def _counts(self, out: OpenDuel) -> bool:
-        """Count a voter's votes on a pair today, and tell whether one more counts."""
+        """Count a voter's vote on a pair today; return whether it is within the cap."""
         if out.voter is None:
             return True
         key = _today_key(out)
@@ -295,14 +299,13 @@ class ArenaState:
         return count <= self.settings.votes_a_day
 
     def undo(self, at: int, ref: int) -> Body:
-        """Take a vote back that nobody has learned from; the duel is open again."""
+        """Undo a vote that the policy has not learned; the duel is open again."""
         if ref not in self.voted:
-            raise ArenaError("too-late", "the vote cannot be undone any more.")
+            raise ArenaError("too-late", "the grace period is over; the vote cannot be undone.")
         self._tick(at)
         out = self._take_back(ref)
-        # A new lease, but within the bound of all leases: else a voter who undoes for ever would
-        # keep all others' votes from being learned. A vote at that bound leaves a grace to choose
-        # again.
+        # A new lease, but within the bound on all leases of a duel: otherwise repeated undos would
+        # starve the votes that wait for this duel. At the bound, one more grace remains to vote.
         bound = min(at, self._latest(out.asked)) + round(1000 * self.settings.grace)
         until = max(self._lease_end(out.asked, at), bound)
         self._put_open(ref, out._replace(until=until, pick=None, counts=True, took=0))
@@ -310,7 +313,7 @@ class ArenaState:
         return {"ref": ref}
 
     def _take_back(self, ref: int) -> OpenDuel:
-        """Let a vote not have been."""
+        """Remove a vote from the state; return its duel."""
         out = self.voted.pop(ref)
         key = _today_key(out)
         if self.today.get(key):
@@ -321,10 +324,10 @@ class ArenaState:
         return out
 
     def due(self, at: int) -> list[tuple[str, int, str]]:
-        """Return what time has made due: kind, ref, and why if a duel is to be forgotten.
+        """Return the actions that are due: kind of record, ref, and a reason for ``forgot``.
 
-        Call it again when that is done: a vote that was told may wait for an open duel. An expired
-        lease gives a duel up only if votes wait for it; until then its vote is welcome.
+        Call it again after performing them: a vote may then wait for an open duel. A duel with an
+        expired lease is given up only if votes wait for it; until then its vote is accepted.
         """
         due = self.graces(at)
         for ref, until in self.leaving.items():
@@ -332,7 +335,7 @@ class ArenaState:
                 due.append(("forgot", ref, "released"))
         if due:
             return due
-        # In the order of asking, all votes that wait do so for this duel first.
+        # Answers are learned in the order of asking, so every waiting vote waits for this duel.
         ref = self.policy.ledger.due
         head = self.open.get(ref)
         if head is not None and self.held and head.until <= at:
@@ -344,7 +347,7 @@ class ArenaState:
         return due
 
     def graces(self, at: int | None) -> list[tuple[str, int, str]]:
-        """Return the votes whose grace is over by now, or all for None, as `due` does."""
+        """Return the actions for votes with an expired grace; None: for all votes."""
         due = []
         for ref, out in self.voted.items():
             if at is not None and out.until > at:
@@ -356,12 +359,12 @@ class ArenaState:
         return due
 
     def waiting(self) -> tuple[int, int]:
-        """Return how many votes wait, and for how many open duels."""
+        """Return the number of waiting votes, and of the open duels they wait for."""
         last = max(self.held, default=0)
         return len(self.held), sum(ref < last for ref in self.open)
 
     def tell(self, at: int, ref: int) -> Body:
-        """Tell a vote to the policy."""
+        """Pass a vote to the policy."""
         self._tick(at)
         out = self.voted.pop(ref)
         won, learned = learning.tell(self.policy, self.policy.ledger.open[ref], out.winner())
@@ -369,10 +372,10 @@ class ArenaState:
         if out.pick == "tie" and won >= 0:
             body["coin"] = won
         self.held[ref] = out
-        return body | self._learn(learned, told=ref)
+        return body | self._learn(learned, current=ref)
 
     def forget(self, at: int, ref: int, why: str) -> Body:
-        """Give up on a duel."""
+        """Give up a duel."""
         self._tick(at)
         out = self.voted.pop(ref, None)
         if out is None:
@@ -382,10 +385,10 @@ class ArenaState:
         learned = learning.forget(self.policy, self.policy.ledger.open[ref])
         return {"ref": ref, "why": why} | self._learn(learned)
 
-    def _learn(self, learned: Iterable[Learned], told: int = 0) -> Body:
-        """Let the board hear of every answer that was learned; return what changed by it.
+    def _learn(self, learned: Iterable[Learned], current: int = 0) -> Body:
+        """Count the learned answers for the board; return the fields of the record that changed.
 
-        An answer that has to wait for its turn is learned by a later record, which says so.
+        An answer that has to wait for its turn is learned by a later record, which lists its ref.
         """
         news: Body = {}
         others, certified = [], []
@@ -398,7 +401,7 @@ class ArenaState:
                 if change is not None:
                     keys = ("before", "after", "from_vote", "to_vote")
                     certified.append([change[key] for key in keys])
-            if out is not None and ref != told:
+            if out is not None and ref != current:
                 others.append(ref)
             if answer.alarm:
                 news["alarm"] = True
@@ -406,21 +409,21 @@ class ArenaState:
         news |= self._is_sure()
         if certified:
             news["certified"] = certified
-        if told in self.held:
+        if current in self.held:
             news["held"] = True
         if others:
             news["learned"] = others
         return news
 
     def _evidence_voter(self, ref: int, out: OpenDuel) -> int:
-        """Return the number by which the evidence knows a voter; of a judge, every vote counts."""
+        """Return the number of a voter in the evidence; for judges the number of the duel."""
         if self.settings.claim == "judges":
             return ref
         name = (out.voter or out.source or "").encode()
         return int.from_bytes(blake2b(name, digest_size=8).digest()) >> 1
 
     def _is_sure(self) -> Body:
-        """Return whether the board is sure, if that has changed."""
+        """Return the field ``sure`` if its value has changed."""
         sure = self.tally.sure(self.present)
         if sure == self.tally.was_sure:
             return {}
@@ -437,10 +440,13 @@ class ArenaState:
         return {"leads": leader}
 
     def add_past_votes(self, at: int, votes: list[list[Any]]) -> Body:
-        """Take votes of the past: two arms, 1, 0 or -1 for a tie, and a weight each."""
+        """Import past votes: lists of two arms, 1, 0 or -1 for a tie, and a weight."""
         self.need_open()
         if self.policy.ledger.asked:
-            raise ArenaError("too-late", "votes of the past are taken before the first duel.")
+            raise ArenaError(
+                "too-late",
+                "past votes can be imported before the first duel only; use a new arena.",
+            )
         self._tick(at)
         for first, second, won, weight in votes:
             winner = (second, first, None)[won]
@@ -449,13 +455,13 @@ class ArenaState:
         return {"votes": votes} | self._update_leader(alarm=False)
 
     def join(self, at: int, option: str) -> Body:
-        """Let an option take part, again or for the first time."""
+        """Add an option, or readmit one that left."""
         if option not in self.ids:
             self.need_room()
         self.need_open()
         arm = self.ids.index(option) if option in self.ids else None
         if arm is not None and arm in self.present:
-            raise ArenaError("bad-request", f"option {option!r} takes part already.")
+            raise ArenaError("bad-request", f"option {option!r} is present already.")
         self._tick(at)
         self.policy.admit(arm)
         if arm is None:
@@ -465,19 +471,21 @@ class ArenaState:
         return {"option": option} | self._update_leader(alarm=False) | self._is_sure()
 
     def need_room(self) -> None:
-        """Refuse if no new option can take part."""
+        """Raise ArenaError if the arena is closed or has the maximum number of options."""
         self.need_open()
         if len(self.ids) >= MOST_OPTIONS:
             raise ArenaError("too-many", f"an arena has at most {MOST_OPTIONS} options.")
 
     def leave(self, at: int, option: str) -> Body:
-        """Show an option no more; its open duels may still be answered."""
+        """Retire an option; its open duels can still be answered."""
         self.need_open()
         arm = self.arm(option)
         if arm not in self.present:
-            raise ArenaError("bad-request", f"option {option!r} takes no part already.")
+            raise ArenaError("bad-request", f"option {option!r} has left already.")
         if len(self.present) <= 2:
-            raise ArenaError("bad-request", "an arena needs two options; let another join first.")
+            raise ArenaError(
+                "bad-request", "an arena needs at least two options; add another one first."
+            )
         self._tick(at)
         self.policy.retire(arm)
         self.present = self.policy.present
@@ -487,32 +495,32 @@ class ArenaState:
         return {"option": option} | news | self._is_sure()
 
     def void(self, at: int, votes: list[list[int]], why: str) -> Body:
-        """Take votes out of all counts; policies that learned from them stay as they are.
+        """Remove votes from all counts; the policy, which has learned them, keeps its state.
 
-        Each vote is its seq, the ref of its duel, the first arm, the second, 1, 0 or -1 for a tie,
-        and the seq of the record by which it was learned; -1 for one that was not.
+        Each vote is a list: its seq, the ref of its duel, the first arm, the second, 1, 0 or -1 for
+        a tie, and the seq of the record by which it was learned, or -1.
         """
         self._tick(at)
         for seq, ref, first, second, won, learned_at in votes:
             self.tally.void(seq, ref, first, second, won, learned_at)
-            if ref in self.held:  # its turn comes later, and then it is not to be counted
+            if ref in self.held:  # it will be learned later, and must not be counted then
                 self.held[ref] = self.held[ref]._replace(counts=False)
         return {"votes": votes, "why": why} | self._is_sure()
 
     def close(self, at: int) -> Body:
-        """End it: nothing is asked for any more, open duels may still be answered."""
+        """Close the arena: no new duels; open duels can still be answered."""
         self.need_open()
         self._tick(at)
         self.closed = True
         return {}
 
     def need_open(self) -> None:
-        """Raise if the arena is closed."""
+        """Raise ArenaError if the arena is closed."""
         if self.closed:
-            raise ArenaError("closed", "the arena is closed.")
+            raise ArenaError("closed", "the arena is closed; it accepts no new duels or options.")
 
     def _tick(self, at: int) -> None:
-        """Note one more record, and what time it is; times never go back."""
+        """Advance the sequence number and the time, which is monotonic."""
         assert at >= self.at
         self.seq, self.at = self.seq + 1, at
         if at // _DAY != self.day:
@@ -535,13 +543,22 @@ class ArenaState:
                 del self.open_each[out.voter]
         return out
 
-    # -- from a log, from a snapshot
+    # -- replay and snapshots
 
     @classmethod
     def from_first_record(cls, record: Record) -> "ArenaState":
-        """Make the state of an arena of which the first record is all there is."""
+        """Return the state after the first record of a log.
+
+        Raises
+        ------
+        LogError
+            If the record has no valid settings, or was written by version 0.2 or older.
+        """
         if record.kind != "opened" or record.seq != 1:
-            raise LogError("the log does not begin with the arena's settings.", record.seq)
+            raise LogError(
+                "the first record of the log does not hold the arena's settings; restore a backup.",
+                record.seq,
+            )
         if "lanes" in record.body.get("settings", ()):
             raise LogError(
                 "the arena was created by driftduel 0.2 or older, whose logs this version does not "
@@ -552,24 +569,33 @@ class ArenaState:
             settings = msgspec.convert(record.body["settings"], Settings)
             return cls(settings, record.body["options"], record.at)
         except (msgspec.ValidationError, KeyError, TypeError):
-            raise LogError("the arena's settings cannot be read.", record.seq) from None
+            raise LogError(
+                "the arena's settings in the first record are not valid; restore a backup.",
+                record.seq,
+            ) from None
 
     def apply(self, record: Record) -> None:
-        """Live through one more record, and compare what comes of it with what is written."""
+        """Replay one record, and compare the derived values with the stored ones.
+
+        Raises
+        ------
+        LogError
+            If the record does not follow the last one, or differs from the replayed one.
+        """
         seq, at, kind, body = record.seq, record.at, record.kind, record.body
         if seq != self.seq + 1 or at < self.at:
             raise LogError(f"record {seq} does not follow record {self.seq}.", seq)
         try:
             again = self._reapply(kind, at, body)
         except DriftduelError as error:
-            raise LogError(f"record {seq} ({kind}) cannot have happened: {error}", seq) from None
+            raise LogError(f"record {seq} ({kind}) is not possible here: {error}", seq) from None
         except (KeyError, TypeError, ValueError, AssertionError, IndexError) as error:
-            raise LogError(f"record {seq} ({kind}) makes no sense ({error!r}).", seq) from None
+            raise LogError(f"record {seq} ({kind}) is malformed ({error!r}).", seq) from None
         if again != body:
             key = next(key for key in {**body, **again} if body.get(key) != again.get(key))
             raise LogError(
-                f"record {seq} ({kind}) says {key}={body.get(key)!r}; by the records before it, it "
-                f"is {again.get(key)!r}.",
+                f"record {seq} ({kind}) has {key}={body.get(key)!r}; replaying the records before "
+                f"it gives {again.get(key)!r}.",
                 seq,
             )
 
@@ -597,10 +623,10 @@ class ArenaState:
                 return self.close(at)
             case "era":
                 return self.begin_epoch(at, body.get("word"))
-        raise DriftduelError(f"there is no kind {kind!r:.40} of record.")
+        raise DriftduelError(f"the kind {kind!r:.40} of a record is unknown.")
 
     def to_bytes(self) -> bytes:
-        """Return a snapshot; two states are the same if and only if their snapshots are."""
+        """Return a snapshot; two states are equal if and only if their snapshots are."""
         return msgspec.msgpack.encode(
             {
                 "format": _FORMAT,
@@ -613,7 +639,7 @@ class ArenaState:
                 "closed": self.closed,
                 "policy": policy_to_bytes(self.policy),
                 "coins": generator_state(self.coins),
-                # Without the ends of leases, which are not in the log.
+                # Without the ends of leases: they are not in the log, so a replay lacks them.
                 "open": [(ref, self.open[ref]._replace(until=0)) for ref in sorted(self.open)],
                 "voted": list(self.voted.items()),
                 "held": list(self.held.items()),
@@ -625,7 +651,7 @@ class ArenaState:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "ArenaState":
-        """Make the state whose snapshot this is."""
+        """Return the state of a snapshot; raise DriftduelError if it cannot be decoded."""
         try:
             plain = msgspec.msgpack.decode(data)
             if plain["format"] != _FORMAT:
@@ -653,7 +679,7 @@ class ArenaState:
             state.tally = BoardCounts.from_plain(plain["tally"])
             state.present = state.policy.present
         except (msgspec.DecodeError, KeyError, TypeError, ValueError, IndexError):
-            raise DriftduelError("the arena's snapshot cannot be read.") from None
+            raise DriftduelError("the snapshot of the arena cannot be decoded.") from None
         return state
 
 

@@ -1,7 +1,7 @@
-"""Which votes are to be voided: the log knows who was shown, and when each was learned.
+"""Resolve votes to void: the log has the pair, and the record by which each vote was learned.
 
-The log may be long, and a disk slow; so it is read while others vote, and read on if one of the
-votes was learned meanwhile.
+Reading a long log is slow, so it is read without the arena's lock, and read on if one of the votes
+was learned in the meantime.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _BATCH = 1000
 
 
 class _VoteToVoid:
-    """A vote that is to be voided, and what the log said so far of how it was learned."""
+    """A vote to void, and the search in the log for the record by which it was learned."""
 
     def __init__(self, seq: int, body: dict[str, Any]) -> None:
         self.seq, self.ref = seq, int(body["ref"])
@@ -26,17 +26,17 @@ class _VoteToVoid:
         self.won = {"left": 1, "right": 0, "tie": -1, "skip": -1}[body["pick"]]
         counts = body["pick"] != "skip" and not body.get("uncounted")
         self.learned: int | None = None if counts else -1
-        """The record by which it was learned; -1: none will be; None: not known."""
+        """Record by which the vote was learned; -1: it is not learned; None: not found yet."""
         self.read = seq
-        """The last record that was looked at."""
+        """Sequence number of the last record that was read."""
 
     @property
     def known(self) -> bool:
-        """Whether the log has said it."""
+        """Whether the search has ended."""
         return self.learned is not None
 
     def see(self, record: Record) -> None:
-        """Look at a record that comes after the vote."""
+        """Examine a record that comes after the vote."""
         if self.known:
             return
         self.read, body = record.seq, record.body
@@ -50,14 +50,19 @@ class _VoteToVoid:
 
 
 class VoidRequest:
-    """Votes that are to be voided.
+    """A request to void votes.
 
     Parameters
     ----------
     store, arena
-        Where they are.
+        The store, and the name of the arena.
     seqs
-        Their places in the log.
+        Sequence numbers of the votes.
+
+    Raises
+    ------
+    ArenaError
+        ``bad-request``, if a record is not a vote, or a late one.
     """
 
     def __init__(self, store: ArenaStore, arena: str, seqs: Iterable[int]) -> None:
@@ -67,13 +72,15 @@ class VoidRequest:
     def _vote(self, seq: int) -> _VoteToVoid:
         records = self._store.records(self._arena, seq - 1, 1) if seq > 0 else []
         if not records or records[0].kind != "voted":
-            raise ArenaError("bad-request", f"record {seq} is no vote.")
+            raise ArenaError(
+                "bad-request", f"record {seq} is not a vote; an export lists the votes by seq."
+            )
         if records[0].body.get("late"):
-            raise ArenaError("bad-request", f"the vote {seq} came too late to count.")
+            raise ArenaError("bad-request", f"vote {seq} was late and is not counted anyway.")
         return _VoteToVoid(seq, records[0].body)
 
     def read(self) -> None:
-        """Read the log as far as it goes, or until everything is known. This may take long."""
+        """Read the log up to its end, or until every vote is resolved. Slow; needs no lock."""
         for vote in self._votes:
             while not vote.known and (
                 records := self._store.records(self._arena, vote.read, _BATCH)
@@ -82,16 +89,16 @@ class VoidRequest:
                     vote.see(record)
 
     def resolve(self, state: ArenaState) -> tuple[list[list[int]], list[int]] | None:
-        """Return the votes as a record of the kind ``voided`` has them, and those not yet told.
+        """Return the votes for the record ``voided``, and the refs of votes to give up instead.
 
-        The latter are refs of duels whose votes can still be undone; they are forgotten instead.
-        None if one was learned by a record that was not read yet.
+        Votes that can still be undone are given up. The value is None if a vote was learned by a
+        record that was not read yet. Call this method with the arena's lock held.
         """
         found: list[list[int]] = []
         waiting: list[int] = []
         for vote in self._votes:
             if vote.seq in state.tally.voided_seqs:
-                raise ArenaError("bad-request", f"the vote {vote.seq} is void already.")
+                raise ArenaError("bad-request", f"vote {vote.seq} is void already.")
             if vote.ref in state.voted:
                 waiting.append(vote.ref)
                 continue

@@ -1,4 +1,4 @@
-"""Events of an arena that webhooks deliver, with the facts as they were at that record."""
+"""Events of an arena that webhooks deliver, with the facts as of their record."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -17,7 +17,7 @@ _KEYS = frozenset(("alarm", "certified", "leads", "sure"))
 
 
 class ArenaEvent(msgspec.Struct, frozen=True):
-    """Something that happened in an arena. Options are numbers here: names can be changed."""
+    """An event of an arena. Options are stored as indices, because their names can change."""
 
     kind: str
     seq: int
@@ -29,11 +29,11 @@ class ArenaEvent(msgspec.Struct, frozen=True):
     sure: bool
     votes: int
     changes: list[list[int]] = []
-    """Of ``certified``: options before and after, first and last vote."""
+    """For ``certified``: per change the options before and after, first and last vote."""
 
 
 def has_events(kind: str, body: Mapping[str, Any]) -> bool:
-    """Return whether a record may hold an event; cheap, because every record is asked."""
+    """Return whether a record may hold an event; a cheap test, called for every record."""
     return not _KEYS.isdisjoint(body) or kind == "closed"
 
 
@@ -48,7 +48,7 @@ def events_of(
     sure: bool,
     votes: int,
 ) -> list[ArenaEvent]:
-    """Return the events of a record, given the facts after it."""
+    """Return the events of a record, given the values after it."""
     happened = {
         "alarm": body.get("alarm"),
         "certified": body.get("certified"),
@@ -64,32 +64,32 @@ def events_of(
 
 
 def message(event: ArenaEvent, arena: str, names: Mapping[int, Mapping[str, str]]) -> bytes:
-    """Return the body of a webhook request.
+    """Return the JSON body of a webhook request.
 
     Parameters
     ----------
     event, arena
-        What happened, and where.
+        The event, and the name of its arena.
     names
-        Id and name of every option, by its number.
+        Dict with id and name of every option, by its index.
     """
 
-    def shown(arm: int | None) -> Mapping[str, str] | None:
+    def option(arm: int | None) -> Mapping[str, str] | None:
         return None if arm is None else names.get(arm)
 
-    said: dict[str, Any] = {
+    body: dict[str, Any] = {
         "type": event.kind,
         "arena": arena,
         "seq": event.seq,
         "at": event.at,
-        "leader": shown(event.leader),
-        "previous": shown(event.previous),
+        "leader": option(event.leader),
+        "previous": option(event.previous),
         "sure": event.sure,
         "votes": event.votes,
         "text": _text(event, arena, names),
     }
     if event.changes:
-        said["certified_changes"] = [
+        body["certified_changes"] = [
             {
                 "before": names[before]["name"], "after": names[after]["name"],
                 "from_vote": first, "to_vote": last, "level": ALPHA,
@@ -97,11 +97,11 @@ def message(event: ArenaEvent, arena: str, names: Mapping[int, Mapping[str, str]
             }
             for before, after, first, last in event.changes
         ]  # fmt: skip
-    return msgspec.json.encode(said)
+    return msgspec.json.encode(body)
 
 
 def _text(event: ArenaEvent, arena: str, names: Mapping[int, Mapping[str, str]]) -> str:
-    """Say an event in a sentence, as chat programs show it."""
+    """Return a sentence about an event, for chat programs."""
 
     def name(arm: int | None) -> str:
         return names[arm]["name"] if arm is not None and arm in names else "no option"

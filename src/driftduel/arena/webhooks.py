@@ -1,8 +1,9 @@
-"""Webhooks: an address is sent the events of an arena, signed, at least once, in order.
+"""Webhooks: deliver the events of an arena to URLs, signed, in order, at least once.
 
-Events are stored in the transaction of their records, and the store knows up to which record each
-address was sent them, so no crash loses one. Messages are signed as https://www.standardwebhooks.com
-specifies, so that any of its libraries can check them; `verified` does so here.
+Events are stored in the transaction of their records (an outbox), and the store keeps the last
+delivered record of each webhook, so that a crash loses no event. Messages are signed as
+https://www.standardwebhooks.com specifies; any of its libraries can verify them, and so can
+`verify`.
 """
 
 import asyncio
@@ -33,36 +34,41 @@ _LOG = logging.getLogger("driftduel.arena")
 _PREFIX = "whsec_"
 _BATCH = 100
 _LONGEST_WAIT = 600.0
-#: Without a notification the store is read this often: another process may have added a webhook
-#: to a SQLite file, or ended without delivering.
+#: Interval in which the store is polled without a notification: another process may have added a
+#: webhook to a SQLite file, or ended without delivering.
 _POLL_SECONDS = 30.0
 _OLD = 300.0
 
 
 def format_secret(secret: bytes) -> str:
-    """Write a hook's secret as its receiver has to know it."""
+    """Return a webhook's secret as a string for its receiver."""
     return _PREFIX + base64.b64encode(secret).decode()
 
 
 def signature(secret: bytes, message: str, seconds: int, content: bytes) -> str:
-    """Sign a message: its id, the time at which it is sent, and what it says."""
+    """Return the signature of a message: of its id, its timestamp and its content."""
     signed = f"{message}.{seconds}.".encode() + content
     return "v1," + base64.b64encode(hmac.digest(secret, signed, hashlib.sha256)).decode()
 
 
 def verify(secret: str, headers: Mapping[str, str], content: bytes, now: float) -> dict[str, Any]:
-    """Return what a message says, or refuse one that is not ours, or old.
+    """Return the decoded content of a message after checking signature and age.
 
     Parameters
     ----------
     secret
-        What the hook was made with.
+        The string that `format_secret` returned for the webhook.
     headers
-        The request's; their names in small letters.
+        Headers of the request; the keys in lower case.
     content
-        The request's body.
+        Body of the request.
     now
         Seconds since 1970.
+
+    Raises
+    ------
+    DriftduelError
+        If the signature is missing or wrong, or the timestamp is more than 300 s away.
     """
     try:
         key = base64.b64decode(secret.removeprefix(_PREFIX), validate=True)
@@ -70,36 +76,41 @@ def verify(secret: str, headers: Mapping[str, str], content: bytes, now: float) 
         wanted = signature(key, headers["webhook-id"], seconds, content)
         given = headers["webhook-signature"].split(" ")
     except (KeyError, ValueError):
-        raise DriftduelError("the message is not signed.") from None
+        raise DriftduelError(
+            "the message is not signed: a webhook header is missing or malformed."
+        ) from None
     if not any(hmac.compare_digest(wanted.encode(), each.encode()) for each in given):
-        raise DriftduelError("the message's signature is not right.")
+        raise DriftduelError("the signature of the message is not right; check the secret.")
     if abs(now - seconds) > _OLD:
-        raise DriftduelError(f"the message is of {seconds}, which is too long ago.")
-    said: dict[str, Any] = msgspec.json.decode(content)
-    return said
+        raise DriftduelError(
+            f"the timestamp {seconds} of the message is more than {_OLD:.0f} s from the clock "
+            "of this machine."
+        )
+    decoded: dict[str, Any] = msgspec.json.decode(content)
+    return decoded
 
 
 class WebhookDispatcher:
-    """Sends the events of the arenas that this process owns.
+    """Delivers the events of the arenas that this process owns.
 
-    Each hook has its own task, so that an address that does not answer delays no other. A message
-    that is not accepted is sent again, with growing pauses, and those after it wait. The store
-    notifies when there is something to send; nothing is polled per hook.
+    Each webhook has a separate task, so that an unresponsive receiver does not delay the others. A
+    message that is not accepted is sent again with growing pauses, and later messages wait. The
+    store notifies the dispatcher of new events; webhooks are not polled.
 
     Parameters
     ----------
-    hall
+    manager
         The arenas.
     clock
-        Seconds since 1970, which messages are stamped with.
+        Function that returns the seconds since 1970, for timestamps of messages.
     private
-        Whether addresses of the server's own networks may be told.
+        Whether addresses of the server's own networks are allowed.
     every
-        How often it is checked, in memory, which arenas this process owns, in seconds.
+        Interval in seconds in which the set of owned arenas is read, from memory.
     first_wait
-        After how many seconds a message that was not taken is sent again; then after twice that.
+        Seconds before a message is sent again for the first time; the pause then doubles.
     send
-        Sends one message; returns the answer's status.
+        Function that sends one message and returns the status of the response.
     """
 
     def __init__(
@@ -147,14 +158,14 @@ class WebhookDispatcher:
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     def _on_notification(self, arena: str) -> None:
-        """Note that an arena has new events or other hooks; an empty name stands for all."""
+        """Mark an arena with new events or changed webhooks; an empty name means all arenas."""
         self._changed.add(arena)
         self._stir.set()
 
     async def _read_all(self) -> None:
-        """Find all arenas with hooks; open those with events that were not delivered.
+        """Find all arenas with webhooks; open those with undelivered events.
 
-        Their owner may have died; if it lives, it delivers.
+        Their owner may have died. If it is alive, opening fails and the owner delivers.
         """
         store = self._manager.store
         with suppress(DriftduelError):
@@ -166,7 +177,7 @@ class WebhookDispatcher:
                         await to_thread.run_sync(self._manager.arena, arena)
 
     async def _look(self) -> None:
-        """Start tasks for new hooks, wake those with news, end those of hooks that are gone."""
+        """Start tasks of new webhooks, wake those with events, cancel those of deleted webhooks."""
         owned = self._manager.store.owned_arenas()
         changed, self._changed = self._changed - {""}, self._changed & {""}
         self._hooked |= changed
@@ -174,7 +185,7 @@ class WebhookDispatcher:
             try:
                 self._hooks[arena] = await to_thread.run_sync(self._manager.store.hooks, arena)
             except DriftduelError:
-                self._changed.add(arena)  # again at the next look
+                self._changed.add(arena)  # retry at the next call
                 continue
             if not self._hooks[arena]:
                 self._hooked.discard(arena)
@@ -192,10 +203,10 @@ class WebhookDispatcher:
                 self._wakes[known].set()
 
     async def _serve(self, hook: Hook, wake: asyncio.Event) -> None:
-        """Send one address everything, in order."""
+        """Deliver all events of one webhook, in order."""
         store, done = self._manager.store, hook.done
         while True:
-            wake.clear()  # before the store is read: an event after that wakes again
+            wake.clear()  # before reading the store: otherwise a wake-up in between is lost
             try:
                 while found := await to_thread.run_sync(store.events, hook.arena, done, _BATCH):
                     for seq, of_record in groupby(found, key=lambda each: each[0]):
@@ -203,32 +214,32 @@ class WebhookDispatcher:
                             event = msgspec.json.decode(content, type=ArenaEvent)
                             if event.kind in hook.events:
                                 await self._deliver(hook, event)
-                        # Only now: a record may hold two events.
+                        # After the last event of the record: a record may hold several.
                         done = seq
                         await to_thread.run_sync(store.mark_delivered, hook.id, done)
-            except DriftduelError as error:  # the store is in trouble; try again
-                _LOG.warning("webhook %s waits: %s", hook.id, error)
+            except DriftduelError as error:  # the store failed; try again
+                _LOG.warning("webhook %s: store error, retrying: %s", hook.id, error)
                 await asyncio.sleep(self._first_wait)
                 continue
             await wake.wait()
 
     async def _deliver(self, hook: Hook, event: ArenaEvent) -> None:
-        """Send a message until it is taken."""
+        """Send a message until the receiver accepts it."""
         wait = self._first_wait
         options = await to_thread.run_sync(self._manager.store.options, hook.arena)
         names = {arm: {"id": each.id, "name": each.name} for arm, each in enumerate(options)}
         content = message(event, hook.arena, names)
-        option_id = f"{hook.arena}.{event.seq}.{event.kind}"
+        message_id = f"{hook.arena}.{event.seq}.{event.kind}"
         while True:
             try:
-                status = await self._once(hook, option_id, content)
+                status = await self._once(hook, message_id, content)
                 if 200 <= status < 300:
                     return
-                why = f"it answered with {status}"
+                why = f"status {status}"
             except (ArenaError, OSError, TimeoutError, EOFError, ValueError) as error:
                 why = str(error) or type(error).__name__
-            _LOG.warning("webhook %s was not told of %s: %s", hook.id, option_id, why)
-            # Not all at once when an address that many are told at comes back.
+            _LOG.warning("webhook %s: message %s not delivered: %s", hook.id, message_id, why)
+            # Jitter: many webhooks of one receiver must not retry at the same moment.
             await asyncio.sleep(wait * random.uniform(0.5, 1.0))
             wait = min(2 * wait, _LONGEST_WAIT)
 

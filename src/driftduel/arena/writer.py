@@ -1,8 +1,8 @@
-"""Group commit: whatever came while the last commit was on its way goes with the next one.
+"""Group commit: all records that were queued during a commit are written by the next one.
 
-A commit waits for the disk, and takes as long for a thousand records as for one. So one thread
-takes everything that is queued, writes it in one transaction, and then tells all who wait. Under
-load this multiplies what a disk can take; without load it costs nothing.
+A commit blocks on the disk, and takes as long for a thousand records as for one. One thread
+therefore takes the whole queue, writes it in one transaction, and resolves the futures of all
+waiting callers. Under load this multiplies the throughput; without load it costs nothing.
 """
 
 import copy
@@ -19,18 +19,18 @@ __all__ = ["AppendHandle", "Writer"]
 
 
 class AppendHandle:
-    """An arena as one who appends to it knows it.
+    """The sequence of appends to one arena.
 
     Parameters
     ----------
     arena
-        Its name.
+        Name of the arena.
 
     Attributes
     ----------
     broken
-        Why nothing more can be appended through this handle: an earlier append failed, and what
-        comes later would follow records that are not there. Reload the arena, take a new handle.
+        The error of an earlier append, or None. After an error later appends would follow records
+        that do not exist, so all of them fail: reload the arena and create a new handle.
     """
 
     __slots__ = ("arena", "broken", "future", "upto")
@@ -38,30 +38,31 @@ class AppendHandle:
     def __init__(self, arena: str) -> None:
         self.arena = arena
         self.broken: Exception | None = None
-        self.future: Future[None] | None = None  # of what is queued and has no commit yet
-        self.upto = 0  # the last record that was queued
+        self.future: Future[None] | None = None  # of the queued appends without a commit
+        self.upto = 0  # sequence number of the last queued record
 
 
 class _CommitFuture(Future[None]):
-    """A future that wakes the writer if somebody stands and waits for it.
+    """A future that wakes the writer when a caller blocks on it.
 
-    Who stands in the loop's own thread would else wait for what the loop does when it goes on.
+    Without this, a caller in the event loop's thread would deadlock: the commit is deferred until
+    the loop continues, which waits for the commit.
     """
 
     def __init__(self, wake: Callable[[], None]) -> None:
         super().__init__()
         self._wake = wake
-        # From now on nobody can cancel it: the state has moved on, whoever loses interest.
+        # Not cancellable: the state has changed, whether or not the caller still waits.
         self.set_running_or_notify_cancel()
 
     def result(self, timeout: float | None = None) -> None:
-        """Wait for it; raise what it was resolved with."""
+        """Wait for the commit; raise its error."""
         if not self.done():
             self._wake()
         return super().result(timeout)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        """Wait for it; return what it was resolved with."""
+        """Wait for the commit; return its error or None."""
         if not self.done():
             self._wake()
         return super().exception(timeout)
@@ -74,17 +75,17 @@ class _QueuedAppend(NamedTuple):
 
 
 class Writer:
-    """The one thread that writes to a store.
+    """The thread that writes to a store.
 
-    It never tries again and never dies: what failed is told to whoever waits for it, and the next
-    batch is tried.
+    It does not retry, and it survives errors: the waiting callers get the error, and the next batch
+    is tried.
 
     Parameters
     ----------
     store
-        The store; it stays open when the writer is closed.
+        The store; closing the writer does not close it.
     grouping
-        Whether a commit takes all that is queued, or one event at a time, to compare with.
+        Whether a commit takes the whole queue (the default), or one append, for comparison.
     """
 
     def __init__(self, store: ArenaStore, *, grouping: bool = True) -> None:
@@ -100,16 +101,17 @@ class Writer:
         self._thread.start()
 
     def defer_to_loop(self, soon: Callable[[Callable[[], None]], object] | None) -> None:
-        """Let this thread, which is an event loop's, append all that it has before a commit begins.
+        """Start a commit only after the event loop's thread has run its current callbacks.
 
-        Requests come together, because answers went out together. A commit that began with the
-        first of them would have all others wait for it, and then for their own.
+        Requests arrive in groups, because responses are sent in groups. If a commit started with
+        the first append of a group, the other appends would wait for that commit and then for the
+        next one.
 
         Parameters
         ----------
         soon
-            Calls a function in this thread when it has done what it is about to do now; None:
-            nobody is waited for any more.
+            Function that schedules a callback in this thread after the current ones
+            (`loop.call_soon`); None: stop deferring.
         """
         with self._lock:
             self._soon, self._loop = soon, threading.get_ident()
@@ -117,7 +119,7 @@ class Writer:
 
     @property
     def queued(self) -> int:
-        """How many appends wait for the next commit."""
+        """Number of appends in the queue."""
         return len(self._queue)
 
     def append(
@@ -129,12 +131,12 @@ class Writer:
         voters: Sequence[tuple[bytes, str]] = (),
         events: Sequence[tuple[int, int, str]] = (),
     ) -> Future[None]:
-        """Queue records; the future is done when they are durable, or never will be.
+        """Queue records; the future is resolved when they are durable or have failed.
 
         Parameters
         ----------
         handle
-            Whose records these are; they follow those that were appended through it before.
+            The handle of the arena; its records follow those appended through it before.
         records, snapshot, upto, voters, events
             As in `Append`.
         """
@@ -142,9 +144,9 @@ class Writer:
         with self._lock:
             trouble = handle.broken
             if trouble is None and self._closed:
-                trouble = StoreError("nothing more is written: the arena's writer is closed.")
+                trouble = StoreError("the writer of the arena is closed; open the arena again.")
             if trouble is None:
-                if not self._queue:  # else the thread is at work, or will soon be woken
+                if not self._queue:  # otherwise the thread is writing, or a wake-up is pending
                     if self._soon is not None and threading.get_ident() == self._loop:
                         self._soon(self._wake)
                     else:
@@ -161,9 +163,9 @@ class Writer:
             self._changed.notify()
 
     def _future(self, handle: AppendHandle, records: Sequence[Record]) -> Future[None]:
-        """Return the future of an append: one for all that follow each other into a commit.
+        """Return the future of an append, shared by consecutive appends of one commit.
 
-        They last, or do not, at once; and a future for each costs more than the records do.
+        They succeed or fail together, and one future each would cost more than the records.
         """
         future = handle.future
         if future is None or not records or records[0].seq != handle.upto + 1:
@@ -174,7 +176,7 @@ class Writer:
         return future
 
     def close(self) -> None:
-        """Write what is queued, then end."""
+        """Write the queue, then stop the thread."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -187,7 +189,7 @@ class Writer:
             for each in batch:
                 if each.handle.broken is None:
                     alive.append(each)
-                elif not each.future.done():  # it was queued before anybody knew
+                elif not each.future.done():  # queued before the handle was marked as broken
                     _fail(each.future, each.handle.broken)
             answers = self._write([each.entry for each in alive])
             futures: dict[Future[None], Exception | None] = {}
@@ -196,7 +198,7 @@ class Writer:
                     each.handle.broken = answer
                 if futures.get(each.future) is None:
                     futures[each.future] = answer
-            # Only now: whoever is told finds every handle as it will stay.
+            # Resolve after all handles are marked: a woken caller may append through its handle.
             for future, trouble in futures.items():
                 if trouble is None:
                     future.set_result(None)
@@ -204,7 +206,7 @@ class Writer:
                     _fail(future, trouble)
 
     def _next(self) -> list[_QueuedAppend]:
-        """Wait for something to write; return nothing when there never will be."""
+        """Block until the queue has an entry; return an empty list after `close`."""
         with self._changed:
             while not self._queue and not self._closed:
                 self._changed.wait()
@@ -221,10 +223,10 @@ class Writer:
             return []
         try:
             return self._store.append(batch)
-        except Exception as error:  # a bug, too, must not end the thread
+        except Exception as error:  # an unexpected error, too, must not end the thread
             return [error] * len(batch)
 
 
 def _fail(future: Future[None], trouble: Exception) -> None:
-    # A copy each: who raises one adds to its traceback.
+    # One copy per future: raising an exception extends its traceback.
     future.set_exception(copy.copy(trouble).with_traceback(None))

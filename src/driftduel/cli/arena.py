@@ -1,4 +1,4 @@
-"""People vote, tastes drift, and a board says who leads and how sure that is."""
+"""Commands of the arena: collect pairwise votes, and report the leader with its evidence."""
 
 import argparse
 import json
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "configure", "run"]
 
 COMMANDS = {
-    "new": "open an arena, and print its owner's token",
-    "serve": "serve a store's arenas: the pages to vote on, the boards, the HTTP interface",
-    "board": "print who leads, how sure that is, and what changed",
+    "new": "create an arena, and print its owner's token",
+    "serve": "serve the arenas of a store: vote pages, boards, HTTP interface",
+    "board": "print the leader, the evidence for it, and the changes",
     "export": "write the votes as CSV or Parquet, which 'driftduel log' reads",
-    "import": "let an arena hear the votes of a log before its first duel",
-    "check": "fold the whole log again, and compare with the state that is kept",
-    "token": "make, list or drop tokens: who may vote, read or own",
+    "import": "import the votes of a log into an arena before its first duel",
+    "check": "replay the whole log, and compare with hashes and snapshot",
+    "token": "create, list or delete tokens with the scope vote, read or own",
     **owning.COMMANDS,
-    "demo": "an arena whose voters are simulated and change their taste twice",
+    "demo": "serve an arena with simulated voters and two changes of preferences",
 }
 _STORE = "sqlite:arena.db"
 
@@ -40,7 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
             formatter_class=parser.formatter_class,
         )
         if name not in ("serve", "demo", "list"):
-            about = "the arena; * for a token that opens arenas" if name == "token" else "the arena"
+            about = "the arena; * for a token that creates arenas"
+            about = about if name == "token" else "the arena"
             command.add_argument("name", metavar="NAME", help=about)
         if name != "demo":
             _add_store(command)
@@ -53,7 +54,7 @@ def _add_store(parser: argparse.ArgumentParser) -> None:
         "--store",
         default=_STORE,
         metavar="STORE",
-        help=f"where arenas are kept: sqlite:FILE or postgresql://... ({_STORE})",
+        help=f"store of the arenas: sqlite:FILE or postgresql://... ({_STORE})",
     )
 
 
@@ -62,7 +63,7 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def add_new(parser: argparse.ArgumentParser) -> None:
-    """Declare what an arena can be."""
+    """Declare the settings of a new arena."""
     parser.add_argument(
         "--policy",
         default="king",
@@ -78,9 +79,9 @@ def add_new(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--order",
         choices=("asked", "arrival"),
-        help="order of learning: as asked (default for panels) or as answers come",
+        help="order of learning: as asked (default for panels) or as answers arrive",
     )
-    parser.add_argument("--ties", choices=("skip", "coin"), help="what a tie teaches")
+    parser.add_argument("--ties", choices=("skip", "coin"), help="how the policy learns a tie")
     parser.add_argument(
         "--claim",
         choices=("voters", "judges"),
@@ -120,7 +121,7 @@ def _add_new(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="TEXT",
-        help="what people compare; at least two of them",
+        help="name of an option; pass at least two",
     )
     parser.add_argument(
         "--options",
@@ -141,12 +142,12 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--private-hooks",
         action="store_true",
-        help="let webhooks go to private addresses, which is not safe on a shared network",
+        help="allow webhooks to private addresses, which is not safe on a shared network",
     )
     parser.add_argument(
         "--behind-proxy",
         action="store_true",
-        help="believe a proxy on this machine about who asks; cookies for https only",
+        help="trust the forwarding headers of a proxy on this machine; cookies for https only",
     )
 
 
@@ -161,7 +162,7 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--columns",
         metavar="OURS=THEIRS,...",
-        help="which column is which, as for 'driftduel log summary'",
+        help="names of the columns, as for 'driftduel log summary'",
     )
     add_new(parser)
 
@@ -171,12 +172,12 @@ def _add_token(parser: argparse.ArgumentParser) -> None:
         "--scope",
         choices=("vote", "read", "own"),
         default="vote",
-        help="vote (default): be asked and vote; read: board and log; own: everything",
+        help="vote (default): ask and vote; read: board and log; own: everything",
     )
-    parser.add_argument("--label", default="", metavar="TEXT", help="by which you know it again")
+    parser.add_argument("--label", default="", metavar="TEXT", help="label, for --list and --drop")
     parser.add_argument("--list", action="store_true", help="list the tokens instead")
     parser.add_argument(
-        "--drop", metavar="LABEL", help="drop tokens by label or by the digits that --list shows"
+        "--drop", metavar="LABEL", help="delete tokens by label or by the digits that --list shows"
     )
     _add_json(parser)
 
@@ -184,9 +185,11 @@ def _add_token(parser: argparse.ArgumentParser) -> None:
 def _add_demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, default=8000, metavar="N", help="port (8000; 0: any)")
     parser.add_argument(
-        "--votes", type=int, metavar="N", help="stop after so many votes; else at Ctrl-C"
+        "--votes", type=int, metavar="N", help="number of votes after which to stop (until Ctrl-C)"
     )
-    parser.add_argument("--rate", type=float, default=20.0, metavar="N", help="votes a second (20)")
+    parser.add_argument(
+        "--rate", type=float, default=20.0, metavar="N", help="votes per second (20)"
+    )
     parser.add_argument("--no-open", action="store_true", help="open no browser")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="fixes the voters (1)")
 
@@ -220,7 +223,7 @@ def _print_new(arguments: argparse.Namespace, token: str) -> None:
         print(json.dumps({"arena": arguments.name, "token": token}))
         return
     print(f"arena: {arguments.name}")
-    print(f"token: {token}   (its owner's; it is not shown again)")
+    print(f"token: {token}   (the owner's; it is not shown again)")
     store = "" if arguments.store == _STORE else f" --store {arguments.store}"
     print(f"next:  driftduel arena serve{store}")
     print(
@@ -271,8 +274,8 @@ def _export(arguments: argparse.Namespace) -> None:
     formulas = formula_like_names(votes)
     if formulas and arguments.out.lower().endswith(".csv"):
         print(
-            f"A spreadsheet may take {formulas[0]!r} for a formula, and run it; let it read all "
-            "columns as text, or export .parquet.",
+            f"A spreadsheet may evaluate the name {formulas[0]!r} as a formula; import all columns "
+            "as text, or export .parquet.",
             file=sys.stderr,
         )
 
@@ -296,7 +299,7 @@ def _import(arguments: argparse.Namespace) -> None:
     if token is not None:
         _print_new(arguments, token)
     if not arguments.json:
-        print(f"heard: {wording.counted(votes, 'vote')} of {arguments.file}")
+        print(f"imported: {wording.counted(votes, 'vote')} of {arguments.file}")
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -311,6 +314,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _token(arguments: argparse.Namespace) -> None:
+    from driftduel import wording
     from driftduel.arena import ArenaManager
 
     manager = ArenaManager(_store(arguments, create=arguments.name == "*"))
@@ -319,11 +323,11 @@ def _token(arguments: argparse.Namespace) -> None:
             _list_tokens(manager, arguments)
         elif arguments.drop:
             dropped = manager.store.drop_token(arguments.name, arguments.drop)
-            print(f"{dropped} dropped")
+            print(f"{wording.counted(dropped, 'token')} deleted")
         else:
             token = manager.token(arguments.name, arguments.scope, arguments.label)
-            said = {"arena": arguments.name, "scope": arguments.scope, "token": token}
-            print(json.dumps(said) if arguments.json else token)
+            fields = {"arena": arguments.name, "scope": arguments.scope, "token": token}
+            print(json.dumps(fields) if arguments.json else token)
     finally:
         manager.close()
 
@@ -375,5 +379,5 @@ _RUN = {
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Never called: every command of an arena has its own."""
+    """Raise AssertionError: every command of the arena has a separate function."""
     raise AssertionError

@@ -1,7 +1,7 @@
 """Commands for owners of arenas: options, closing, voiding, webhooks, links.
 
-An arena is owned by one process at a time. A command takes it if no server has it; else it asks
-that server over HTTP, with a token that is dropped afterwards.
+An arena is owned by one process at a time. A command takes the ownership if no server has it;
+otherwise it sends HTTP requests to that server, with a temporary token.
 """
 
 import argparse
@@ -25,10 +25,10 @@ __all__ = ["ADD", "COMMANDS", "RUN", "read_options"]
 COMMANDS = {
     "list": "list the arenas of a store",
     "options": "list the options of an arena, with their ids",
-    "join": "add an option, or let one that left take part again",
+    "join": "add an option, or readmit one that left",
     "leave": "retire an option: it is no longer shown",
     "close": "close an arena: no more duels are asked for",
-    "void": "take votes out of all counts, by their numbers in the log",
+    "void": "remove votes from all counts, by their numbers in the log",
     "hook": "register, list or delete webhooks",
     "link": "print the addresses of the vote page and the board, with new tokens",
 }
@@ -44,7 +44,7 @@ def _add_server(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--server",
         metavar="URL",
-        help=f"address of the server that has the arena, such as {_SERVER}",
+        help=f"address of the server that owns the arena, such as {_SERVER}",
     )
     _add_json(parser)
 
@@ -123,13 +123,16 @@ def _existing(arguments: argparse.Namespace) -> Iterator["ArenaStore"]:
 
     with _store(arguments) as store:
         if not store.exists(arguments.name):
-            raise ArenaError("no-such-arena", f"there is no arena {arguments.name!r:.80}.")
+            raise ArenaError(
+                "no-such-arena",
+                f"arena {arguments.name!r:.80} does not exist; 'driftduel arena list' lists them.",
+            )
         yield store
 
 
 @contextmanager
-def _owned(arguments: argparse.Namespace) -> Iterator["Arena | ArenaClient"]:
-    """Yield the arena itself, or a client of the server that owns it."""
+def _arena_or_client(arguments: argparse.Namespace) -> Iterator["Arena | ArenaClient"]:
+    """Yield the arena object, or a client of the server that owns the arena."""
     from driftduel.arena import Arena, ArenaError
 
     with _existing(arguments) as store:
@@ -141,10 +144,10 @@ def _owned(arguments: argparse.Namespace) -> Iterator["Arena | ArenaClient"]:
                 raise
             address = arguments.server or store.owner_address(name)
             if address is None:
-                who = store.owner(name) or "another process"
+                owner = store.owner(name) or "another process"
                 raise DriftduelError(
-                    f"the arena {name!r} is served by {who}; pass --server with that server's "
-                    f"address, such as {_SERVER}."
+                    f"arena {name!r} is owned by {owner}; pass --server with the address of that "
+                    f"server, such as {_SERVER}."
                 ) from None
             with _client(store, address, name) as client:
                 yield client
@@ -155,7 +158,7 @@ def _owned(arguments: argparse.Namespace) -> Iterator["Arena | ArenaClient"]:
 
 @contextmanager
 def _client(store: "ArenaStore", address: str, name: str) -> Iterator["ArenaClient"]:
-    """Yield a client with an owner's token that is dropped afterwards."""
+    """Yield a client with an owner's token, which is deleted afterwards."""
     from driftduel.arena import ArenaClient
     from driftduel.arena.access import hash_token, make_token
 
@@ -184,7 +187,7 @@ def _list(arguments: argparse.Namespace) -> None:
         options, records = wording.counted(row[1], "option"), wording.counted(row[2], "record")
         print(f"{row[0]}  ({options}, {records})")
     if not rows:
-        print("no arenas; 'driftduel arena new NAME --option ... --option ...' opens one")
+        print("no arenas; 'driftduel arena new NAME --option ... --option ...' creates one")
 
 
 def _plain(option: "Option") -> dict[str, Any]:
@@ -213,19 +216,19 @@ def _options(arguments: argparse.Namespace) -> None:
 
 
 def _join(arguments: argparse.Namespace) -> None:
-    with _owned(arguments) as arena:
+    with _arena_or_client(arguments) as arena:
         option = arena.join(arguments.option, arguments.kind, arguments.content)
     _print(arguments, _plain(option), f"joined: {_line(option)}")
 
 
 def _leave(arguments: argparse.Namespace) -> None:
-    with _owned(arguments) as arena:
+    with _arena_or_client(arguments) as arena:
         option = arena.leave(arguments.option)
     _print(arguments, _plain(option), f"left: {_line(option)}")
 
 
 def _close(arguments: argparse.Namespace) -> None:
-    with _owned(arguments) as arena:
+    with _arena_or_client(arguments) as arena:
         arena.end()
     _print(
         arguments,
@@ -235,7 +238,7 @@ def _close(arguments: argparse.Namespace) -> None:
 
 
 def _void(arguments: argparse.Namespace) -> None:
-    with _owned(arguments) as arena:
+    with _arena_or_client(arguments) as arena:
         voided = arena.void(arguments.seq, arguments.why)
     _print(
         arguments,
@@ -252,8 +255,8 @@ def _hook(arguments: argparse.Namespace) -> None:
             _list_hooks(arguments, store)
         elif arguments.drop is not None:
             if not store.drop_hook(arguments.name, arguments.drop):
-                raise DriftduelError(f"there is no webhook {arguments.drop!r:.40}; see --list.")
-            _print(arguments, {"dropped": arguments.drop}, f"dropped: {arguments.drop}")
+                raise DriftduelError(f"webhook {arguments.drop!r:.40} does not exist; see --list.")
+            _print(arguments, {"dropped": arguments.drop}, f"deleted: {arguments.drop}")
         else:
             _put_hook(arguments, store)
 

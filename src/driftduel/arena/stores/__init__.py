@@ -1,4 +1,4 @@
-"""Where logs are kept: in memory, in a file, or in PostgreSQL."""
+"""Stores of arena logs: in memory, in an SQLite file, or in PostgreSQL."""
 
 from pathlib import Path
 
@@ -34,16 +34,23 @@ _ENDINGS = (".db", ".sqlite", ".sqlite3")
 
 
 def open_store(where: str | Path, *, create: bool = True) -> ArenaStore:
-    """Open a store; whoever opens one closes it.
+    """Open a store; the caller must close it.
 
     Parameters
     ----------
     where
         ``memory:``, ``sqlite:PATH``, a path that ends with .db, .sqlite or .sqlite3, or
-        ``postgresql://...``. A file that is opened several times in one process is one store,
-        and closed when all have closed it.
+        ``postgresql://...``. Opening a file several times in one process returns one shared
+        object, which is closed by the last `close`.
     create
-        Whether to make the file if it is not there.
+        Whether to create a missing file.
+
+    Raises
+    ------
+    StoreError
+        If the store cannot be opened.
+    DriftduelError
+        If the argument is not the address of a store.
     """
     url = str(where)
     if url == "memory:":
@@ -54,25 +61,25 @@ def open_store(where: str | Path, *, create: bool = True) -> ArenaStore:
         return _postgresql(url)
     path = _path(where)
     if not create and not path.exists():
-        raise StoreError(f"there is no file {str(path)!r}.")
+        raise StoreError(f"the file {str(path)!r} does not exist; check --store.")
     from driftduel.arena.stores.sqlite import open_shared
 
     return open_shared(path)
 
 
 def _path(where: str | Path) -> Path:
-    """Return the file that is meant; a mistyped store must not become one."""
+    """Return the path of a store; raise if the argument is ambiguous, to catch typing errors."""
     text = str(where)
     named = text.startswith("sqlite:")
     path = Path(text.removeprefix("sqlite:"))
     if "\0" in text or path.name in {"", ":memory:"}:
         raise DriftduelError(
-            f"{text!r} names no file; a store is memory:, sqlite:PATH or "
+            f"{text!r} is not the name of a file; pass memory:, sqlite:PATH or "
             "postgresql://USER@HOST/DATABASE."
         )
     if not (named or isinstance(where, Path) or path.suffix in _ENDINGS):
         raise DriftduelError(
-            f"{text!r} is no store; give memory:, sqlite:PATH, a path that ends with .db, or "
+            f"{text!r} is not a store; pass memory:, sqlite:PATH, a path that ends with .db, or "
             "postgresql://USER@HOST/DATABASE."
         )
     return path

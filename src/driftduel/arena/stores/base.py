@@ -1,4 +1,4 @@
-"""What a store is: an append-only log for every arena, and what is kept beside it."""
+"""The interface of stores: an append-only log per arena, and the tables beside it."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
@@ -26,28 +26,28 @@ __all__ = [
     "take",
 ]
 
-#: How many snapshots of an arena are kept.
+#: Number of snapshots kept per arena.
 SNAPSHOTS = 3
-#: How many webhooks an arena can have.
+#: Maximum number of webhooks per arena.
 MOST_HOOKS = 20
-#: How many digits of a token's digest are shown.
+#: Number of digits of a token's digest that are shown.
 PREFIX = 8
 
 
 class StoreError(DriftduelError):
-    """Say why a store did not do what it was asked to: full, read-only, gone, too slow.
+    """Raised when a store fails: full, read-only, unreachable or too slow.
 
-    Nothing of the batch was acknowledged. Whether it was written is not known if the connection
-    broke during the very commit: whoever reads the log again finds out.
+    No entry of the batch was acknowledged. If the connection broke during the commit, the entries
+    may have been written; reading the log shows it.
     """
 
 
 class FencedError(StoreError):
-    """Say that somebody else has written these records: another process owns the arena now."""
+    """Raised when another process has taken ownership and written these records (fencing)."""
 
 
 class OwnedElsewhereError(StoreError):
-    """Say which process owns an arena, so that this one may not."""
+    """Raised when another process owns an arena."""
 
 
 class DamagedSnapshotError(LogError):
@@ -81,17 +81,17 @@ class Append(NamedTuple):
     Parameters
     ----------
     arena
-        Its name.
+        Name of the arena.
     records
-        They follow the log's last one, without gaps.
+        Records that follow the last one of the log, without gaps.
     snapshot
-        Of the state after the last of them.
+        Snapshot of the state after the last of them.
     upto
-        The record that the snapshot is of, where there are no records to append.
+        Sequence number of the snapshot, if there are no records to append.
     voters
-        Keys of voters that are new, and their pseudonyms; a key that is known keeps the one it has.
+        Keys of new voters and their pseudonyms; an existing key keeps its pseudonym.
     events
-        Events of the records: seq, place among those of one record, content.
+        Events of the records: seq, index within the record, content.
     """
 
     arena: str
@@ -103,18 +103,18 @@ class Append(NamedTuple):
 
 
 class OptionText(msgspec.Struct, frozen=True):
-    """What people see of an option; kept beside the log, so that it can be changed and erased.
+    """The texts of an option; stored beside the log, so that they can be changed and erased.
 
     Parameters
     ----------
     id
-        Its name in the log.
+        Id of the option in the log.
     name
         Its name on the board.
     kind
-        What the content is: text, markdown or image.
+        Kind of the content: text, markdown or image.
     content
-        What is shown.
+        The content.
     """
 
     id: str
@@ -128,16 +128,16 @@ class OptionText(msgspec.Struct, frozen=True):
 
 
 class Token(NamedTuple):
-    """What is known of a token: never the token itself.
+    """The stored attributes of a token, without the token itself.
 
     Parameters
     ----------
     prefix
-        The first digits of its digest, by which its owner tells it from others.
+        First digits of its digest, which identify it for its owner.
     scope
-        What it allows.
+        Its scope.
     label
-        What its owner called it.
+        A label chosen by the owner.
     """
 
     prefix: str
@@ -146,22 +146,22 @@ class Token(NamedTuple):
 
 
 class Hook(NamedTuple):
-    """Somebody who is told what happens in an arena.
+    """A webhook of an arena.
 
     Parameters
     ----------
     id
-        By which it is dropped again.
+        Its id.
     arena
-        Whose events it is told of.
+        Name of the arena.
     url
-        Where they are sent.
+        URL of the receiver.
     secret
-        With which they are signed.
+        Key of the signatures.
     events
-        Which ones.
+        Names of the events to send.
     done
-        The last record that was delivered.
+        Sequence number of the last delivered record.
     """
 
     id: str
@@ -173,12 +173,12 @@ class Hook(NamedTuple):
 
 
 class ArenaStore(Protocol):
-    """A place for logs. All methods may be called from any thread.
+    """A store of arena logs. All methods are thread-safe.
 
     Attributes
     ----------
     url
-        What `open_store` was given, without a password.
+        The argument of `open_store`, without a password.
     """
 
     url: str
@@ -187,29 +187,39 @@ class ArenaStore(Protocol):
     def append(self, batch: Sequence[Append]) -> list[Exception | None]:
         """Append to any number of arenas in one transaction, durable when this returns.
 
-        Returns an answer for every entry: None, or why this one was not written while the others
-        were, `FencedError` above all. Raises `StoreError` if none of them could be.
+        Returns
+        -------
+        For each entry None, or the exception that prevented it (for example `FencedError`) while
+        the other entries were written.
+
+        Raises
+        ------
+        StoreError
+            If no entry could be written.
         """
 
     def records(
         self, arena: str, after: int = 0, limit: int = 10_000, *, verified: bool = False
     ) -> list[Record]:
-        """Read records that come after one, in order.
+        """Return records after a sequence number, in order.
 
-        With `verified`, raises LogError at the first record whose hash is wrong.
+        Raises
+        ------
+        LogError
+            With `verified`, at the first record with a wrong hash.
         """
 
     def chain(self, arena: str, upto: int) -> Chain:
-        """Return how much of the log up to a record carries hashes, and the hash of that record."""
+        """Return the number of records up to `upto` without a hash, and the hash of that record."""
 
     def last_seq(self, arena: str) -> int:
-        """Return the place of the newest record; 0 if there is none."""
+        """Return the sequence number of the newest record; 0 if there is none."""
 
     def vote_of(self, arena: str, ref: int) -> Record | None:
-        """Find the newest vote of a duel (`ref_of`)."""
+        """Return the newest record about a vote on a duel (`ref_of`), or None."""
 
     def newest_snapshot(self, arena: str, upto: int | None = None) -> tuple[int, bytes] | None:
-        """Return the newest snapshot and the record it is of; not newer than `upto`.
+        """Return sequence number and bytes of the newest snapshot, not newer than `upto`.
 
         Raises
         ------
@@ -217,128 +227,134 @@ class ArenaStore(Protocol):
             If its checksum is wrong.
         """
 
-    # Beside the log: each call is a durable transaction of its own.
+    # Tables beside the log: each call is a separate durable transaction.
     def create(
         self, arena: str, secret: bytes, records: Sequence[Record], options: Sequence[OptionText]
     ) -> None:
-        """Make an arena with its first records; its name must be free."""
+        """Create an arena with its first records; raise StoreError if the name is taken."""
 
     def arenas(self) -> list[str]:
-        """Name all arenas, in order."""
+        """Return the names of all arenas, sorted."""
 
     def exists(self, arena: str) -> bool:
-        """Tell whether there is an arena of this name."""
+        """Return whether an arena of this name exists."""
 
     def secret(self, arena: str) -> bytes:
-        """Return what the arena's duels are signed with."""
+        """Return the key that signs the arena's duel ids."""
 
     def options(self, arena: str) -> list[OptionText]:
-        """Return what people see of the options, in the order in which they came."""
+        """Return the texts of all options, in the order of joining."""
 
     def put_options(self, arena: str, options: Sequence[OptionText]) -> None:
-        """Add options, or change those that are there."""
+        """Insert or update the texts of options."""
 
     def put_token(self, digest: bytes, arena: str, scope: str, label: str) -> None:
-        """Let the token with this digest do something in an arena, or in all of them (``*``)."""
+        """Store a token's digest with a scope, for one arena or for all (``*``)."""
 
     def token(self, digest: bytes) -> tuple[str, str] | None:
-        """Return the arena and the scope of a token."""
+        """Return the arena and the scope of a token; None if it is unknown."""
 
     def tokens(self, arena: str) -> list[Token]:
-        """List an arena's tokens."""
+        """Return the tokens of an arena as a list."""
 
     def drop_token(self, arena: str, prefix_or_label: str) -> int:
-        """Forget tokens by their label, or by eight or more digits; return how many."""
+        """Delete tokens by label, or by at least eight digits; return their number."""
 
     def voter(self, arena: str, key: bytes) -> str | None:
-        """Return a voter's pseudonym."""
+        """Return the pseudonym of a voter, or None."""
 
     def put_voter(self, arena: str, key: bytes, pseudonym: str) -> str:
-        """Give a voter a pseudonym, and return it; one that it has already wins."""
+        """Store a pseudonym unless the key has one; return the stored value. Idempotent."""
 
     def drop_voter(self, arena: str, key: bytes) -> bool:
-        """Forget whose pseudonym it was; return whether it was known."""
+        """Delete the pseudonym of a key; return whether there was one."""
 
     def put_hook(
         self, arena: str, url: str, secret: bytes, events: Sequence[str], done: int = 0
     ) -> str:
         """Register a webhook for events after record `done`; return its id.
 
-        Raises ArenaError (``too-many``) if the arena has `MOST_HOOKS`.
+        Raises
+        ------
+        ArenaError
+            ``too-many``, if the arena has `MOST_HOOKS`.
         """
 
     def hooks(self, arena: str) -> list[Hook]:
-        """List who is told of an arena."""
+        """Return the webhooks of an arena as a list."""
 
     def drop_hook(self, arena: str, hook: str) -> bool:
-        """Tell somebody no more; return whether there was such a hook."""
+        """Delete a webhook; return whether it existed."""
 
     def mark_delivered(self, hook: str, seq: int) -> None:
-        """Remember how far somebody was told; it never goes back."""
+        """Store the last delivered record of a webhook; the value never decreases."""
 
     def events(self, arena: str, after: int, limit: int) -> list[tuple[int, str]]:
-        """Return seq and content of events after a record, in order; all of a record or none."""
+        """Return seq and content of events after a record, in order; records are not split."""
 
     def arenas_with_hooks(self) -> list[str]:
-        """Name the arenas that have webhooks."""
+        """Return the names of the arenas that have webhooks."""
 
     def arenas_behind(self) -> list[str]:
-        """Name the arenas with events that not all of their webhooks have been sent."""
+        """Return the names of the arenas with undelivered events."""
 
     def subscribe(self, listener: Callable[[str], None]) -> Callable[[], None]:
-        """Call a function, in any thread, when an arena has new events or other webhooks.
+        """Register a callback for new events and changed webhooks; return a function to cancel it.
 
-        It gets the arena's name, or an empty string if all arenas have to be looked at. Returns a
-        function that ends this. Changes by other processes are noticed on PostgreSQL only.
+        The callback runs in any thread. Its argument is the name of the arena, or an empty string
+        if all arenas have to be examined. Changes by other processes are noticed on PostgreSQL
+        only.
         """
 
     # Ownership.
     def own(self, arena: str) -> bool:
-        """Become the owner of an arena, or stay it; return whether this process is."""
+        """Take or keep the ownership of an arena; return whether this process has it."""
 
     def disown(self, arena: str) -> None:
-        """Let others own it."""
+        """Release the ownership of an arena."""
 
     def owner(self, arena: str) -> str | None:
-        """Say which process owns an arena, in words; None if none does."""
+        """Return a description of the process that owns an arena, or None."""
 
     def advertise(self, address: str) -> None:
-        """Note where other servers reach this process; without effect for a single server."""
+        """Store the URL of this server for other servers; no effect for a single server."""
 
     def owner_address(self, arena: str, any_server: bool = False) -> str | None:
-        """Return the address of the process that owns an arena, if it is another one.
+        """Return the URL of the server that owns an arena, if it is another process.
 
-        With `any_server`, the address of some other process if the arena has no owner.
+        With `any_server`, the URL of some other server if the arena has no owner.
         """
 
     def cluster_key(self) -> bytes | None:
         """Return the key with which servers authenticate; None if there can be only one server."""
 
     def owned_arenas(self) -> frozenset[str]:
-        """Name the arenas that this process owns, as far as it knows."""
+        """Return the names of the arenas that this process owns, as of its last heartbeat."""
 
     def close(self) -> None:
-        """Disown everything, and let go of files and connections."""
+        """Release all ownerships, files and connections."""
 
 
 def take(store: ArenaStore, arena: str) -> None:
-    """Become the owner of an arena, or say who is."""
+    """Take the ownership of an arena; raise OwnedElsewhereError if another process has it."""
     if not store.own(arena):
-        who = store.owner(arena) or "another process, which just ended"
+        owner = store.owner(arena) or "another process, which has just ended"
         raise OwnedElsewhereError(
-            f"arena {arena!r} in {store.url} is owned by {who}; end that one first, or talk to it."
+            f"arena {arena!r} in {store.url} is owned by {owner}; stop that process, or use its "
+            "HTTP interface."
         )
 
 
 def require_storable(text: str) -> None:
-    """Refuse what some stores cannot keep, so that all keep the same."""
+    """Raise DriftduelError if a string cannot be stored by every kind of store."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        sound = False
+        valid = False
     else:
-        sound = "\0" not in text
-    if not sound:
+        valid = "\0" not in text
+    if not valid:
         raise DriftduelError(
-            f"{text[:40]!r} has a character that is no text (NUL, or half a character)."
+            f"{text[:40]!r} has a character that cannot be stored (NUL or a lone surrogate); "
+            "remove it."
         )

@@ -33,7 +33,7 @@ def checksum(head: bytes | None, state: bytes) -> bytes:
 
 
 def missing(arena: str, seq: int) -> LogError:
-    """Return the error for a record that was written and is not there."""
+    """Return the error for a record that is missing from a log."""
     return LogError(f"record {seq} of arena {arena!r} is missing.", seq)
 
 
@@ -43,12 +43,12 @@ def verify(arena: str, rows: Iterable[tuple[Any, ...]], after: int) -> Iterator[
     Parameters
     ----------
     arena
-        Its name.
+        Name of the arena.
     rows
-        (seq, at, kind, ref, body, hash) in order, beginning with record `after` itself if that
-        is not 0: its hash is trusted, it is the start of the chain.
+        Tuples (seq, at, kind, ref, body, hash) in order, beginning with record `after` itself if
+        that is not 0: its hash is trusted, as the start of the chain.
     after
-        The record before the first one that is wanted.
+        Sequence number of the record before the first one to yield.
 
     Notes
     -----
@@ -63,16 +63,16 @@ def verify(arena: str, rows: Iterable[tuple[Any, ...]], after: int) -> Iterator[
         expected += 1
         if seq > after:
             if stored is None and head is not None:
-                raise LogError(f"record {seq} of arena {arena!r} has lost its hash.", seq)
+                raise LogError(f"record {seq} of arena {arena!r} has no hash.", seq)
             if stored is not None:
                 want = link(head or genesis(arena), seq, at, kind, ref, body)
                 if want != bytes(stored):
                     raise LogError(
-                        f"record {seq} ({kind}) of arena {arena!r} is not the one that was "
+                        f"record {seq} ({kind}) of arena {arena!r} was changed after it was "
                         "written: its hash differs.",
                         seq,
                     )
             yield seq, at, kind, ref, body, stored
         head = None if stored is None else bytes(stored)
-    if after > 0 and expected == after:  # no row: the log ends before a snapshot of it
+    if after > 0 and expected == after:  # no row: the log ends before record `after`
         raise missing(arena, after)

@@ -1,4 +1,4 @@
-"""What every store checks before it writes or forgets something."""
+"""Checks that all stores perform before a write."""
 
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.stores.base import MOST_HOOKS, PREFIX, Append, FencedError, StoreError
@@ -7,12 +7,12 @@ __all__ = ["SequenceChecker", "matches_token", "require_hook_capacity"]
 
 
 class SequenceChecker:
-    """Checks that what is appended follows what is there, entry by entry.
+    """Checks that appended records follow the last stored one, entry by entry.
 
     Parameters
     ----------
     lasts
-        The place of the last record of every arena that exists.
+        Dict from the names of existing arenas to the sequence number of the last record.
     """
 
     def __init__(self, lasts: dict[str, int]) -> None:
@@ -20,10 +20,10 @@ class SequenceChecker:
         self._failed: dict[str, Exception] = {}
 
     def check(self, entry: Append) -> Exception | None:
-        """Count an entry in, or say why it cannot be written.
+        """Accept an entry and return None, or return the error that prevents writing it.
 
-        After one that fails, all others of that arena do: by its writer's count they come later,
-        and might fit where a record of somebody else has taken the place of the one that failed.
+        After a failed entry all later ones of that arena fail: they were numbered after it, and
+        could otherwise fit behind a record of another process that took its sequence number.
         """
         trouble = self._failed.get(entry.arena) or self._trouble(entry)
         if trouble is None:
@@ -36,32 +36,32 @@ class SequenceChecker:
         arena, records, upto = entry.arena, entry.records, entry.upto
         last = self.lasts.get(arena)
         if last is None:
-            return StoreError(f"there is no arena {arena!r}.")
+            return StoreError(f"arena {arena!r} does not exist.")
         first = records[0].seq if records else last + 1
-        if not records and upto is not None:  # a snapshot alone
+        if not records and upto is not None:  # a snapshot without records
             first = upto + 1
         if first <= last:
             return FencedError(
-                f"record {first} of arena {arena!r} is there already: another process wrote it, "
-                "and owns the arena now."
+                f"record {first} of arena {arena!r} exists already: another process wrote it and "
+                "owns the arena now."
             )
         expected = range(last + 1, last + 1 + len(records))
         if first != expected.start or [record.seq for record in records] != list(expected):
             return StoreError(
-                f"record {first} of arena {arena!r} and those with it do not follow its last one, "
-                f"{last}, without a gap."
+                f"record {first} of arena {arena!r} does not follow the last stored record {last} "
+                "without a gap."
             )
         return None
 
 
 def matches_token(digest: bytes, label: str, prefix_or_label: str) -> bool:
-    """Tell whether a token is meant; fewer than eight digits might be a label of somebody's."""
-    said = prefix_or_label
-    return label == said or (len(said) >= PREFIX and digest.hex().startswith(said.lower()))
+    """Return whether a token has this label, or a digest with this prefix of at least 8 digits."""
+    given = prefix_or_label  # a shorter prefix could be the label of another token
+    return label == given or (len(given) >= PREFIX and digest.hex().startswith(given.lower()))
 
 
 def require_hook_capacity(hooks: int) -> None:
-    """Refuse one more webhook if an arena has as many as it can have."""
+    """Raise ArenaError if an arena has the maximum number of webhooks."""
     if hooks >= MOST_HOOKS:
         raise ArenaError(
             "too-many", f"the arena has {hooks} webhooks, which is the maximum; delete one first."

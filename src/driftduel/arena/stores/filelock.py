@@ -1,4 +1,4 @@
-"""A lock that dies with its process, in a file that says whose it is."""
+"""A file lock that the operating system releases when its process ends."""
 
 import os
 import socket
@@ -17,25 +17,25 @@ except ImportError:  # Windows
 
 __all__ = ["FileLock", "describe_process"]
 
-# Windows hides what is locked from readers; nothing is written so far into the file.
+# On Windows a locked range cannot be read; this one lies behind the description in the file.
 _FAR = 1 << 30
 
 
 def describe_process() -> str:
-    """Say which process this is, for whoever wants to end it."""
-    # Others may read this: of --store=postgresql://..., which may have a password, the first half.
+    """Return a description of this process, with which an operator can find and stop it."""
+    # Other users can read this: values such as --store=postgresql://... may hold a password.
     words = [each.partition("=")[0] for each in sys.argv[:4] if "://" not in each.partition("=")[0]]
     command = " ".join(Path(each).name if i == 0 else each for i, each in enumerate(words))
     return f"process {os.getpid()} on {socket.gethostname()} ({command[:80] or 'python'})"
 
 
 class FileLock:
-    """A lock on a file beside another one. The file stays: to remove it would be a race.
+    """An exclusive lock on a separate file. The file stays: removing it would be a race condition.
 
     Parameters
     ----------
     path
-        The file.
+        Path of the lock file; it holds a description of the process that has the lock.
     """
 
     def __init__(self, path: Path) -> None:
@@ -43,7 +43,7 @@ class FileLock:
         self._handle: int | None = None
 
     def take(self) -> bool:
-        """Take the lock, or keep it; return whether this process has it."""
+        """Acquire or keep the lock without blocking; return whether this process has it."""
         if self._handle is not None:
             return True
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -58,13 +58,13 @@ class FileLock:
         return True
 
     def release(self) -> None:
-        """Let it go."""
+        """Release the lock."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
 
     def holder(self) -> str | None:
-        """Say who has it; None if nobody does."""
+        """Return a description of the lock holder, or None."""
         if self._handle is not None:
             return describe_process()
         try:
@@ -84,7 +84,7 @@ class FileLock:
 
 
 def _lock(handle: int) -> None:
-    """Lock a file, or raise if somebody else has."""
+    """Lock a file; raise OSError if another process holds the lock."""
     if fcntl is not None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     else:

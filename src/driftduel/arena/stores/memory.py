@@ -1,4 +1,4 @@
-"""A store that forgets everything: for trying things, for tests, and as the yardstick of speed."""
+"""A store without persistence: for trials, for tests, and as a reference for benchmarks."""
 
 import secrets
 import threading
@@ -23,7 +23,7 @@ __all__ = ["MemoryStore"]
 
 @dataclass
 class _ArenaData:
-    """What is kept of one arena."""
+    """The data of one arena."""
 
     secret: bytes
     log: list[Record] = field(default_factory=list)
@@ -41,7 +41,7 @@ class _ArenaData:
 
 
 class MemoryStore:
-    """A store without a file."""
+    """A store in memory, for one process."""
 
     url = "memory:"
 
@@ -54,7 +54,7 @@ class MemoryStore:
         self._listeners: list[Callable[[str], None]] = []
 
     def append(self, batch: Sequence[Append]) -> list[Exception | None]:
-        """Append to any number of arenas, as far as they fit."""
+        """Append to any number of arenas; return an error or None for each entry."""
         with self._lock:
             follow = SequenceChecker(
                 {e.arena: len(self._arenas[e.arena].log) for e in batch if e.arena in self._arenas}
@@ -69,44 +69,44 @@ class MemoryStore:
         return answers
 
     def _append(self, entry: Append) -> None:
-        kept = self._arenas[entry.arena]
-        kept.extend(entry.records)
+        data = self._arenas[entry.arena]
+        data.extend(entry.records)
         for key, pseudonym in entry.voters:
-            kept.voters.setdefault(key, pseudonym)
-        kept.events += [(seq, content) for seq, _, content in entry.events]
+            data.voters.setdefault(key, pseudonym)
+        data.events += [(seq, content) for seq, _, content in entry.events]
         if entry.snapshot is not None:
-            others = [each for each in kept.snapshots if each[0] != len(kept.log)]
-            kept.snapshots = [*others, (len(kept.log), entry.snapshot)][-SNAPSHOTS:]
+            others = [each for each in data.snapshots if each[0] != len(data.log)]
+            data.snapshots = [*others, (len(data.log), entry.snapshot)][-SNAPSHOTS:]
 
     def records(
         self, arena: str, after: int = 0, limit: int = 10_000, *, verified: bool = False
     ) -> list[Record]:
-        """Read records that come after one, in order; objects in memory need no hashes."""
+        """Return records after a sequence number, in order; objects in memory have no hashes."""
         with self._lock:
-            kept = self._arenas.get(arena)
-            return [] if kept is None else kept.log[max(after, 0) : max(after, 0) + max(limit, 0)]
+            data = self._arenas.get(arena)
+            return [] if data is None else data.log[max(after, 0) : max(after, 0) + max(limit, 0)]
 
     def chain(self, arena: str, upto: int) -> Chain:
-        """Return an empty chain: objects in memory need no hashes."""
+        """Return an empty chain: objects in memory have no hashes."""
         return Chain(0, None)
 
     def last_seq(self, arena: str) -> int:
-        """Return the place of the newest record; 0 if there is none."""
+        """Return the sequence number of the newest record; 0 if there is none."""
         with self._lock:
-            kept = self._arenas.get(arena)
-            return 0 if kept is None else len(kept.log)
+            data = self._arenas.get(arena)
+            return 0 if data is None else len(data.log)
 
     def vote_of(self, arena: str, ref: int) -> Record | None:
-        """Find the newest vote of a duel."""
+        """Return the newest record about a vote on a duel, or None."""
         with self._lock:
-            kept = self._arenas.get(arena)
-            return None if kept is None else kept.votes.get(ref)
+            data = self._arenas.get(arena)
+            return None if data is None else data.votes.get(ref)
 
     def newest_snapshot(self, arena: str, upto: int | None = None) -> tuple[int, bytes] | None:
-        """Return the newest snapshot and the record it is of."""
+        """Return sequence number and bytes of the newest snapshot, not newer than `upto`."""
         with self._lock:
-            kept = self._arenas.get(arena)
-            for seq, state in reversed(kept.snapshots if kept else ()):
+            data = self._arenas.get(arena)
+            for seq, state in reversed(data.snapshots if data else ()):
                 if upto is None or seq <= upto:
                     return seq, state
             return None
@@ -114,95 +114,95 @@ class MemoryStore:
     def create(
         self, arena: str, secret: bytes, records: Sequence[Record], options: Sequence[OptionText]
     ) -> None:
-        """Make an arena with its first records; its name must be free."""
+        """Create an arena with its first records; raise StoreError if the name is taken."""
         with self._lock:
             if arena in self._arenas:
-                raise StoreError(f"there is an arena {arena!r} already.")
+                raise StoreError(f"arena {arena!r} exists already.")
             if (trouble := SequenceChecker({arena: 0}).check(Append(arena, records))) is not None:
                 raise trouble
-            kept = self._arenas[arena] = _ArenaData(secret)
-            kept.extend(records)
-            kept.options.update((option.id, option) for option in options)
+            data = self._arenas[arena] = _ArenaData(secret)
+            data.extend(records)
+            data.options.update((option.id, option) for option in options)
 
     def arenas(self) -> list[str]:
-        """Name all arenas, in order."""
+        """Return the names of all arenas, sorted."""
         with self._lock:
             return sorted(self._arenas)
 
     def exists(self, arena: str) -> bool:
-        """Tell whether there is an arena of this name."""
+        """Return whether an arena of this name exists."""
         with self._lock:
             return arena in self._arenas
 
     def secret(self, arena: str) -> bytes:
-        """Return what the arena's duels are signed with."""
+        """Return the key that signs the arena's duel ids."""
         with self._lock:
             return self._require_arena(arena).secret
 
     def _require_arena(self, arena: str) -> _ArenaData:
         if arena not in self._arenas:
-            raise StoreError(f"there is no arena {arena!r}.")
+            raise StoreError(f"arena {arena!r} does not exist.")
         return self._arenas[arena]
 
     def options(self, arena: str) -> list[OptionText]:
-        """Return what people see of the options."""
+        """Return the texts of all options."""
         with self._lock:
-            kept = self._arenas.get(arena)
-            return list(kept.options.values()) if kept else []
+            data = self._arenas.get(arena)
+            return list(data.options.values()) if data else []
 
     def put_options(self, arena: str, options: Sequence[OptionText]) -> None:
-        """Add options, or change those that are there."""
+        """Insert or update the texts of options."""
         with self._lock:
             self._require_arena(arena).options.update((option.id, option) for option in options)
 
     def put_token(self, digest: bytes, arena: str, scope: str, label: str) -> None:
-        """Let the token with this digest do something."""
+        """Store a token's digest with a scope."""
         with self._lock:
             self._tokens[digest] = (arena, scope, label)
 
     def token(self, digest: bytes) -> tuple[str, str] | None:
-        """Return the arena and the scope of a token."""
+        """Return the arena and the scope of a token; None if it is unknown."""
         with self._lock:
             found = self._tokens.get(digest)
             return None if found is None else found[:2]
 
     def tokens(self, arena: str) -> list[Token]:
-        """List an arena's tokens."""
+        """Return the tokens of an arena as a list."""
         with self._lock:
             return sorted(
                 Token(digest.hex()[:PREFIX], scope, label)
-                for digest, (whose, scope, label) in self._tokens.items()
-                if whose == arena
+                for digest, (owner, scope, label) in self._tokens.items()
+                if owner == arena
             )
 
     def drop_token(self, arena: str, prefix_or_label: str) -> int:
-        """Forget tokens by their label, or by eight or more digits."""
+        """Delete tokens by label, or by at least eight digits; return their number."""
         with self._lock:
             gone = [
                 digest
-                for digest, (whose, _, label) in self._tokens.items()
-                if whose == arena and matches_token(digest, label, prefix_or_label)
+                for digest, (owner, _, label) in self._tokens.items()
+                if owner == arena and matches_token(digest, label, prefix_or_label)
             ]
             for digest in gone:
                 del self._tokens[digest]
             return len(gone)
 
     def voter(self, arena: str, key: bytes) -> str | None:
-        """Return a voter's pseudonym."""
+        """Return the pseudonym of a voter, or None."""
         with self._lock:
-            kept = self._arenas.get(arena)
-            return kept.voters.get(key) if kept else None
+            data = self._arenas.get(arena)
+            return data.voters.get(key) if data else None
 
     def put_voter(self, arena: str, key: bytes, pseudonym: str) -> str:
-        """Give a voter a pseudonym, and return it; one that it has already wins."""
+        """Store a pseudonym unless the key has one; return the stored value."""
         with self._lock:
             return self._require_arena(arena).voters.setdefault(key, pseudonym)
 
     def drop_voter(self, arena: str, key: bytes) -> bool:
-        """Forget whose pseudonym it was."""
+        """Delete the pseudonym of a key; return whether there was one."""
         with self._lock:
-            kept = self._arenas.get(arena)
-            return kept is not None and kept.voters.pop(key, None) is not None
+            data = self._arenas.get(arena)
+            return data is not None and data.voters.pop(key, None) is not None
 
     def put_hook(
         self, arena: str, url: str, secret: bytes, events: Sequence[str], done: int = 0
@@ -217,12 +217,12 @@ class MemoryStore:
         return name
 
     def hooks(self, arena: str) -> list[Hook]:
-        """List who is told of an arena."""
+        """Return the webhooks of an arena as a list."""
         with self._lock:
             return sorted(hook for hook in self._hooks.values() if hook.arena == arena)
 
     def drop_hook(self, arena: str, hook: str) -> bool:
-        """Tell somebody no more."""
+        """Delete a webhook; return whether it existed."""
         with self._lock:
             if hook not in self._hooks or self._hooks[hook].arena != arena:
                 return False
@@ -231,27 +231,27 @@ class MemoryStore:
         return True
 
     def events(self, arena: str, after: int, limit: int) -> list[tuple[int, str]]:
-        """Return seq and content of events after a record, in order; all of a record or none."""
+        """Return seq and content of events after a record, in order; records are not split."""
         with self._lock:
-            kept = self._arenas.get(arena)
-            found = [event for event in (kept.events if kept else ()) if event[0] > after]
+            data = self._arenas.get(arena)
+            found = [event for event in (data.events if data else ()) if event[0] > after]
             seqs = sorted({seq for seq, _ in found})[:limit]
             return [event for event in found if event[0] in seqs]
 
     def arenas_with_hooks(self) -> list[str]:
-        """Name the arenas that have webhooks."""
+        """Return the names of the arenas that have webhooks."""
         with self._lock:
             return sorted({hook.arena for hook in self._hooks.values()})
 
     def arenas_behind(self) -> list[str]:
-        """Name the arenas with events that not all of their webhooks have been sent."""
+        """Return the names of the arenas with undelivered events."""
         with self._lock:
             return sorted(
                 {h.arena for h in self._hooks.values() if self.events(h.arena, h.done, 1)}
             )
 
     def subscribe(self, listener: Callable[[str], None]) -> Callable[[], None]:
-        """Call a function when an arena has new events or other webhooks."""
+        """Register a callback for new events and webhooks; return a function to cancel it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
@@ -260,22 +260,22 @@ class MemoryStore:
             listener(arena)
 
     def mark_delivered(self, hook: str, seq: int) -> None:
-        """Remember how far somebody was told; it never goes back."""
+        """Store the last delivered record of a webhook; the value never decreases."""
         with self._lock:
             if hook in self._hooks and self._hooks[hook].done < seq:
                 self._hooks[hook] = self._hooks[hook]._replace(done=seq)
 
     def own(self, arena: str) -> bool:
-        """Own an arena: nobody else could."""
+        """Take the ownership of an arena, which no other process can have."""
         self._owned.add(arena)
         return True
 
     def disown(self, arena: str) -> None:
-        """Let others own it."""
+        """Release the ownership of an arena."""
         self._owned.discard(arena)
 
     def owner(self, arena: str) -> str | None:
-        """Say which process owns an arena."""
+        """Return a description of the process that owns an arena, or None."""
         return "this process" if arena in self._owned else None
 
     def advertise(self, address: str) -> None:
@@ -290,9 +290,9 @@ class MemoryStore:
         return None
 
     def owned_arenas(self) -> frozenset[str]:
-        """Name the arenas that this process owns."""
+        """Return the names of the arenas that this process owns."""
         return frozenset(self._owned)
 
     def close(self) -> None:
-        """Disown everything; who still holds the store may go on with it."""
+        """Release all ownerships; the data stay in the object."""
         self._owned.clear()

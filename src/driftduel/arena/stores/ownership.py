@@ -1,11 +1,11 @@
-"""Who owns which arena, where several processes share a PostgreSQL.
+"""Ownership of arenas among the processes that share a PostgreSQL database.
 
-A process has one session that holds one advisory lock for as long as it lives, however many arenas
-it owns (the server has room for a few thousand locks). The lock suffices for processes that end or
-die: their arenas are free immediately. It does not for one that hangs or whose link is cut, which
-keeps its session; so there is also a heartbeat, and the arenas of an owner with an expired one are
-taken, and its connections ended. It may still believe that it owns them: the log's key (arena, seq)
-is the fencing, not this.
+A process has one session with one advisory lock, however many arenas it owns (the server has
+capacity for a few thousand locks). If a process ends, its lock is released, and its arenas are free
+immediately. A process that hangs, or that lost its network link, keeps its session; so each process
+also writes a heartbeat. If the heartbeat of an owner has expired, another process takes its arenas
+and terminates its connections. The old owner may still believe that it owns them: the primary key
+(arena, seq) of the log is the fence, not this module.
 """
 
 import secrets
@@ -23,7 +23,7 @@ __all__ = ["Ownership"]
 T = TypeVar("T")
 Connection = psycopg.Connection[Any]
 
-#: How often a process says that it lives, as a part of the silence that ends its ownership.
+#: Number of heartbeats per timeout.
 _HEARTBEATS = 5
 
 _ALIVE = """
@@ -40,24 +40,24 @@ _ALIVE = """
 
 
 class Ownership:
-    """What this process owns.
+    """The arenas that this process owns. Thread-safe.
 
     Parameters
     ----------
     connect
-        Makes a connection.
+        Function that returns a new connection.
     process
-        The name of this process; its connections are called "driftduel NAME".
-    silence
-        How many seconds an owner may be silent.
+        Name of this process; its connections have the application name "driftduel NAME".
+    heartbeat_timeout
+        Seconds after which the heartbeat of an owner expires.
     """
 
     def __init__(
         self, connect: Callable[[], Connection], process: str, heartbeat_timeout: float
     ) -> None:
         self._connect, self._process, self._heartbeat_timeout = connect, process, heartbeat_timeout
-        self._lock = threading.RLock()  # one statement at a time
-        self._names_lock = threading.Lock()  # held for a moment only, whatever the database does
+        self._lock = threading.RLock()  # serialises statements; held while the database responds
+        self._names_lock = threading.Lock()  # guards `_names`; never held during a statement
         self._names: set[str] = set()
         self._connection: Connection | None = None
         self._key = 0
@@ -66,7 +66,7 @@ class Ownership:
         self._address: str | None = None
 
     def own(self, arena: str) -> bool:
-        """Become the owner of an arena, or stay it; return whether this process is."""
+        """Take or keep the ownership of an arena; return whether this process has it."""
         with self._lock:
             replaced = self._with_retry(lambda session: self._take(session, arena))
             if replaced is not None and replaced != self._process:
@@ -85,11 +85,11 @@ class Ownership:
             self._thread.start()
 
     def advertise(self, address: str) -> None:
-        """Note where other servers reach this process, which from now on has a heartbeat."""
+        """Store the URL of this server, and start its heartbeat."""
         with self._lock:
             self._address = address
             self._with_retry(self._write_heartbeat)
-            # Rows of processes that were killed long ago and owned nothing.
+            # Delete the rows of processes that were killed long ago and owned no arena.
             self._with_retry(
                 lambda session: session.execute(
                     "DELETE FROM arena_processes WHERE beat < clock_timestamp() - interval '1 day'"
@@ -99,9 +99,9 @@ class Ownership:
             self._start_heartbeats()
 
     def address(self, arena: str, any_server: bool) -> str | None:
-        """Return the address of the owner of an arena, if that is another, living process.
+        """Return the URL of the owner of an arena, if that is another running process.
 
-        With `any_server`, that of some other living process if the arena has no living owner.
+        With the argument `any_server`, the URL of some other running process if there is no owner.
         """
 
         def look(session: Connection) -> str | None:
@@ -128,7 +128,7 @@ class Ownership:
             return self._with_retry(look)
 
     def _take(self, session: Connection, arena: str) -> str | None:
-        """Return the process that was the owner up to now if this one may be; else None."""
+        """Return the previous owner if this process is the owner now; else None."""
         with session.transaction():
             self._write_heartbeat(session)
             session.execute(
@@ -138,7 +138,7 @@ class Ownership:
             row = session.execute(
                 "SELECT process FROM arena_owners WHERE arena = %s FOR UPDATE", (arena,)
             ).fetchone()
-            if row is None:  # it was disowned between the two: the next to ask gets it
+            if row is None:  # race: disowned between the two statements; the caller tries again
                 return None
             before: str = row[0]
             if before == self._process:
@@ -156,16 +156,16 @@ class Ownership:
             return before
 
     def _live_process(self, session: Connection, process: str) -> tuple[str, str | None] | None:
-        """Return description and address of a process that lives and has a recent heartbeat."""
+        """Return description and URL of a process with a lock and a recent heartbeat, or None."""
         row = session.execute(_ALIVE, (self._heartbeat_timeout, process)).fetchone()
         if row is None:
             return None
-        said, address, silent, holds = row
-        return None if silent or not holds else (str(said), address)
+        about, address, expired, holds_lock = row
+        return None if expired or not holds_lock else (str(about), address)
 
     def _end(self, process: str) -> None:
-        """End what a silent process has open: it may hold a lock in the middle of a commit."""
-        with suppress(psycopg.Error):  # another user's, perhaps: then the key must do
+        """Terminate the connections of a process; one of them may hold a lock inside a commit."""
+        with suppress(psycopg.Error):  # no permission: the fence still protects the log
             self._session().execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE application_name = %s AND pid <> pg_backend_pid()",
@@ -173,7 +173,7 @@ class Ownership:
             )
 
     def disown(self, arena: str) -> None:
-        """Let others own it."""
+        """Release the ownership of an arena."""
         with self._lock:
             with self._names_lock:
                 if arena not in self._names:
@@ -187,7 +187,7 @@ class Ownership:
             )
 
     def owner(self, arena: str) -> str | None:
-        """Say which process owns an arena; None if none does."""
+        """Return a description of the process that owns an arena, or None."""
 
         def look(session: Connection) -> str | None:
             row = session.execute(
@@ -200,12 +200,12 @@ class Ownership:
             return self._with_retry(look)
 
     def owned_arenas(self) -> frozenset[str]:
-        """Name the arenas that this process owns, as of its last sign of life."""
+        """Return the names of the arenas that this process owns, as of its last heartbeat."""
         with self._names_lock:
             return frozenset(self._names)
 
     def close(self) -> None:
-        """Disown everything."""
+        """Release all ownerships, and stop the heartbeat."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
@@ -221,7 +221,7 @@ class Ownership:
                 self._names.clear()
 
     def _with_retry(self, work: Callable[[Connection], T]) -> T:
-        """Do something; once more if the connection broke while nobody used it."""
+        """Run a function with the session; retry once if an idle connection was lost."""
         fresh = self._connection is None
         try:
             return work(self._session())
@@ -241,7 +241,7 @@ class Ownership:
             self._connection = None
 
     def _session(self) -> Connection:
-        """Return the session; a new one takes a new lock, because the old may still be held."""
+        """Return the session. A new one takes a new lock: the server may still hold the old one."""
         if self._connection is None:
             connection = self._connect()
             self._key = secrets.randbits(62)
@@ -255,13 +255,13 @@ class Ownership:
         return self._connection
 
     def _heartbeat_loop(self) -> None:
-        """Say that this process lives, and see what it still owns."""
+        """Write a heartbeat at regular intervals, and reload the arenas this process owns."""
         while not self._over.wait(self._heartbeat_timeout / _HEARTBEATS):
-            with self._lock, suppress(psycopg.Error):  # the next one may get through
+            with self._lock, suppress(psycopg.Error):  # the next heartbeat may succeed
                 self._with_retry(self._heartbeat)
 
     def _write_heartbeat(self, session: Connection) -> None:
-        """Give a sign of life."""
+        """Insert or update the row of this process, with the current time of the database."""
         session.execute(
             "INSERT INTO arena_processes (process, lock, about, beat, address)"
             " VALUES (%s, %s, %s, clock_timestamp(), %s) ON CONFLICT (process) DO UPDATE"

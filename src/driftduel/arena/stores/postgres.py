@@ -1,7 +1,7 @@
-"""PostgreSQL: for an arena that several machines serve.
+"""A store in PostgreSQL, for arenas that several servers share.
 
-A connection that broke is opened again by whoever needs it next. What was being written when it
-broke is an error to whoever waits for it; nobody is told that it was kept.
+A broken connection is replaced at its next use. If it breaks during a write, the waiting caller
+gets an error: no write is acknowledged before its commit.
 """
 
 import secrets
@@ -25,18 +25,18 @@ __all__ = ["PostgresStore"]
 T = TypeVar("T")
 Connection = psycopg.Connection[Row]
 
-#: How long an answer may take.
+#: Timeout of a statement, in seconds.
 _SECONDS = 30.0
-#: A process that said nothing for so long may be replaced.
+#: Seconds after which the heartbeat of a process expires.
 _HEARTBEAT_TIMEOUT = 10.0
-#: Held by whoever makes or changes the tables.
+#: Key of the advisory lock that a migration holds.
 _MIGRATING = 0x647266640001
-#: Notifications of new events and webhooks; they carry the arena's name.
+#: Channel for notifications of new events and webhooks; the payload is the arena's name.
 _CHANNEL = "driftduel_arena"
 _LISTEN_SECONDS = 0.5
-#: Connections that are kept for reading.
+#: Maximum number of idle connections kept for reading.
 _IDLE = 4
-#: Somebody else wrote the same records meanwhile; the next try sees them.
+#: Errors of a race with another process that writes the same records; a retry sees them.
 _RACES = (errors.UniqueViolation, errors.DeadlockDetected)
 _TRIES = 10
 
@@ -49,9 +49,9 @@ class PostgresStore(RelationalStore):
     url
         ``postgresql://USER:PASSWORD@HOST:PORT/DATABASE``, with any parameters of libpq.
     seconds
-        How long the database may take for one answer.
-    silence
-        How long an owner may be silent before another process may take its arenas.
+        Timeout of a statement.
+    heartbeat_timeout
+        Seconds after which the heartbeat of an owner expires, and others may take its arenas.
     """
 
     def __init__(
@@ -60,15 +60,15 @@ class PostgresStore(RelationalStore):
         super().__init__(_without_password(url))
         try:
             conninfo_to_dict(url)
-        except psycopg.Error:  # what it says may have the password in it
+        except psycopg.Error:  # its message may contain the password
             raise StoreError(
-                f"{self.url} is no address of a database; write "
+                f"{self.url} is not a valid URL of a database; pass "
                 "postgresql://USER:PASSWORD@HOST:PORT/DATABASE."
             ) from None
         self._conninfo = url
         self._seconds = seconds
         self._process = secrets.token_hex(8)
-        self._lock = threading.Lock()  # one transaction at a time
+        self._lock = threading.Lock()  # serialises write transactions
         self._writer: Connection | None = None
         self._idle: list[Connection] = []
         self._closed = False
@@ -85,7 +85,7 @@ class PostgresStore(RelationalStore):
         milliseconds = max(1, int(self._seconds * 1000))
         connection: Connection = psycopg.connect(
             self._conninfo,
-            autocommit=True,  # transactions begin where we say so
+            autocommit=True,  # transactions begin with an explicit BEGIN
             application_name=f"driftduel {self._process}",
             connect_timeout=max(2, int(self._seconds)),
             keepalives_idle=5,
@@ -100,7 +100,7 @@ class PostgresStore(RelationalStore):
                 "idle_in_transaction_session_timeout",
             ):
                 connection.execute("SELECT set_config(%s, %s, false)", (name, str(milliseconds)))
-            # Whatever the database's default: a commit that was told of is on the disk.
+            # Override an asynchronous default: an acknowledged commit must be on the disk.
             connection.execute(
                 "SELECT set_config('synchronous_commit', 'on', false)"
                 " WHERE current_setting('synchronous_commit') = 'off'"
@@ -111,7 +111,7 @@ class PostgresStore(RelationalStore):
         return connection
 
     def _migrate(self, run: RunSql) -> None:
-        """Bring the tables up to date, in one transaction; others wait."""
+        """Apply missing migrations in one transaction; concurrent processes wait for the lock."""
         run("SELECT pg_advisory_xact_lock(?)", _MIGRATING)
         version = 0
         if run("SELECT to_regclass('arena_schema')") != [(None,)]:
@@ -119,8 +119,8 @@ class PostgresStore(RelationalStore):
         known = migrations("postgresql")
         if version > len(known):
             raise StoreError(
-                f"{self.url} was written by a newer driftduel (its tables are number {version}, "
-                f"this one knows {len(known)}); update driftduel."
+                f"{self.url} was written by a newer version of driftduel (schema {version}, this "
+                f"version supports {len(known)}); update driftduel."
             )
         if version == 0:
             run("CREATE TABLE arena_schema (number BIGINT PRIMARY KEY)")
@@ -143,10 +143,12 @@ class PostgresStore(RelationalStore):
                         continue
                     raise
                 return result
-            raise StoreError(f"others write the same records into {self.url} all the time.")
+            raise StoreError(
+                f"a write to {self.url} conflicted with other processes {_TRIES} times; try again."
+            )
 
     def _begin(self) -> Connection:
-        """Begin a transaction; a connection that broke since the last one is replaced."""
+        """Begin a transaction; replace a connection that broke since the last one."""
         if self._closed:
             raise StoreError(f"the store {self.url} is closed.")
         if self._writer is not None:
@@ -182,7 +184,7 @@ class PostgresStore(RelationalStore):
                 except BaseException as error:
                     connection.close()
                     if isinstance(error, psycopg.OperationalError) and not fresh:
-                        continue  # it broke while nobody used it
+                        continue  # the connection was lost while idle
                     raise
                 if self._closed or len(self._idle) >= _IDLE:
                     connection.close()
@@ -201,12 +203,12 @@ class PostgresStore(RelationalStore):
         return {name: (last or 0, head) for name, last, head in rows}
 
     def _run_many(self, run: RunSql, sql: str, rows: Sequence[Row]) -> None:
-        assert self._writer is not None  # `run` is a statement of its transaction
+        assert self._writer is not None  # `run` belongs to its transaction
         with self._writer.cursor() as cursor:
             cursor.executemany(_to_psycopg(sql), rows)
 
     def _insert(self, run: RunSql, rows: Sequence[Row]) -> None:
-        assert self._writer is not None  # `run` is a statement of its transaction
+        assert self._writer is not None  # `run` belongs to its transaction
         if not rows:
             return
         with (
@@ -219,14 +221,14 @@ class PostgresStore(RelationalStore):
                 copy.write_row(row)
 
     def _notify(self, run: RunSql, arena: str) -> None:
-        """Notify all processes, this one included, at the commit."""
+        """Notify all processes, with this one, when the transaction commits."""
         run("SELECT pg_notify(?, ?)", _CHANNEL, arena)
 
     def _announce(self, arena: str) -> None:
-        """Do nothing: the listeners of this process are notified by the database, too."""
+        """Do nothing: the database notifies the listeners of this process, too."""
 
     def subscribe(self, listener: Callable[[str], None]) -> Callable[[], None]:
-        """Call a function when an arena has new events or other webhooks."""
+        """Register a callback for new events and webhooks; return a function to cancel it."""
         end = super().subscribe(listener)
         with self._lock:
             if self._listening is None and not self._closed:
@@ -237,64 +239,64 @@ class PostgresStore(RelationalStore):
         return end
 
     def _listen(self) -> None:
-        """Wait for notifications; after a lost connection anything may have been missed."""
+        """Wait for notifications; after a reconnect announce all arenas, as some may be missed."""
         while not self._over.is_set():
             with suppress(psycopg.Error), closing(self._connect()) as connection:
                 connection.execute(f"LISTEN {_CHANNEL}")
                 super()._announce("")
                 while not self._over.is_set():
-                    # The timeout is for `close` only; waiting sends nothing to the database.
+                    # The timeout lets `close` stop the thread; waiting sends no statements.
                     for notice in connection.notifies(timeout=_LISTEN_SECONDS):
                         super()._announce(notice.payload)
             self._over.wait(_LISTEN_SECONDS)
 
     @contextmanager
     def _wrap_errors(self) -> Iterator[None]:
-        """Say what went wrong in one sentence."""
+        """Convert an error of psycopg to a one-line StoreError."""
         try:
             yield
         except psycopg.Error as error:
             raise StoreError(self._error_message(error)) from error
 
     def _error_message(self, error: psycopg.Error) -> str:
-        said = " ".join(str(error).split()) or type(error).__name__
+        detail = " ".join(str(error).split()) or type(error).__name__
         match error:
             case errors.QueryCanceled() | errors.LockNotAvailable():
-                return f"{self.url} did not answer within {self._seconds:g} s."
+                return f"{self.url} did not respond within {self._seconds:g} s."
             case errors.DiskFull():
-                return f"the disk is full: {self.url} takes nothing more until there is room."
+                return f"the disk of {self.url} is full; free some space."
             case errors.ReadOnlySqlTransaction():
                 return f"{self.url} cannot be written: it is read-only."
             case errors.InsufficientPrivilege():
-                return f"{self.url} does not let this user do that ({said})."
+                return f"the user of {self.url} lacks a privilege ({detail})."
             case psycopg.OperationalError():
-                return f"the connection to {self.url} is lost, or cannot be made ({said})."
-        return f"{self.url} did not take it: {said}."
+                return f"the connection to {self.url} failed ({detail})."
+        return f"a statement on {self.url} failed: {detail}."
 
     def own(self, arena: str) -> bool:
-        """Become the owner of an arena, or stay it; return whether this process is."""
+        """Take or keep the ownership of an arena; return whether this process has it."""
         with self._wrap_errors():
             if self._closed:
                 raise StoreError(f"the store {self.url} is closed.")
             return self._ownership.own(arena)
 
     def disown(self, arena: str) -> None:
-        """Let others own it."""
+        """Release the ownership of an arena."""
         with self._wrap_errors():
             self._ownership.disown(arena)
 
     def owner(self, arena: str) -> str | None:
-        """Say which process owns an arena."""
+        """Return a description of the process that owns an arena, or None."""
         with self._wrap_errors():
             return self._ownership.owner(arena)
 
     def advertise(self, address: str) -> None:
-        """Note where other servers reach this process."""
+        """Store the URL of this server for other servers."""
         with self._wrap_errors():
             self._ownership.advertise(address)
 
     def owner_address(self, arena: str, any_server: bool = False) -> str | None:
-        """Return the address of the process that owns an arena, if it is another one."""
+        """Return the URL of the server that owns an arena, if it is another process."""
         with self._wrap_errors():
             return self._ownership.address(arena, any_server)
 
@@ -304,11 +306,11 @@ class PostgresStore(RelationalStore):
         return bytes(key)
 
     def owned_arenas(self) -> frozenset[str]:
-        """Name the arenas that this process owns, as far as it knows."""
+        """Return the names of the arenas that this process owns, as of its last heartbeat."""
         return self._ownership.owned_arenas()
 
     def close(self) -> None:
-        """Disown everything, and close the connections."""
+        """Release all ownerships, and close the connections."""
         self._closed = True
         self._over.set()
         self._ownership.close()
@@ -325,7 +327,7 @@ class PostgresStore(RelationalStore):
 
 def _runner(connection: Connection) -> RunSql:
     def run(sql: str, *values: Any) -> list[Row]:
-        # Without values it goes as it is, so that a script may have several statements.
+        # Without values the simple protocol is used, which allows several statements.
         cursor = connection.execute(_to_psycopg(sql), values or None)
         return cursor.fetchall() if cursor.description else []
 
@@ -334,12 +336,12 @@ def _runner(connection: Connection) -> RunSql:
 
 @cache
 def _to_psycopg(sql: str) -> bytes:
-    """Write a statement in psycopg's words."""
+    """Convert the placeholders of a statement to those of psycopg."""
     return sql.replace("?", "%s").encode()
 
 
 def _without_password(url: str) -> str:
-    """Return a URL that may be shown to anybody."""
+    """Return a URL without its password, for messages."""
     try:
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")

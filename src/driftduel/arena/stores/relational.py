@@ -1,4 +1,4 @@
-"""What SQLite and PostgreSQL do alike: the statements, and what they mean."""
+"""The common part of the SQLite and PostgreSQL stores: their statements."""
 
 import secrets
 from abc import ABC, abstractmethod
@@ -35,14 +35,14 @@ _PUT_EVENT = "INSERT INTO arena_events (arena, seq, place, content) VALUES (?, ?
 
 
 class RunSql(Protocol):
-    """Runs one statement of a transaction; question marks stand for values."""
+    """Runs one statement of a transaction; question marks are placeholders for values."""
 
     def __call__(self, sql: str, *values: Any) -> list[Row]:
-        """Return the rows that it gives, if any."""
+        """Return the rows of the result as a list."""
 
 
 def migrations(dialect: str) -> list[str]:
-    """Read the numbered SQL files in the words of one of the two; the first one is number 1."""
+    """Return the numbered SQL scripts for one dialect; the first one has number 1."""
     folder = files("driftduel.arena.stores") / "sql"
     names = sorted(each.name for each in folder.iterdir() if each.name.endswith(".sql"))
     mark = f"-- {dialect}:"
@@ -55,32 +55,35 @@ def migrations(dialect: str) -> list[str]:
 
 
 class RelationalStore(ABC):
-    """A store in a database. Subclasses know how to talk to theirs.
+    """A store in a relational database. Subclasses implement connections and transactions.
 
     Parameters
     ----------
     url
-        What sentences call it.
+        Name of the store in messages.
     """
 
     def __init__(self, url: str) -> None:
         self.url = url
         self._listeners: list[Callable[[str], None]] = []
 
-    # What a database does in its own way.
+    # Methods that depend on the database.
     @abstractmethod
     def _read(self, sql: str, *values: Any) -> list[Row]:
-        """Run one statement that changes nothing."""
+        """Run one read-only statement; return its rows."""
 
     @abstractmethod
     def _transact(self, work: Callable[[RunSql], T]) -> T:
-        """Do work in one transaction, durable when this returns; it may be done again."""
+        """Run a function in one transaction, durable when this returns.
+
+        The function must be idempotent: it is called again after a conflict.
+        """
 
     @abstractmethod
     def _last_records(
         self, run: RunSql, arenas: Sequence[str]
     ) -> dict[str, tuple[int, bytes | None]]:
-        """Return seq and hash of the last record of those arenas that exist."""
+        """Return seq and hash of the last record, for those arenas that exist."""
 
     @abstractmethod
     def _run_many(self, run: RunSql, sql: str, rows: Sequence[Row]) -> None:
@@ -113,7 +116,7 @@ class RelationalStore(ABC):
             for entry, encoding in zip(batch, encoded, strict=True):
                 answers.append(follow.check(entry))
                 if answers[-1] is None:
-                    # Within the transaction: the chain goes on from the record that is stored.
+                    # Inside the transaction, so that the chain continues the stored record.
                     heads[entry.arena] = _chain(entry.arena, heads[entry.arena], encoding, rows)
                     voters += [(entry.arena, *voter) for voter in entry.voters]
                     events += [(entry.arena, *event) for event in entry.events]
@@ -138,17 +141,17 @@ class RelationalStore(ABC):
         return answers
 
     def _announce(self, arena: str) -> None:
-        """Call the listeners of this process; a store that notifies all of them does not."""
+        """Call the listeners of this process; overridden where the database notifies them."""
         for listener in list(self._listeners):
             listener(arena)
 
     def subscribe(self, listener: Callable[[str], None]) -> Callable[[], None]:
-        """Call a function when an arena has new events or other webhooks."""
+        """Register a callback for new events and webhooks; return a function to cancel it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def events(self, arena: str, after: int, limit: int) -> list[tuple[int, str]]:
-        """Return seq and content of events after a record, in order; all of a record or none."""
+        """Return seq and content of events after a record, in order; records are not split."""
         return [
             (seq, content)
             for seq, content in self._read(
@@ -163,11 +166,11 @@ class RelationalStore(ABC):
         ]
 
     def arenas_with_hooks(self) -> list[str]:
-        """Name the arenas that have webhooks."""
+        """Return the names of the arenas that have webhooks."""
         return sorted(name for (name,) in self._read("SELECT DISTINCT arena FROM arena_hooks"))
 
     def arenas_behind(self) -> list[str]:
-        """Name the arenas with events that not all of their webhooks have been sent."""
+        """Return the names of the arenas with undelivered events."""
         rows = self._read(
             "SELECT DISTINCT arena FROM arena_hooks WHERE EXISTS (SELECT 1 FROM arena_events"
             " WHERE arena_events.arena = arena_hooks.arena AND seq > done)"
@@ -177,7 +180,7 @@ class RelationalStore(ABC):
     def _put_snapshots(
         self, run: RunSql, arena: str, states: list[tuple[int, bytes, bytes]]
     ) -> None:
-        """Keep new snapshots of an arena, and the newest of the old ones."""
+        """Insert snapshots of an arena, and delete all but the newest."""
         for seq, state, sum_ in states:
             run(
                 "INSERT INTO arena_snapshots (arena, seq, state, checksum) VALUES (?, ?, ?, ?)"
@@ -199,13 +202,13 @@ class RelationalStore(ABC):
     def records(
         self, arena: str, after: int = 0, limit: int = 10_000, *, verified: bool = False
     ) -> list[Record]:
-        """Read records that come after one, in order."""
+        """Return records after a sequence number, in order."""
         after = max(after, 0)
         rows: Iterable[Row] = self._read(
             "SELECT seq, at, kind, ref, body, hash FROM arena_log WHERE arena = ? AND seq > ?"
             " ORDER BY seq LIMIT ?",
             arena,
-            after - 1 if verified else after,  # the record before has the hash to go on from
+            after - 1 if verified else after,  # the chain starts with the hash of record `after`
             max(limit, 0) + (verified and after > 0),
         )
         if verified:
@@ -213,7 +216,7 @@ class RelationalStore(ABC):
         return [_record(seq, at, kind, body) for seq, at, kind, _, body, _ in rows]
 
     def chain(self, arena: str, upto: int) -> Chain:
-        """Return how much of the log up to a record carries hashes, and the hash of that record."""
+        """Return the number of records up to `upto` without a hash, and the hash of that record."""
         ((unhashed,),) = self._read(
             "SELECT count(*) FROM arena_log WHERE arena = ? AND seq <= ? AND hash IS NULL",
             arena,
@@ -224,12 +227,12 @@ class RelationalStore(ABC):
         return Chain(unhashed, None if head is None else bytes(head))
 
     def last_seq(self, arena: str) -> int:
-        """Return the place of the newest record; 0 if there is none."""
+        """Return the sequence number of the newest record; 0 if there is none."""
         ((last,),) = self._read("SELECT max(seq) FROM arena_log WHERE arena = ?", arena)
         return last or 0
 
     def vote_of(self, arena: str, ref: int) -> Record | None:
-        """Find the newest vote of a duel."""
+        """Return the newest record about a vote on a duel, or None."""
         rows = self._read(
             "SELECT seq, at, kind, body FROM arena_log WHERE arena = ? AND ref = ?"
             " ORDER BY seq DESC LIMIT 1",
@@ -239,8 +242,14 @@ class RelationalStore(ABC):
         return _record(*rows[0]) if rows else None
 
     def newest_snapshot(self, arena: str, upto: int | None = None) -> tuple[int, bytes] | None:
-        """Return the newest snapshot and the record it is of; raise if its checksum is wrong."""
-        # One without a checksum is of an earlier version, which cannot be read anyway.
+        """Return sequence number and bytes of the newest snapshot, not newer than `upto`.
+
+        Raises
+        ------
+        DamagedSnapshotError
+            If its checksum is wrong.
+        """
+        # A snapshot without a checksum has the format of an earlier version, which is not read.
         rows = self._read(
             "SELECT s.seq, s.state, s.checksum, l.seq, l.hash FROM arena_snapshots s"
             " LEFT JOIN arena_log l ON l.arena = s.arena AND l.seq = s.seq"
@@ -258,11 +267,11 @@ class RelationalStore(ABC):
             raise DamagedSnapshotError(arena, seq)
         return seq, bytes(state)
 
-    # Beside the log.
+    # Tables beside the log.
     def create(
         self, arena: str, secret: bytes, records: Sequence[Record], options: Sequence[OptionText]
     ) -> None:
-        """Make an arena with its first records; its name must be free."""
+        """Create an arena with its first records; raise StoreError if the name is taken."""
         if (trouble := SequenceChecker({arena: 0}).check(Append(arena, records))) is not None:
             raise trouble
         rows = list(_rows(arena, records))
@@ -282,25 +291,25 @@ class RelationalStore(ABC):
             return bool(made)
 
         if not self._transact(work):
-            raise StoreError(f"there is an arena {arena!r} already.")
+            raise StoreError(f"arena {arena!r} exists already.")
 
     def arenas(self) -> list[str]:
-        """Name all arenas, in order."""
+        """Return the names of all arenas, sorted."""
         return sorted(name for (name,) in self._read("SELECT name FROM arenas"))
 
     def exists(self, arena: str) -> bool:
-        """Tell whether there is an arena of this name."""
+        """Return whether an arena of this name exists."""
         return bool(self._read("SELECT 1 FROM arenas WHERE name = ?", arena))
 
     def secret(self, arena: str) -> bytes:
-        """Return what the arena's duels are signed with."""
+        """Return the key that signs the arena's duel ids."""
         rows = self._read("SELECT secret FROM arenas WHERE name = ?", arena)
         if not rows:
-            raise StoreError(f"there is no arena {arena!r}.")
+            raise StoreError(f"arena {arena!r} does not exist.")
         return bytes(rows[0][0])
 
     def options(self, arena: str) -> list[OptionText]:
-        """Return what people see of the options, in the order in which they came."""
+        """Return the texts of all options, in the order of joining."""
         rows = self._read(
             "SELECT id, name, kind, content FROM arena_options WHERE arena = ? ORDER BY place",
             arena,
@@ -308,7 +317,7 @@ class RelationalStore(ABC):
         return [OptionText(*row) for row in rows]
 
     def put_options(self, arena: str, options: Sequence[OptionText]) -> None:
-        """Add options, or change those that are there."""
+        """Insert or update the texts of options."""
 
         def work(run: RunSql) -> None:
             _require_arena(run, arena)
@@ -317,7 +326,7 @@ class RelationalStore(ABC):
         self._transact(work)
 
     def put_token(self, digest: bytes, arena: str, scope: str, label: str) -> None:
-        """Let the token with this digest do something in an arena, or in all of them."""
+        """Store a token's digest with a scope, for one arena or for all (``*``)."""
         self._transact(
             lambda run: run(
                 "INSERT INTO arena_tokens (digest, arena, scope, label) VALUES (?, ?, ?, ?)"
@@ -331,19 +340,19 @@ class RelationalStore(ABC):
         )
 
     def token(self, digest: bytes) -> tuple[str, str] | None:
-        """Return the arena and the scope of a token."""
+        """Return the arena and the scope of a token; None if it is unknown."""
         rows = self._read("SELECT arena, scope FROM arena_tokens WHERE digest = ?", digest)
         return (rows[0][0], rows[0][1]) if rows else None
 
     def tokens(self, arena: str) -> list[Token]:
-        """List an arena's tokens."""
+        """Return the tokens of an arena as a list."""
         rows = self._read("SELECT digest, scope, label FROM arena_tokens WHERE arena = ?", arena)
         return sorted(
             Token(bytes(digest).hex()[:PREFIX], scope, label) for digest, scope, label in rows
         )
 
     def drop_token(self, arena: str, prefix_or_label: str) -> int:
-        """Forget tokens by their label, or by eight or more digits; return how many."""
+        """Delete tokens by label, or by at least eight digits; return their number."""
 
         def work(run: RunSql) -> int:
             rows = run("SELECT digest, label FROM arena_tokens WHERE arena = ?", arena)
@@ -355,13 +364,13 @@ class RelationalStore(ABC):
         return self._transact(work)
 
     def voter(self, arena: str, key: bytes) -> str | None:
-        """Return a voter's pseudonym."""
+        """Return the pseudonym of a voter, or None."""
         sql = "SELECT pseudonym FROM arena_voters WHERE arena = ? AND voter = ?"
         rows = self._read(sql, arena, key)
         return rows[0][0] if rows else None
 
     def put_voter(self, arena: str, key: bytes, pseudonym: str) -> str:
-        """Give a voter a pseudonym, and return it; one that it has already wins."""
+        """Store a pseudonym unless the key has one; return the stored value."""
 
         def work(run: RunSql) -> str:
             _require_arena(run, arena)
@@ -378,7 +387,7 @@ class RelationalStore(ABC):
         return self._transact(work)
 
     def drop_voter(self, arena: str, key: bytes) -> bool:
-        """Forget whose pseudonym it was; return whether it was known."""
+        """Delete the pseudonym of a key; return whether there was one."""
         sql = "DELETE FROM arena_voters WHERE arena = ? AND voter = ? RETURNING 1"
         return bool(self._transact(lambda run: run(sql, arena, key)))
 
@@ -409,17 +418,17 @@ class RelationalStore(ABC):
         return name
 
     def hooks(self, arena: str) -> list[Hook]:
-        """List who is told of an arena."""
+        """Return the webhooks of an arena as a list."""
         rows = self._read(
             "SELECT id, arena, url, secret, events, done FROM arena_hooks WHERE arena = ?", arena
         )
         return sorted(
-            Hook(name, whose, url, bytes(secret), tuple(events.split()), done)
-            for name, whose, url, secret, events, done in rows
+            Hook(name, owner, url, bytes(secret), tuple(events.split()), done)
+            for name, owner, url, secret, events, done in rows
         )
 
     def drop_hook(self, arena: str, hook: str) -> bool:
-        """Tell somebody no more; return whether there was such a hook."""
+        """Delete a webhook; return whether it existed."""
 
         def work(run: RunSql) -> bool:
             sql = "DELETE FROM arena_hooks WHERE arena = ? AND id = ? RETURNING 1"
@@ -431,13 +440,13 @@ class RelationalStore(ABC):
         return dropped
 
     def mark_delivered(self, hook: str, seq: int) -> None:
-        """Remember how far somebody was told; it never goes back."""
+        """Store the last delivered record of a webhook; the value never decreases."""
         sql = "UPDATE arena_hooks SET done = ? WHERE id = ? AND done < ?"
         self._transact(lambda run: run(sql, seq, hook, seq))
 
 
 def _rows(arena: str, records: Iterable[Record]) -> Iterable[Row]:
-    """Write records as rows of the log, without their hashes."""
+    """Yield records as rows of the log, without their hashes."""
     for record in records:
         body = encode_body(record.body)
         yield arena, record.seq, record.at, record.kind, ref_of(record), body
@@ -456,9 +465,9 @@ def _record(seq: int, at: int, kind: str, body: str) -> Record:
 
 
 def _require_arena(run: RunSql, arena: str) -> None:
-    """Refuse to keep anything of an arena that is not there."""
+    """Raise StoreError if an arena does not exist."""
     if not run("SELECT 1 FROM arenas WHERE name = ?", arena):
-        raise StoreError(f"there is no arena {arena!r}.")
+        raise StoreError(f"arena {arena!r} does not exist.")
 
 
 def _put_options(run: RunSql, arena: str, options: Sequence[OptionText]) -> None:

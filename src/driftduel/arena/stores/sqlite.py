@@ -1,7 +1,7 @@
-"""One file: what an arena on one machine needs, and it needs nothing else.
+"""A store in one SQLite file, for arenas on a single machine.
 
-A commit is on the disk before anybody hears of it: the write-ahead log is synced by every one
-(``synchronous=FULL``). Others may read while one writes.
+A commit is on the disk before it is acknowledged: each one syncs the write-ahead log (WAL,
+``synchronous=FULL``). Readers do not block the writer.
 """
 
 import os
@@ -21,23 +21,22 @@ __all__ = ["SqliteStore", "open_shared"]
 
 T = TypeVar("T")
 
-#: How long others may be in the way: a command that writes beside the server, for example.
+#: Timeout for the write lock of another process, such as a command beside the server.
 _SECONDS = 30.0
-# FULL: a commit is synced. On macOS that alone does not reach the disk; elsewhere the last two do
-# nothing.
+# FULL: each commit is synced. On macOS this requires fullfsync, too, which has no effect elsewhere.
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=FULL",
     "PRAGMA fullfsync=ON",
     "PRAGMA checkpoint_fullfsync=ON",
-    "PRAGMA secure_delete=ON",  # what is deleted is written over
+    "PRAGMA secure_delete=ON",  # deleted values are overwritten
 )
-# "drfd": tells our files from others' before anything is written into them.
+# "drfd": identifies files of driftduel before anything is written to them.
 _APPLICATION = 0x64726664
 
-# A statement gives up Python's lock and has to get it back, from a thread that is busy; and takes
-# longer than a row. So rows are inserted by the dozen where there are as many; a vote that brings
-# its next duel, and has no grace, is three of them.
+# Each statement releases the GIL and has to acquire it again from a busy thread, which takes longer
+# than the insertion of a row. Rows are therefore inserted in groups of these sizes; a vote without
+# a grace, with its next duel, has three rows.
 _INSERTS = tuple(
     (
         size,
@@ -52,7 +51,7 @@ _stores_lock = threading.RLock()
 
 
 def open_shared(path: str | Path) -> "SqliteStore":
-    """Open a file, or share what this process has open; all who did close it."""
+    """Open a file, or return this process's open store of it with one more user."""
     with _stores_lock:
         key = Path(path).resolve()
         store = _stores.get(key)
@@ -64,33 +63,33 @@ def open_shared(path: str | Path) -> "SqliteStore":
 
 
 class SqliteStore(RelationalStore):
-    """A store in a file of SQLite. `open_store` shares one among all who open the same file.
+    """A store in an SQLite file. `open_store` shares one object per file and process.
 
     Parameters
     ----------
     path
-        The file; made if it is not there.
+        Path of the file; created if it is missing.
     seconds
-        How long to wait for others who write.
+        Timeout for the write lock of other processes.
     """
 
     def __init__(self, path: str | Path, *, seconds: float = _SECONDS) -> None:
         self.path = Path(path).absolute()
         super().__init__(f"sqlite:{self.path}")
         self._seconds = seconds
-        self._lock = threading.Lock()  # one transaction at a time
+        self._lock = threading.Lock()  # serialises write transactions
         self._idle: list[sqlite3.Connection] = []
         self._writer: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
-        self._wal_has_deleted = False  # something that was deleted is in the write-ahead log still
+        self._wal_has_deleted = False  # whether the WAL still holds deleted values
         self._closed = False
-        self.users = 1  # how many will close it
+        self.users = 1  # number of `close` calls until the file is closed
         self._file_lock = FileLock(Path(f"{self.path}-lock"))
         self._owned: set[str] = set()
         try:
             self._transact(self._migrate)
-            # What an earlier process left may be in the system's memory only, if it died of a bad
-            # disk: nothing is built on it before it is in the file.
+            # If an earlier process died of a failed sync, its last commits may be in the page
+            # cache only. A checkpoint writes them to the file before anything depends on them.
             self._read("PRAGMA wal_checkpoint(PASSIVE)")
         except BaseException:
             self.close()
@@ -109,16 +108,18 @@ class SqliteStore(RelationalStore):
         return connection
 
     def _migrate(self, run: RunSql) -> None:
-        """Bring the file up to date, in one transaction."""
+        """Apply missing migrations in one transaction."""
         ((version,),) = run("PRAGMA user_version")
         ((application,),) = run("PRAGMA application_id")
         if application != _APPLICATION and run("SELECT 1 FROM sqlite_master LIMIT 1"):
-            raise StoreError(f"{str(self.path)!r} is another program's database; name a new file.")
+            raise StoreError(
+                f"{str(self.path)!r} is the database of another program; choose a new file."
+            )
         known = migrations("sqlite")
         if version > len(known):
             raise StoreError(
-                f"{str(self.path)!r} was written by a newer driftduel (its tables are number "
-                f"{version}, this one knows {len(known)}); update driftduel."
+                f"{str(self.path)!r} was written by a newer version of driftduel (schema "
+                f"{version}, this version supports {len(known)}); update driftduel."
             )
         for number, script in enumerate(known[version:], version + 1):
             for statement in _statements(script):
@@ -146,19 +147,20 @@ class SqliteStore(RelationalStore):
         return result
 
     def drop_voter(self, arena: str, key: bytes) -> bool:
-        """Forget whose pseudonym it was, in the files, too; return whether it was known."""
+        """Delete the pseudonym of a key, in the files, too; return whether there was one."""
         self._wal_has_deleted = True
         return super().drop_voter(arena, key)
 
     def put_options(self, arena: str, options: Sequence[OptionText]) -> None:
-        """Add options, or change those that are there; what they were is not in the files."""
+        """Insert or update the texts of options; old texts are removed from the files."""
         self._wal_has_deleted = True
         super().put_options(arena, options)
 
     def _truncate_wal(self, connection: sqlite3.Connection) -> None:
-        """Empty the write-ahead log, which still has what was there before.
+        """Truncate the write-ahead log, which still holds overwritten values.
 
-        While somebody reads in it that cannot be; nobody waits for that, the next commit tries.
+        This is not possible while a reader uses it. It does not block for that: the next commit
+        tries again.
         """
         with suppress(sqlite3.Error):
             connection.execute("PRAGMA busy_timeout=0")
@@ -167,22 +169,24 @@ class SqliteStore(RelationalStore):
         connection.execute(f"PRAGMA busy_timeout={round(1000 * self._seconds)}")
 
     def _write_connection(self) -> sqlite3.Connection:
-        """Return the writer's connection; open it anew if the file is not what it was."""
+        """Return the writer's connection; raise StoreError if the file was removed or replaced."""
         self._require_open()
         if self._writer is None:
             self._writer = self._connect()
             self._file = _identity(self.path)
         elif _identity(self.path) != self._file:
-            # Whoever removed the file would otherwise get votes that nobody can ever read.
-            raise StoreError(f"{str(self.path)!r} is gone, or another file; start again.")
+            # Otherwise votes would be acknowledged into a deleted file.
+            raise StoreError(
+                f"{str(self.path)!r} was removed or replaced while open; restart the process."
+            )
         return self._writer
 
     def _roll_back(self, connection: sqlite3.Connection) -> None:
-        """End a transaction that failed, so that the next one can begin.
+        """End a failed transaction, so that the next one can begin.
 
-        The connection is kept if it can be: what a sync that failed was to write is perhaps in the
-        system's memory, but on the disk it is not. This connection knows, and writes over it; a
-        new one would read it and build on it.
+        The connection is kept if possible. After a failed sync the written pages may be in the page
+        cache, but not on the disk. This connection treats them as invalid, and overwrites
+        them; a new connection would read them and continue from them.
         """
         try:
             if connection.in_transaction:
@@ -229,7 +233,7 @@ class SqliteStore(RelationalStore):
         return found
 
     def _run_many(self, run: RunSql, sql: str, rows: Sequence[Row]) -> None:
-        assert self._writer is not None  # `run` is a statement of its transaction
+        assert self._writer is not None  # `run` belongs to its transaction
         self._writer.executemany(sql, rows)
 
     def _notify(self, run: RunSql, arena: str) -> None:
@@ -244,7 +248,7 @@ class SqliteStore(RelationalStore):
 
     @contextmanager
     def _wrap_errors(self) -> Iterator[None]:
-        """Say what went wrong in one sentence."""
+        """Convert an error of SQLite or the system to a one-line StoreError."""
         try:
             yield
         except sqlite3.Error as error:
@@ -256,7 +260,7 @@ class SqliteStore(RelationalStore):
         place = repr(str(self.path))
         match getattr(error, "sqlite_errorcode", 0) & 0xFF:
             case sqlite3.SQLITE_FULL:
-                return f"the disk is full: {place} takes nothing more until there is room."
+                return f"the disk is full: {place} cannot grow; free some space."
             case sqlite3.SQLITE_READONLY:
                 return f"{place} cannot be written: it is read-only."
             case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
@@ -264,15 +268,15 @@ class SqliteStore(RelationalStore):
             case sqlite3.SQLITE_CANTOPEN:
                 return f"{place} cannot be opened: {_why_not(self.path)}."
             case sqlite3.SQLITE_NOTADB:
-                return f"{place} is no database of SQLite; name a new file."
+                return f"{place} is not an SQLite database; choose a new file."
             case sqlite3.SQLITE_CORRUPT:
-                return f"{place} is damaged ({error}); take a backup."
+                return f"{place} is damaged ({error}); restore a backup."
             case sqlite3.SQLITE_IOERR:
-                return f"{place} could not be read or written ({error}): look at the disk."
-        return f"{place} did not take it: {error}."
+                return f"{place} could not be read or written ({error}); check the disk."
+        return f"a statement on {place} failed: {error}."
 
     def own(self, arena: str) -> bool:
-        """Own an arena, by owning the file: one process does."""
+        """Take the ownership of an arena, by locking the file for this process."""
         with self._lock, self._wrap_errors():
             self._require_open()
             if not self._file_lock.take():
@@ -281,14 +285,14 @@ class SqliteStore(RelationalStore):
             return True
 
     def disown(self, arena: str) -> None:
-        """Let others own it; the file is let go with the last one."""
+        """Release the ownership of an arena; with the last one the file lock is released."""
         with self._lock:
             self._owned.discard(arena)
             if not self._owned:
                 self._file_lock.release()
 
     def owner(self, arena: str) -> str | None:
-        """Say which process owns the file, and with it all arenas in it."""
+        """Return a description of the process that owns the file with all its arenas, or None."""
         return self._file_lock.holder()
 
     def advertise(self, address: str) -> None:
@@ -303,16 +307,16 @@ class SqliteStore(RelationalStore):
         return None
 
     def owned_arenas(self) -> frozenset[str]:
-        """Name the arenas that this process owns."""
+        """Return the names of the arenas that this process owns."""
         with self._lock:
             return frozenset(self._owned)
 
     def is_current(self) -> bool:
-        """Tell whether the file is still the one that was opened."""
+        """Return whether the path still leads to the file that was opened."""
         return not self._closed and self._file == _identity(self.path)
 
     def close(self) -> None:
-        """Disown everything and close the file, if nobody else in this process has it open."""
+        """Release all ownerships; close the file if no other user in this process has it open."""
         with _stores_lock:
             self.users -= 1
             if self.users > 0:
@@ -326,7 +330,7 @@ class SqliteStore(RelationalStore):
             while self._idle:
                 self._idle.pop().close()
             if self._writer is not None:
-                self._writer.close()  # the last one: it moves all that is new into the file
+                self._writer.close()  # the last connection: closing it runs a checkpoint
                 self._writer = None
 
 
@@ -342,14 +346,14 @@ def _why_not(path: Path) -> str:
     if path.is_dir():
         return "it is a folder"
     if not path.parent.is_dir():
-        return f"there is no folder {str(path.parent)!r}"
+        return f"the folder {str(path.parent)!r} does not exist"
     if not os.access(path.parent, os.W_OK):
-        return f"nothing can be written in {str(path.parent)!r}"
-    return "it may not be read and written"
+        return f"the folder {str(path.parent)!r} is not writable"
+    return "it is not readable and writable"
 
 
 def _statements(script: str) -> Iterator[str]:
-    """Cut a script into statements, because running it whole would commit before it begins."""
+    """Split a script into statements; `executescript` would commit before it runs."""
     statement = ""
     for line in script.splitlines():
         statement += line + "\n"

@@ -1,4 +1,4 @@
-"""The arena over HTTP: `make_app` is the whole of it, as an ASGI application."""
+"""The HTTP interface of an arena: `make_app` returns the ASGI application."""
 
 from driftduel.arena.web.app import make_app
 from driftduel.arena.web.settings import ServerSettings

@@ -1,4 +1,4 @@
-"""The ASGI application: what every request passes, then the operation that it asks for."""
+"""The ASGI application: checks of every request, then the operation it names."""
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -38,35 +38,35 @@ _encode = msgspec.json.Encoder().encode
 
 
 class _CachedHeaders(Headers):
-    """Headers of which each is looked for once, however often somebody wants to know it."""
+    """Headers that are decoded once, because a request is examined by several functions."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(scope=scope)
-        pairs = reversed(self.raw)  # of two with one name the first one is taken
+        pairs = reversed(self.raw)  # of two headers with one name the first one wins
         self._first = {name.decode("latin-1"): value.decode("latin-1") for name, value in pairs}
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Return a header by its name."""
+        """Return the value of a header, or the default."""
         return self._first.get(key.lower(), default)
 
 
 class CachedRequest(Request):
-    """A request whose headers are read once."""
+    """A request with cached headers."""
 
     @property
     def headers(self) -> Headers:
-        """What stands above the body."""
+        """The headers of the request."""
         if not hasattr(self, "_headers"):
             self._headers = _CachedHeaders(self.scope)
         return self._headers
 
 
 class ArenaApp(Starlette):
-    """A Starlette application in front of which limits, origins and headers are seen to."""
+    """A Starlette application that checks limits and origins, and adds security headers."""
 
     def __init__(self, manager: ArenaManager, settings: ServerSettings) -> None:
         self.service = Service(manager, settings)
-        # Votes first: the table is searched from the top.
+        # Votes first: the table is searched in order.
         table = [
             *voter_operations(self.service),
             *reader_operations(self.service),
@@ -88,7 +88,7 @@ class ArenaApp(Starlette):
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or do what the server's life needs."""
+        """Handle a request, or an event of the ASGI lifespan."""
         if scope["type"] != "http":
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
@@ -96,7 +96,7 @@ class ArenaApp(Starlette):
             await super().__call__(scope, receive, send)
             return
         request = CachedRequest(scope, receive)
-        more: list[tuple[bytes, bytes]] = []  # what is known only at the door
+        more: list[tuple[bytes, bytes]] = []  # further response headers (CORS)
         try:
             answer: Struct | Response | None = await self._check_request(request, more)
             status = 200
@@ -115,10 +115,18 @@ class ArenaApp(Starlette):
     async def _check_request(
         self, request: "CachedRequest", more: list[tuple[bytes, bytes]]
     ) -> Response | None:
-        """Refuse who asks too often, and pages of sites that the arena does not name."""
+        """Enforce the rate limit of the address, and the arena's list of allowed origins.
+
+        Returns a response for a CORS preflight request, otherwise None.
+
+        Raises
+        ------
+        ProblemError
+            ``too-many`` or ``cross-site``.
+        """
         service, scope, headers = self.service, request.scope, request.headers
         path: str = scope["path"]
-        if service.was_forwarded(request):  # the other server has looked at the rest
+        if service.was_forwarded(request):  # the forwarding server has made these checks
             return None
         if path != "/healthz":
             client = scope.get("client")
@@ -131,7 +139,10 @@ class ArenaApp(Starlette):
             return None
         origin, arena = headers["origin"], _ARENA_PATH.match(path)
         if arena is None or origin not in await service.authenticator.origins(arena.group(1)):
-            raise ProblemError("cross-site", f"The arena does not let {origin[:200]!r} ask it.")
+            raise ProblemError(
+                "cross-site",
+                f"The origin {origin[:200]!r} is not allowed; create the arena with --origin.",
+            )
         more += [
             (b"access-control-allow-origin", origin.encode()),
             (b"access-control-expose-headers", b"Date, Retry-After"),
@@ -147,7 +158,7 @@ class ArenaApp(Starlette):
         return Response(status_code=204, headers=allowed)
 
     async def _operate(self, request: "CachedRequest") -> tuple[Struct | Response | None, int]:
-        """Do the operation of a request; return its answer and status, or None for other paths.
+        """Run the operation of a request; return its response and status, or None for other paths.
 
         Pages and unknown paths are left to Starlette's router, which takes about as long as a vote.
         """
@@ -164,7 +175,7 @@ class ArenaApp(Starlette):
                 allowed = sorted({*entry.methods, *(("HEAD",) if "GET" in entry.methods else ())})
                 raise ProblemError(
                     "method-not-allowed",
-                    f"{scope['method']} cannot be done at {path[:200]!r}.",
+                    f"{path[:200]!r} does not support {scope['method']}; see the header Allow.",
                     {"Allow": ", ".join(allowed)},
                 )
             do, status = entry.methods[method]
@@ -174,7 +185,7 @@ class ArenaApp(Starlette):
 
 
 class RouteEntry(NamedTuple):
-    """A path, and what each method does there, with the status of its answer."""
+    """A path, and for each method its handler and the status of its response."""
 
     path: str
     pattern: re.Pattern[str]
@@ -192,14 +203,14 @@ def _table(service: Service, operations: Sequence[Operation]) -> list[RouteEntry
 
 
 def make_app(manager: ArenaManager, *, settings: ServerSettings | None = None) -> ArenaApp:
-    """Return the application that serves a hall's arenas; it closes the hall when it ends.
+    """Return the application that serves the arenas of a manager, which it closes at shutdown.
 
     Parameters
     ----------
-    hall
+    manager
         The arenas.
     settings
-        Limits and addresses; None: those for an arena open to the world.
+        Limits and addresses; None: the defaults, for an arena on the public Internet.
     """
     return ArenaApp(manager, settings or ServerSettings())
 
@@ -208,7 +219,7 @@ _Handler = Callable[[Request], Awaitable[Struct | Response]]
 
 
 def _make_handler(service: Service, operation: Operation) -> _Handler:
-    """Return what does an operation, once it is seen to that whoever asks may have it done."""
+    """Return the handler of an operation: authorisation, validation, then the operation."""
     settings, scope = service.settings, operation.scope
     decoder = None if operation.takes is None else msgspec.json.Decoder(operation.takes)
 
@@ -234,7 +245,7 @@ def _make_handler(service: Service, operation: Operation) -> _Handler:
 
 
 def _query(request: Request, wanted: type[Struct]) -> Struct:
-    """Check what stands after the question mark."""
+    """Validate the query parameters of a request."""
     raw: bytes = request.scope["query_string"]
     if not raw:
         return wanted()
@@ -245,20 +256,20 @@ def _read_query(raw: bytes, wanted: type[Struct]) -> Struct:
     pairs = parse_qsl(raw.decode("latin-1"), keep_blank_values=True)
     given = dict(pairs)
     if len(given) != len(pairs):
-        raise ProblemError("bad-request", "A parameter after the question mark is there twice.")
+        raise ProblemError("bad-request", "A query parameter occurs twice; send it once.")
     try:
         return msgspec.convert(given, wanted, strict=False)
     except msgspec.ValidationError as error:
-        raise ProblemError("bad-request", f"After the question mark: {error}.") from None
+        raise ProblemError("bad-request", f"A query parameter is not valid: {error}.") from None
 
 
-_short_query = lru_cache(maxsize=256)(_read_query)  # voters all ask for ``next=1``
+_short_query = lru_cache(maxsize=256)(_read_query)  # most requests have the query ``next=1``
 
 
 def _body(
     request: Request, operation: Operation, decoder: "msgspec.json.Decoder[Any]", content: bytes
 ) -> Any:
-    """Check a request's body."""
+    """Validate the body of a request; return the decoded value."""
     if not content and operation.body_optional:
         return None
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -267,6 +278,6 @@ def _body(
     try:
         return decoder.decode(content)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ProblemError("bad-request", f"The body is not right: {str(error)[:500]}.") from None
+        raise ProblemError("bad-request", f"The body is not valid: {str(error)[:500]}.") from None
     except RecursionError:
         raise ProblemError("bad-request", "The body is nested too deeply.") from None

@@ -1,4 +1,4 @@
-"""Wait in the event loop for what a writer's thread puts on the disk."""
+"""Await the commits of the writer's thread in the event loop."""
 
 import asyncio
 import copy
@@ -10,20 +10,20 @@ __all__ = ["CommitNotifier"]
 
 
 class CommitNotifier:
-    """Wakes whoever waits, all of a group commit at once.
+    """Wakes all tasks that await a group commit with one callback.
 
-    `asyncio.wrap_future` wakes the loop once for each who waits; a commit has hundreds. And it
-    would let a request that is given up cancel what the writer has begun.
+    `asyncio.wrap_future` would wake the event loop once per task, of which a commit has hundreds.
+    It would also let a cancelled request cancel the future that others share.
     """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[Future[Any], list[asyncio.Future[None]]] = {}
-        self._landed: deque[Future[Any]] = deque()
+        self._committed: deque[Future[Any]] = deque()
         self._waking = False
 
     async def of(self, future: "Future[Any]") -> None:
-        """Return when the future is resolved; raise what it was resolved with."""
+        """Return when the future is resolved; raise its exception."""
         if not future.done():
             waiter: asyncio.Future[None] = self._loop.create_future()
             waiting = self._waiting.get(future)
@@ -35,21 +35,22 @@ class CommitNotifier:
             await waiter
         trouble = future.exception()
         if trouble is not None:
-            raise copy.copy(trouble)  # others wait for it, too, and each adds to its traceback
+            raise copy.copy(trouble)  # one copy per task: raising extends the traceback
 
     def _land(self, future: "Future[Any]") -> None:
-        """Note that a future is resolved; called in the writer's thread."""
-        self._landed.append(future)
+        """Queue a resolved future; called in the writer's thread."""
+        self._committed.append(future)
         if not self._waking:
             self._waking = True
             try:
                 self._loop.call_soon_threadsafe(self._wake)
-            except RuntimeError:  # the loop is closed: nobody waits any more
-                self._landed.clear()
+            except RuntimeError:  # the event loop is closed: no task waits any more
+                self._committed.clear()
 
     def _wake(self) -> None:
-        self._waking = False  # before the deque is emptied: who comes later wakes again
-        while self._landed:
-            for waiter in self._waiting.pop(self._landed.popleft(), ()):
-                if not waiter.done():  # or it was given up
+        # Before emptying the queue: a future that is appended later must schedule a new wake-up.
+        self._waking = False
+        while self._committed:
+            for waiter in self._waiting.pop(self._committed.popleft(), ()):
+                if not waiter.done():  # otherwise its request was cancelled
                     waiter.set_result(None)

@@ -1,4 +1,4 @@
-"""The cookies that the pages set: tokens of an arena, and a random name for whoever votes."""
+"""Cookies of the pages: the token of an arena, and a random id of the voter."""
 
 import re
 from typing import Literal
@@ -23,32 +23,32 @@ _VOTERS = re.compile(r"[A-Za-z0-9_-]{16,64}")
 
 
 def token_cookie(page: str, arena: str) -> str:
-    """Return a cookie's name: one a page and arena, so that no link takes another's place."""
+    """Return the name of a token cookie: one per page and arena, so that links do not collide."""
     return f"{TOKEN_COOKIE}_{page}_{arena.encode('utf-8', 'surrogatepass').hex()}"
 
 
 def tokens_in(request: Request, arena: str) -> list[str]:
-    """Return the tokens of an arena that a browser kept."""
+    """Return the tokens of an arena in a request's cookies, as a list."""
     cookies = request.cookies
     names = (token_cookie(page, arena) for page in _PAGES)
     return [cookies[name] for name in names if name in cookies]
 
 
 def voter_in(request: Request) -> str | None:
-    """Return the random name that a browser was given; None for what we never gave."""
+    """Return the voter's random id from the cookie; None if it is missing or malformed."""
     name = request.cookies.get(VOTER_COOKIE, "")
     return name if _VOTERS.fullmatch(name) else None
 
 
 def keep_token(response: Response, page: str, arena: str, token: str, *, secure: bool) -> None:
-    """Set the cookie that holds a page's token."""
+    """Set the cookie with the token of a page."""
     set_cookie(response, token_cookie(page, arena), token, "strict", secure=secure)
 
 
 def set_cookie(
     response: Response, name: str, value: str, same_site: Literal["lax", "strict"], *, secure: bool
 ) -> None:
-    """Set a cookie that scripts cannot read."""
+    """Set a cookie that scripts cannot read (HttpOnly)."""
     response.set_cookie(
         name,
         value,

@@ -1,4 +1,4 @@
-"""Boards, live: one computation for all who look, server-sent events for those who watch."""
+"""Streams of boards: one computation for all readers, and server-sent events for watchers."""
 
 import asyncio
 from collections import Counter
@@ -21,7 +21,7 @@ Find = Callable[[str], Awaitable[LiveArena]]
 
 
 class _Topic:
-    """One arena's board as it was last sent, and who waits for the next."""
+    """The last board of an arena that was sent, and an event that wakes its watchers."""
 
     def __init__(self) -> None:
         self.seq, self.event = -1, b""
@@ -34,15 +34,15 @@ class _Topic:
 class Boards:
     """The boards of a server.
 
-    A watcher has no queue: it is sent the newest board whenever it is ready for one, so one who
-    reads slowly costs no memory and sees fewer boards.
+    A watcher has no queue: it is sent the newest board whenever it is ready for one. A slow reader
+    therefore costs no memory, and sees fewer boards.
 
     Parameters
     ----------
     settings
-        How often, how many.
+        Intervals and limits.
     find
-        Gives the arena of a name.
+        Function that returns the arena of a name.
     """
 
     def __init__(self, settings: ServerSettings, find: Find) -> None:
@@ -54,16 +54,16 @@ class Boards:
 
     @property
     def watchers(self) -> int:
-        """How many watch now."""
+        """Number of watchers."""
         return self._addresses.total()
 
     @property
     def watched(self) -> int:
-        """How many arenas are watched now."""
+        """Number of watched arenas."""
         return len(self._topics)
 
     async def json(self, arena: LiveArena) -> bytes:
-        """Return the board as JSON; those who ask at once wait for one computation."""
+        """Return the board as JSON; concurrent requests share one computation."""
         seq = arena.seq
         known = self._computing.get(arena.name)
         if known is None or known[0] != seq:
@@ -73,26 +73,28 @@ class Boards:
         return await asyncio.shield(known[1])
 
     def _on_computed(self, name: str, seq: int) -> None:
-        """Forget a computation that is done: a board also changes as time passes."""
+        """Drop a finished computation: a board also changes as time passes."""
         if self._computing.get(name, (None,))[0] == seq:
             del self._computing[name]
 
     def watch(
-        self, name: str, address: str, allowed: Callable[[], Awaitable[bool]]
+        self, name: str, address: str, is_allowed: Callable[[], Awaitable[bool]]
     ) -> StreamingResponse:
-        """Return a response that sends the board whenever it has changed.
+        """Return a response that streams the board whenever it has changed.
 
-        `allowed` is asked now and then whether the watcher still may.
+        `is_allowed` is called at each heartbeat; the stream ends when it returns False.
         """
         most = self._settings.listeners_per_address
         if self.watchers >= self._settings.listeners or self._addresses[address] >= most:
             raise ProblemError(
-                "too-many", "Too many boards are watched at once; try again.", {"Retry-After": "30"}
+                "too-many",
+                "The maximum number of board streams is reached; try again in 30 s.",
+                {"Retry-After": "30"},
             )
-        return _BoardStream(self, name, address, self._events(name, allowed))
+        return _BoardStream(self, name, address, self._events(name, is_allowed))
 
     def enter(self, name: str, address: str) -> None:
-        """Count a watcher in; the first one of an arena sets its board going."""
+        """Count a watcher; the first one of an arena starts its task."""
         self._addresses[address] += 1
         topic = self._topics.setdefault(name, _Topic())
         topic.watchers += 1
@@ -100,8 +102,8 @@ class Boards:
             topic.task = asyncio.create_task(self._follow(name, topic))
 
     def leave(self, name: str, address: str) -> None:
-        """Count a watcher out; with the last one its arena's board rests."""
-        self._addresses -= Counter([address])  # drops what has come to 0
+        """Remove a watcher; the last one of an arena cancels its task."""
+        self._addresses -= Counter([address])  # this drops keys with a count of 0
         topic = self._topics[name]
         topic.watchers -= 1
         if not topic.watchers:
@@ -110,7 +112,7 @@ class Boards:
                 topic.task.cancel()
 
     async def _follow(self, name: str, topic: _Topic) -> None:
-        """Look at an arena as often as boards may be sent, and wake its watchers."""
+        """Poll an arena at the rate of boards, and wake its watchers after a change."""
         while not topic.over:
             try:
                 arena = await self._find(name)
@@ -120,23 +122,23 @@ class Boards:
                     topic.seq = seq
                     topic.changed.set()
                     topic.changed = asyncio.Event()
-            except Exception as error:  # a store in trouble: the next look may find it well
-                # But who has the arena now is asked by those who come again.
+            except Exception as error:  # the store failed: the next attempt may succeed
+                # After a change of the owner the stream ends; browsers reconnect to the new one.
                 topic.over = getattr(error, "problem", "") == "owned-elsewhere"
                 if topic.over:
                     topic.changed.set()
             await asyncio.sleep(self._settings.board_seconds)
 
     async def _events(
-        self, name: str, allowed: Callable[[], Awaitable[bool]]
+        self, name: str, is_allowed: Callable[[], Awaitable[bool]]
     ) -> AsyncIterator[bytes]:
         topic, seen = self._topics[name], -1
         every, now = self._settings.heartbeat_seconds, asyncio.get_running_loop().time
         look = now() + every
         yield b"retry: 3000\n\n"
         while not (self.closing.is_set() or topic.over):
-            if now() >= look:  # however much there is to send
-                if not await allowed():
+            if now() >= look:  # also while boards are sent without a pause
+                if not await is_allowed():
                     return
                 look = now() + every
             if topic.seq != seen:
@@ -158,12 +160,12 @@ class Boards:
 
 
 class _BoardStream(StreamingResponse):
-    """A response that counts itself in and out, whatever ends it."""
+    """A response that counts itself as a watcher from its start to its end."""
 
     def __init__(
         self, boards: Boards, name: str, address: str, events: AsyncIterator[bytes]
     ) -> None:
-        # A proxy that collects answers before it passes them on would make it anything but live.
+        # X-Accel-Buffering: a proxy must not buffer the stream.
         super().__init__(
             events,
             media_type="text/event-stream",
@@ -173,7 +175,7 @@ class _BoardStream(StreamingResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_soon(message: Message) -> None:
-            async with asyncio.timeout(_STALLED_SECONDS):  # who reads nothing holds no place
+            async with asyncio.timeout(_STALLED_SECONDS):  # a stalled reader must not count on
                 await send(message)
 
         self._boards.enter(self._name, self._address)

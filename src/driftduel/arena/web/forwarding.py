@@ -1,9 +1,9 @@
-"""Requests for an arena that another server owns: forwarded to it, answers passed on.
+"""Forward requests for an arena to the server that owns it, and relay the responses.
 
-The address of the owner is in the database. A forwarded request carries a header that is signed
-with a key from the database, so that only servers can write it: with the address of the client,
-which the owner counts by, and a time. A forwarded request is not forwarded again: two servers that
-each take the other for the owner would send it in circles.
+The URL of the owner is in the database. A forwarded request carries a signed header, with a key
+from the database, so that only servers can create it. The header contains the address of the
+client, which the owner uses for rate limits, and a timestamp. A forwarded request is not forwarded
+again: two servers that each regard the other as the owner would loop.
 """
 
 import asyncio
@@ -33,10 +33,10 @@ FORWARDED = "driftduel.forwarded"
 _CLOCK_SECONDS = 300.0
 _OWNER_SECONDS = 1.0
 _CONNECT_SECONDS = 3.0
-#: How long the owner may take to begin its answer, to what voters ask and to anything else; and
-#: how long it may pause within one. Live boards are sent a sign every 15 s.
+#: Timeouts for the head of a response, to requests of voters and to others; and for a pause within
+#: a response. Streams of boards have a heartbeat every 15 s.
 _VOTE_SECONDS, _OTHER_SECONDS, _PAUSE_SECONDS = 10.0, 300.0, 120.0
-#: Idle connections to a server, and how long they are kept; servers close theirs after 30 s.
+#: Maximum number of idle connections per server, and their timeout; servers close them after 30 s.
 _IDLE, _IDLE_SECONDS = 16, 10.0
 _CHUNK = 1 << 16
 _BROKEN = (OSError, httptools.HttpParserError)
@@ -50,7 +50,7 @@ _NOT_PASSED_ON = frozenset(
 
 
 class _Reply:
-    """Callbacks of the parser: one response."""
+    """Parser callbacks that collect one response."""
 
     def __init__(self) -> None:
         self.headers: list[tuple[bytes, bytes]] = []
@@ -113,7 +113,7 @@ class _Link:
 
     @property
     def can_be_reused(self) -> bool:
-        """Whether another request can be sent."""
+        """Whether the connection can be used for another request."""
         return self.reply.done and bool(self._parser.should_keep_alive())
 
     def close(self) -> None:
@@ -122,16 +122,16 @@ class _Link:
 
 
 class Forwarder:
-    """Forwards requests to the owners of arenas.
+    """Forwards requests to the servers that own the arenas.
 
     Parameters
     ----------
     store
-        Knows the owners and the key.
+        Store with the owners of arenas.
     key
-        Shared by all servers of the store.
+        Key that all servers of the store share.
     clock
-        Seconds since 1970.
+        Function that returns the seconds since 1970.
     """
 
     def __init__(self, store: ArenaStore, key: bytes, clock: Any) -> None:
@@ -140,9 +140,12 @@ class Forwarder:
         self._idle: dict[str, list[_Link]] = {}
 
     def accept(self, request: Request) -> bool:
-        """Return whether another server forwarded a request, and take the client from it.
+        """Return whether another server forwarded a request; set the client's address from it.
 
-        Raises Problem if the header is there and not signed by a server of this store.
+        Raises
+        ------
+        ProblemError
+            ``wrong-scope``, if the header exists but is not signed by a server of this store.
         """
         value: str | None = request.headers.get(HEADER)
         if value is None:
@@ -151,7 +154,7 @@ class Forwarder:
         client, _, signature = rest.rpartition(" ")
         wanted = self._signature(request, seconds, client)
         if not hmac.compare_digest(wanted.encode(), signature.encode("utf-8", "replace")):
-            raise ProblemError("wrong-scope", f"The header {HEADER} is not signed by a server.")
+            raise ProblemError("wrong-scope", f"The signature of the header {HEADER} is wrong.")
         if abs(self._clock() - float(seconds)) > _CLOCK_SECONDS:
             raise ProblemError(
                 "wrong-scope", f"The header {HEADER} is too old; compare the clocks."
@@ -161,13 +164,13 @@ class Forwarder:
         return True
 
     def _signature(self, request: Request, seconds: str, client: str) -> str:
-        said = "\0".join((seconds, request.method, _target(request), client))
-        return hashlib.blake2b(said.encode("utf-8", "replace"), key=self._key).hexdigest()[:48]
+        signed = "\0".join((seconds, request.method, _target(request), client))
+        return hashlib.blake2b(signed.encode("utf-8", "replace"), key=self._key).hexdigest()[:48]
 
     async def address(self, arena: str, *, any_server: bool = False) -> str | None:
-        """Return the address of the server that owns an arena, if another one does.
+        """Return the URL of the server that owns an arena, if it is another one; cached for 1 s.
 
-        With `any_server`, that of some other server if the arena has no owner.
+        With `any_server`, the URL of some other server if the arena has no owner.
         """
         known = self._owners.get(arena)
         if known is not None and time.monotonic() - known[0] < _OWNER_SECONDS:
@@ -180,31 +183,36 @@ class Forwarder:
         return found
 
     def forget(self, arena: str) -> None:
-        """Forget who owns an arena: that server did not answer, or said that it does not."""
+        """Drop the cached owner of an arena: it did not respond, or it is not the owner."""
         self._owners.pop(arena, None)
 
     def knows(self, arena: str) -> bool:
-        """Return whether another server was the owner a moment ago."""
+        """Return whether the cache has a recent entry with another server as the owner."""
         known = self._owners.get(arena)
         return known is not None and time.monotonic() - known[0] < _OWNER_SECONDS
 
     async def answer(
         self, call: Call, arena: str, operation: Operation, *, any_server: bool = False
     ) -> Response | None:
-        """Let the owner answer a request; None if it certainly has not, or may be asked again.
+        """Return the owner's response; None if the request was not processed, or may be repeated.
 
         Parameters
         ----------
         call
             The request, its body read.
         arena
-            Which arena it is for.
+            Name of the arena.
         operation
-            What it asks for. To ask, to vote and to read twice is like once: votes are idempotent,
-            a duel too many expires. For anything else a connection that breaks after the request
-            was sent is an error, because the owner may have done it.
+            The requested operation. Asking, voting and reading are safe to repeat: votes are
+            idempotent, and a superfluous duel expires. For other operations a connection that
+            breaks after the request was sent is an error, because the owner may have processed it.
         any_server
             Whether any other server may be asked if there is no owner.
+
+        Raises
+        ------
+        ProblemError
+            ``store-trouble``, if it is unknown whether the owner processed the request.
         """
         address = await self.address(arena, any_server=any_server)
         if address is None:
@@ -216,14 +224,14 @@ class Forwarder:
         except ConnectionRefusedError:
             self.forget(arena)
             return None
-        except _BROKEN:  # a timeout, too, is an OSError
+        except _BROKEN:  # TimeoutError is a subclass of OSError
             self.forget(arena)
             if repeatable:
                 return None
             raise ProblemError(
                 "store-trouble",
-                "The server that owns the arena stopped answering; whether it did this is not "
-                "known. Look, and do it again if necessary.",
+                "The server that owns the arena stopped responding, and may have processed this "
+                "request; check its effect before you repeat it.",
                 {"Retry-After": "1"},
             ) from None
         return await self._relay(link, address, arena, call.request.method == "HEAD")
@@ -231,7 +239,8 @@ class Forwarder:
     async def _ask(self, address: str, call: Call, repeatable: bool, seconds: float) -> _Link:
         request = self._request(call)
         idle = self._idle.get(address, [])
-        while repeatable and idle:  # one that the owner may have closed must not lose a request
+        # The owner may have closed an idle connection: use one for repeatable requests only.
+        while repeatable and idle:
             link = idle.pop()
             if time.monotonic() - link.used > _IDLE_SECONDS:
                 link.close()
@@ -241,7 +250,7 @@ class Forwarder:
             except BaseException as error:
                 link.close()
                 if isinstance(error, TimeoutError) or not isinstance(error, _BROKEN):
-                    raise  # the owner hangs: each further connection would take as long
+                    raise  # the owner hangs: every further connection would time out, too
             else:
                 return link
         place = parse_url(address)
@@ -278,7 +287,7 @@ class Forwarder:
     async def _relay(
         self, link: _Link, address: str, arena: str, head_only: bool
     ) -> Response | None:
-        """Return the answer of another server as ours; None if it does not own the arena."""
+        """Return another server's response as this one's; None if it does not own the arena."""
         headers = [
             (name, value)
             for name, value in link.reply.headers
@@ -294,7 +303,8 @@ class Forwarder:
                 link.close()
                 self.forget(arena)
                 raise ProblemError(
-                    "no-answer", "The server that owns the arena broke off its answer; ask again."
+                    "no-answer",
+                    "The connection to the owner of the arena broke; repeat the request.",
                 ) from None
             self._keep(link, address)
             if link.status == 503 and b"/problems/owned-elsewhere" in content:
@@ -323,7 +333,7 @@ class Forwarder:
 
 
 class _Streamed(StreamingResponse):
-    """An answer that is passed on as it arrives, such as a live board."""
+    """A response that is relayed as it arrives, such as the stream of a board."""
 
     def __init__(self, link: _Link, head_only: bool) -> None:
         async def parts() -> AsyncIterator[bytes]:
@@ -332,7 +342,7 @@ class _Streamed(StreamingResponse):
                     async for part in link.parts():
                         yield part
             except OSError:
-                return  # the owner stopped; a browser that watches a board connects again
+                return  # the owner stopped; a browser that shows a board reconnects
             finally:
                 link.close()
 
@@ -340,7 +350,7 @@ class _Streamed(StreamingResponse):
 
 
 def _target(request: Request) -> str:
-    """Return path and query as they were sent."""
+    """Return path and query string as they were sent."""
     path: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
     query: bytes = request.scope["query_string"]
     return (path + (b"?" + query if query else b"")).decode("latin-1")

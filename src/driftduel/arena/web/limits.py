@@ -1,4 +1,4 @@
-"""How much one client may ask: bodies of a bounded length, requests at a bounded rate."""
+"""Limits per client: the length of a body, and the rate of requests."""
 
 import ipaddress
 import math
@@ -15,10 +15,10 @@ _MOST_KEYS = 100_000
 
 
 class RateLimiter:
-    """Let every key have its rate: the generic cell rate algorithm, one number a key.
+    """A rate limiter per key (generic cell rate algorithm), with one number per key.
 
-    The number is when the key's burst will have drained. A key whose number has passed is like a
-    new one, so it can be forgotten, and memory is bounded whoever asks.
+    The number is the time at which the burst of the key has drained. A key with a number in the
+    past is equivalent to a new key, so it can be dropped, which bounds the memory.
     """
 
     def __init__(self, rate: Rate, most: int = _MOST_KEYS) -> None:
@@ -28,12 +28,12 @@ class RateLimiter:
         self._most = most
 
     def wait(self, key: object, now: float) -> float:
-        """Count a request; return 0, or in how many seconds it may come (it is not counted)."""
+        """Count a request and return 0, or return the seconds to wait; then it is not counted."""
         if not self._gap:
             return 0.0
         before = self._drained.get(key, now)
         if before > now + self._slack:
-            # The clock was set back: nobody shall wait for the hours that it repeats.
+            # The clock was set back: do not wait until it has caught up.
             before = self._drained[key] = now + self._slack
         drained = max(before, now) + self._gap
         if drained - now > self._slack:
@@ -44,18 +44,18 @@ class RateLimiter:
             self._drained.popitem(last=False)
         return 0.0
 
-    def check(self, key: object, now: float, whose: str) -> None:
-        """Refuse a request that comes too soon."""
+    def check(self, key: object, now: float, subject: str) -> None:
+        """Raise ProblemError if a request comes too early; `subject` begins the message."""
         if wait := self.wait(key, now):
             raise ProblemError(
                 "too-many",
-                f"{whose} asks too often; it may ask again in {math.ceil(wait)} s.",
+                f"{subject} exceeds its rate limit; try again in {math.ceil(wait)} s.",
                 {"Retry-After": str(math.ceil(wait))},
             )
 
 
 def client_address(host: str | None) -> str:
-    """Return what a client is counted by: its address, or an IPv6 customer's network."""
+    """Return the rate-limiting key of a client: its IPv4 address, or its IPv6 /64 network."""
     if host and ":" in host:
         try:
             return str(ipaddress.ip_network((host.partition("%")[0], 64), strict=False))
@@ -65,16 +65,16 @@ def client_address(host: str | None) -> str:
 
 
 async def read_body(request: Request, settings: ServerSettings) -> bytes:
-    """Return the body; refuse one that is too long as soon as that is known."""
+    """Return the body; raise ProblemError as soon as its length exceeds the maximum."""
     most = settings.body_bytes
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and (len(declared) > 15 or int(declared) > most):
         raise _too_large(most)
     parts, size, more = [], 0, True
-    while more:  # not for ever: `Connection` closes what is too slow
+    while more:  # terminates: `Connection` closes slow connections
         message = await request.receive()
-        if message["type"] == "http.disconnect":  # nobody reads this answer
-            raise ProblemError("bad-request", "The body ended before it was whole.")
+        if message["type"] == "http.disconnect":  # the client does not read this response
+            raise ProblemError("bad-request", "The body ended before its declared length.")
         part: bytes = message.get("body", b"")
         size += len(part)
         if size > most:
@@ -85,4 +85,4 @@ async def read_body(request: Request, settings: ServerSettings) -> bytes:
 
 
 def _too_large(most: int) -> ProblemError:
-    return ProblemError("too-large", f"The body may have {most:,} bytes at most.")
+    return ProblemError("too-large", f"The body is longer than {most:,} bytes.")

@@ -1,4 +1,4 @@
-"""What requests bring and what answers say: types that check, and that the document shows."""
+"""Types of request and response bodies, which validate input and define the OpenAPI schemas."""
 
 from typing import Annotated, Any, Literal
 
@@ -37,7 +37,7 @@ __all__ = [
     "Voted",
 ]
 
-#: Nothing in it that a terminal, a log or PostgreSQL would stumble over: no control characters.
+#: No control characters, which terminals, log files and PostgreSQL do not handle.
 _PLAIN = r"^(?![\s\S]*[\x00-\x1f\x7f])"
 _NO_NUL = r"^(?![\s\S]*\x00)"
 _SEQ = 2**62
@@ -54,22 +54,22 @@ Event = Literal["alarm", "certified", "changed", "crowned", "sure", "closed"]
 
 
 class _Request(Struct, frozen=True, forbid_unknown_fields=True):
-    """A request's body or query; what nobody asked for is refused, as it may be a slip."""
+    """Body or query of a request; unknown fields are refused, because they may be typing errors."""
 
 
 class _Answer(Struct, frozen=True):
-    """An answer's body."""
+    """Body of a response."""
 
 
-# -- what requests bring
+# -- requests
 
 
 class NoQuery(_Request, frozen=True):
-    """Nothing after the question mark."""
+    """No query parameters."""
 
 
 class NewOption(_Request, frozen=True):
-    """An option: a name, and if people see more than that, what they see."""
+    """A new option: its name, and optionally the content that voters see."""
 
     name: Name
     kind: Kind = "text"
@@ -77,7 +77,7 @@ class NewOption(_Request, frozen=True):
 
 
 class NewArena(_Request, frozen=True):
-    """What an arena is to be; what is not said has the arena's defaults."""
+    """Settings of a new arena; missing fields have the defaults."""
 
     name: ArenaName
     options: Annotated[list[Name | NewOption], Meta(min_length=2, max_length=200)]
@@ -100,14 +100,14 @@ class NewArena(_Request, frozen=True):
 
 
 class Ask(_Request, frozen=True):
-    """Who is asked; `resume` returns the duel that this voter has open, if there is one."""
+    """A voter; `resume` returns the open duel of this voter, if there is one."""
 
     voter: Name | None = None
     resume: bool = False
 
 
 class VoteQuery(_Request, frozen=True):
-    """``?next=1`` asks for the next duel at once."""
+    """``?next=1`` also returns the next duel."""
 
     next: Literal[0, 1] = 0
 
@@ -119,7 +119,7 @@ class Pick(_Request, frozen=True):
 
 
 class Leases(_Request, frozen=True):
-    """Open duels whose lease is renewed, or that are released.
+    """Open duels to renew or to release.
 
     A renewal within `after` seconds keeps a released duel.
     """
@@ -132,13 +132,13 @@ class Leases(_Request, frozen=True):
 
 
 class SessionQuery(_Request, frozen=True):
-    """The page whose cookie is set."""
+    """The page for which the cookie is set."""
 
     page: Literal["vote", "board"] = "vote"
 
 
 class OptionChange(_Request, frozen=True):
-    """What is to be different about an option."""
+    """Changes of an option; missing fields stay as they are."""
 
     name: Name | UnsetType = UNSET
     content: Content | UnsetType = UNSET
@@ -146,63 +146,63 @@ class OptionChange(_Request, frozen=True):
 
 
 class VoidVotes(_Request, frozen=True):
-    """Votes that shall not count, and why."""
+    """Sequence numbers of votes to void, and a reason."""
 
     seqs: Annotated[list[Annotated[int, Meta(ge=1, le=_SEQ)]], Meta(min_length=1, max_length=1000)]
     why: Line = ""
 
 
 class LogQuery(_Request, frozen=True):
-    """Which part of the log."""
+    """A range of the log."""
 
     after: Annotated[int, Meta(ge=0, le=_SEQ)] = 0
     limit: Annotated[int, Meta(ge=1, le=10_000)] = 1000
 
 
 class NewHook(_Request, frozen=True):
-    """Address and events of a webhook; ``crowned`` is the name of ``changed`` in version 0.2."""
+    """URL and events of a webhook; ``crowned`` is the name of ``changed`` in version 0.2."""
 
     url: Annotated[str, Meta(min_length=8, max_length=500, pattern=r"^https?://[!-~]+(?![\s\S])")]
     events: Annotated[tuple[Event, ...], Meta(min_length=1, max_length=10)] = EVENTS
 
 
 class NewToken(_Request, frozen=True):
-    """What a token may do, and what it is called."""
+    """Scope and label of a new token."""
 
     scope: Literal["vote", "read", "own"]
     label: Line = ""
 
 
-# -- what answers say
+# -- responses
 
 
 class Voted(Vote, frozen=True):
-    """A vote that is written down; `next` is the next duel, if it was asked for."""
+    """A recorded vote; `next` is the next duel, if it was requested."""
 
     next: ShownDuel | UnsetType = UNSET
 
 
 class Undone(_Answer, frozen=True):
-    """The record that takes a vote back."""
+    """Sequence number of the record that undoes a vote."""
 
     seq: int
 
 
 class Leased(_Answer, frozen=True):
-    """When each lease ends, in seconds since 1970; 0 for a duel that is not open."""
+    """End of each lease, in seconds since 1970; 0 for a duel that is not open."""
 
     expires: list[float]
 
 
 class ArenaMade(_Answer, frozen=True):
-    """A new arena, and its owner's token, which is shown this once."""
+    """A new arena and its owner's token, which is shown only once."""
 
     arena: str
     token: str
 
 
 class Voided(_Answer, frozen=True):
-    """How many votes count no more."""
+    """Number of voided votes."""
 
     voided: int
 
@@ -214,21 +214,21 @@ class Closed(_Answer, frozen=True):
 
 
 class Erased(_Answer, frozen=True):
-    """Whether the voter was known; now nobody is."""
+    """Whether a link to a pseudonym was deleted."""
 
     erased: bool
 
 
 class LogPage(_Answer, frozen=True):
-    """Records as ``[seq, at, kind, body]``; `next` is what to ask for after them."""
+    """Records as ``[seq, at, kind, body]``; `next` is the value of `after` for the next page."""
 
-    # Not a type for each place, which what reads such documents rarely knows.
+    # A list instead of a tuple type: few OpenAPI tools support types per index.
     records: list[Annotated[list[Any], Meta(min_length=4, max_length=4)]]
     next: int | None
 
 
 class HookShown(_Answer, frozen=True):
-    """A webhook, and the last record that it was told of."""
+    """A webhook, and the sequence number of its last delivered record."""
 
     id: str
     url: str
@@ -237,26 +237,26 @@ class HookShown(_Answer, frozen=True):
 
 
 class HookMade(_Answer, frozen=True):
-    """A new webhook, and the secret that its messages are signed with."""
+    """A new webhook, and the secret for the signatures of its messages."""
 
     id: str
     secret: str
 
 
 class Hooks(_Answer, frozen=True):
-    """An arena's webhooks."""
+    """The webhooks of an arena."""
 
     hooks: list[HookShown]
 
 
 class TokenMade(_Answer, frozen=True):
-    """A new token, which is shown this once."""
+    """A new token, which is shown only once."""
 
     token: str
 
 
 class Owner(_Answer, frozen=True):
-    """What the token that was sent may do, and in which arena."""
+    """Arena and scope of the token that was sent."""
 
     arena: str
     scope: str

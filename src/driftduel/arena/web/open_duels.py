@@ -1,4 +1,4 @@
-"""Open duels per token and address: one client cannot take the places of all others."""
+"""Limits of open duels per token and address, so that one client cannot evict all others."""
 
 from types import TracebackType
 from weakref import WeakKeyDictionary
@@ -9,7 +9,7 @@ from driftduel.arena.web.operations import Call
 
 __all__ = ["OpenDuels", "Reservation"]
 
-_PARTS = (2, 10)  # of the arena's `most_open`: a token's, a voting address's
+_PARTS = (2, 10)  # divisors of the arena's `most_open`: for a token, for a voting address
 
 
 class _Holders:
@@ -21,7 +21,7 @@ class _Holders:
         self.duels: dict[str, tuple[object, ...]] = {}
         self.of: dict[object, dict[str, None]] = {}
         self.places: dict[object, int] = {}
-        """Duels that are being asked for."""
+        """Number of reservations by holder."""
 
     def add(self, duel: str, keys: tuple[object, ...]) -> None:
         if duel not in self.duels:
@@ -49,7 +49,7 @@ class _Holders:
 
 
 class Reservation:
-    """A place for one more duel; if `duel` is not set when it ends, it was not needed."""
+    """A reservation for one more duel; it expires without effect unless `duel` is set."""
 
     __slots__ = ("_holders", "_keys", "duel")
 
@@ -57,7 +57,7 @@ class Reservation:
         self._holders, self._keys, self.duel = holders, keys, ""
 
     def __enter__(self) -> "Reservation":
-        # Before the log has the duel: other requests ask meanwhile.
+        # Counted before the duel exists: concurrent requests must see it (a race otherwise).
         self._holders.reserve(self._keys, 1)
         return self
 
@@ -84,7 +84,7 @@ class OpenDuels:
         self._of: WeakKeyDictionary[LiveArena, _Holders] = WeakKeyDictionary()
 
     def reserve(self, call: Call) -> tuple[Reservation, list[str]]:
-        """Return a place for one more duel, and the holder's duels to release for it."""
+        """Return a reservation for one more duel, and the holder's duels to release for it."""
         arena = call.arena
         holders, keys = self._holders(arena), _holder_keys(call)
         evicted = []
@@ -102,7 +102,7 @@ class OpenDuels:
         return Reservation(holders, keys), evicted
 
     def drop(self, call: Call, duel: str) -> None:
-        """Note that a duel is no longer open."""
+        """Remove a duel that is no longer open."""
         self._holders(call.arena).drop(duel)
 
     def _holders(self, arena: LiveArena) -> _Holders:
@@ -113,7 +113,7 @@ class OpenDuels:
 
 
 def _holder_keys(call: Call) -> tuple[object, ...]:
-    """Return the holders of a request's duels: its token, and the address of a voting token."""
+    """Return the holders of a request's duels: its token, and the address for a voting token."""
     if call.grant.scope != "vote":
         return (call.grant.key,)
     client = call.request.scope.get("client")

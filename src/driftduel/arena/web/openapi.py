@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the table of operations and the types of their messages."""
+"""The OpenAPI document, generated from the list of operations and the types of their messages."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,22 +16,22 @@ __all__ = ["document", "path_of", "problems_of"]
 _TEMPLATE = "#/components/schemas/{name}"
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 _ABOUT_PATH = {
-    "arena": "an arena's name",
-    "duel": "a duel, as the answer that showed it calls it",
-    "option": "an option's id or unique name",
-    "hook": "a webhook's id",
-    "voter": "a voter, as the program that asks for duels calls them",
-    "problem": "a problem's name",
+    "arena": "name of an arena",
+    "duel": "id of a duel, from the response that showed it",
+    "option": "id or unique name of an option",
+    "hook": "id of a webhook",
+    "voter": "name of a voter, as sent in the field voter",
+    "problem": "name of a problem",
 }
 
 
 def path_of(operation: Operation) -> str:
-    """Return an operation's path as OpenAPI writes it, without the router's types."""
+    """Return the path of an operation in OpenAPI's syntax, without the router's types."""
     return _PARAMETER.sub(r"{\1}", operation.path)
 
 
 def problems_of(operation: Operation) -> list[str]:
-    """Return all that can go wrong with an operation, by name."""
+    """Return the names of all problems that an operation can respond with, sorted."""
     names = {"too-many", "broken", "bad-request", *operation.problems}
     if operation.scope is not None:
         names |= {"no-token", "wrong-scope", "cross-site", "store-trouble"}
@@ -45,7 +45,7 @@ def problems_of(operation: Operation) -> list[str]:
 
 
 def document(operations: Sequence[Operation]) -> dict[str, Any]:
-    """Return the document that describes these operations."""
+    """Return the OpenAPI document of these operations as a dict."""
     types = {one for each in operations for one in (each.takes, each.gives, each.query) if one}
     _, schemas = msgspec.json.schema_components(
         [*sorted(types, key=lambda one: one.__name__), ProblemDetails], ref_template=_TEMPLATE
@@ -61,8 +61,8 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
         "info": {
             "title": "driftduel arena",
             "version": __version__,
-            "description": "People vote on pairs, tastes drift, and the board says who leads and "
-            "how sure that is.",
+            "description": "Pairwise votes with drifting preferences; the board reports the leader "
+            "and its statistical evidence.",
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "paths": paths,
@@ -74,7 +74,7 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
 
 
 def _operation(each: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
-    said: dict[str, Any] = {
+    described: dict[str, Any] = {
         "operationId": each.name,
         "summary": each.about,
         "parameters": [*_path_parameters(each), *_query_parameters(each, schemas)],
@@ -82,13 +82,13 @@ def _operation(each: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
         "security": [] if each.scope is None else [{"token": []}],
     }
     if each.scope:
-        said["description"] = f"Needs a token with the scope `{each.scope}`."
+        described["description"] = f"Requires a token with the scope `{each.scope}`."
     if each.takes is not None:
-        said["requestBody"] = {
+        described["requestBody"] = {
             "required": not each.body_optional,
             "content": {"application/json": {"schema": _ref(each.takes)}},
         }
-    return said
+    return described
 
 
 def _ref(type_: type) -> dict[str, str]:

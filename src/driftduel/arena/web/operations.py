@@ -1,4 +1,4 @@
-"""What can be done over HTTP: one table, from which routes and the OpenAPI document are made."""
+"""Operations of the HTTP interface: one list, from which routes and OpenAPI are generated."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -17,19 +17,19 @@ __all__ = ["Call", "Handler", "Operation"]
 
 @dataclass
 class Call:
-    """One request, once it is known who asks for what."""
+    """One request after its path, token and body were checked."""
 
     request: Request
     path: dict[str, str]
-    """What the names in the path stand for."""
+    """Values of the path parameters."""
     grant: Grant = field(init=False)
-    """Of the operations that need a token."""
+    """The token's grant; set for operations with a `scope`."""
     arena: LiveArena = field(init=False)
-    """Of the operations that are `live`."""
+    """The arena object; set for operations with the attribute `live`."""
     query: Any = None
     body: Any = None
     content: bytes = b""
-    """The body as it was sent, for another server."""
+    """The body as received, for forwarding to another server."""
 
 
 Handler = Callable[[Call], Awaitable[Struct | Response]]
@@ -37,7 +37,7 @@ Handler = Callable[[Call], Awaitable[Struct | Response]]
 
 @dataclass(frozen=True)
 class Operation:
-    """A method and a path, what they take and give, and who may."""
+    """An operation: method, path, types of request and response, and the required scope."""
 
     name: str
     method: str
@@ -45,22 +45,22 @@ class Operation:
     about: str
     handler: Handler
     gives: type[Struct] | None
-    """None: an answer of another kind, which `media` names."""
+    """Type of the response body; None for another media type, named by `media`."""
     scope: str | None = None
-    """What the token must allow; None: no token is needed."""
+    """Required scope of the token; None: no token is required."""
     takes: type[Struct] | None = None
     query: type[Struct] = NoQuery
     status: int = 200
     problems: tuple[str, ...] = ()
-    """What can go wrong apart from what always can."""
+    """Problems in addition to those that every operation can have."""
     media: str = "application/json"
     other_media: tuple[str, ...] = ()
-    """What is sent to those who accept only that."""
+    """Alternative media types, selected by the header Accept."""
     live: bool = True
-    """Whether the handler needs the arena itself, apart from its name."""
+    """Whether the handler needs the arena object, not only its name."""
     every_arena: bool = False
-    """Whether a token of no one arena is needed."""
+    """Whether a token for all arenas (``*``) is required."""
     body_optional: bool = False
     beacon: bool = False
-    """Whether a cookie suffices without the header that `sendBeacon` cannot send: for bodies that
-    name signed duels, which no other site knows."""
+    """Whether a cookie suffices without the header X-Driftduel, which `sendBeacon` cannot send.
+    Safe for bodies with signed duel ids, which other sites do not have."""

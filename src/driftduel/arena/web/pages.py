@@ -1,11 +1,11 @@
-"""The pages: a shell each, which then asks the API with its cookie.
+"""The HTML pages: static shells with scripts that call the HTTP interface with a cookie.
 
-A link has its token in the fragment, which browsers do not send: the page posts it once, and the
-answer sets the cookie. So no proxy writes a token into its log.
+A link has its token in the fragment, which browsers do not send. The page posts it once, and the
+response sets the cookie, so that no proxy logs a token.
 
-A shell says nothing that is private, and the same of an arena that is not there: it is served
-without a token, because a browser that comes from another site's link does not send a cookie with
-SameSite=Strict until the page itself asks.
+A shell contains nothing private, and is the same for arenas that do not exist. It is served without
+a token, because a browser that follows a link from another site does not send a cookie with
+SameSite=Strict before the page itself makes a request.
 """
 
 import secrets
@@ -41,7 +41,7 @@ def routes(*, secure: bool = False) -> list[BaseRoute]:
     async def vote(request: Request) -> Response:
         response = _arena_page(request, "vote")
         if VOTER_COOKIE not in request.cookies:
-            # Lax: with Strict, everybody who comes by a link from elsewhere would be somebody new.
+            # Lax: with Strict, a visit by a link from another site would create a new voter.
             set_cookie(response, VOTER_COOKIE, secrets.token_urlsafe(18), "lax", secure=secure)
         return response
 
@@ -62,7 +62,7 @@ def _templates() -> "Environment":
 
 
 def _arena_page(request: Request, page: str) -> Response:
-    """Return an arena's page; a token in the query, which proxies log, is refused."""
+    """Return a page of an arena; refuse a token in the query string, which proxies log."""
     arena = request.path_params["arena"]
     if "token" in request.query_params:
         return _page(request, "old_link.html", 400, arena=arena, page=page)

@@ -1,4 +1,4 @@
-"""Every error is ``application/problem+json``: a name, a title, a status, and one sentence."""
+"""Error responses as ``application/problem+json``: name, title, status, and one sentence."""
 
 import http
 import logging
@@ -30,7 +30,7 @@ _LOG = logging.getLogger("driftduel.arena")
 
 
 class ProblemError(Exception):
-    """An answer that is an error; `name` is one of `PROBLEMS`."""
+    """An error response; `name` is one of the keys of `PROBLEMS`."""
 
     def __init__(self, name: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
@@ -50,7 +50,7 @@ class ProblemDetails(msgspec.Struct):
 def _answer(
     name: str, detail: str, status: int | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Return the response that says a problem."""
+    """Return the response for a problem."""
     usual, title = PROBLEMS[name]
     status = status or usual
     content = msgspec.json.encode(ProblemDetails(f"/problems/{name}", title, status, _line(detail)))
@@ -58,7 +58,7 @@ def _answer(
 
 
 def _line(detail: str) -> str:
-    """Return a sentence as one line of bounded length, whatever a request put into it."""
+    """Return a message as one printable line of bounded length, whatever the request contained."""
     plain = "".join(
         letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in detail
     )
@@ -66,23 +66,23 @@ def _line(detail: str) -> str:
 
 
 def refusal(error: ProblemError | DriftduelError) -> Response:
-    """Return the answer to a request that is refused; an arena's errors say what they are."""
+    """Return the response for a refused request; an ArenaError determines its own status."""
     if isinstance(error, ProblemError):
         return _answer(error.name, error.detail, headers=error.headers)
     if isinstance(error, StoreError):
         error = trouble(error)
     if isinstance(error, LogError):
         _LOG.error("damaged log: %s", error)
-        said = f"{error} Run 'driftduel arena check NAME', and restore a backup."
-        return _answer("damaged-log", said)
+        detail = f"{error} Run 'driftduel arena check NAME', and restore a backup."
+        return _answer("damaged-log", detail)
     name, status = getattr(error, "problem", "bad-request"), getattr(error, "status", None)
     headers = {"Retry-After": "1"} if status in (429, 503) else None
     return _answer(name, str(error), status, headers)
 
 
-def early_refusal(problem: str, said: str) -> bytes:
-    """Return the whole answer to a request that is not read to its end; nothing comes after it."""
-    answer = _answer(problem, said, headers={"Connection": "close"})
+def early_refusal(problem: str, detail: str) -> bytes:
+    """Return a complete response as bytes, for a request that is not read to its end."""
+    answer = _answer(problem, detail, headers={"Connection": "close"})
     phrase = http.HTTPStatus(answer.status_code).phrase
     head = [f"HTTP/1.1 {answer.status_code} {phrase}".encode()]
     head += [name + b": " + value for name, value in answer.raw_headers]
@@ -95,13 +95,13 @@ async def _on_refusal(request: Request, error: Exception) -> Response:
 
 
 async def _on_http_error(request: Request, error: Exception) -> Response:
-    """Answer what Starlette itself refuses: no such path, no such method, a broken request."""
+    """Handle an error of Starlette: unknown path, method not allowed, malformed request."""
     assert isinstance(error, HTTPException)
     status, path = error.status_code, request.scope["path"]
     names = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}
     details = {
-        404: f"There is nothing at {path[:200]!r}; /v1/openapi.json lists what there is.",
-        405: f"{request.method} cannot be done at {path[:200]!r}.",
+        404: f"The path {path[:200]!r} does not exist; /v1/openapi.json lists all paths.",
+        405: f"{path[:200]!r} does not support {request.method}.",
     }
     name = names.get(status, "bad-request" if status < 500 else "broken")
     detail = details.get(status, f"{http.HTTPStatus(status).phrase}.")
@@ -109,10 +109,10 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
 
 
 async def internal_error(request: Request, error: Exception) -> Response:
-    """Answer what nobody expected; the traceback goes to the log, never to the client."""
+    """Handle an unexpected exception: log the traceback, respond with status 500."""
     _LOG.error("%s %s failed", request.method, request.scope["path"], exc_info=error)
     return _answer(
-        "broken", "The server made a mistake, which its log describes; nothing was lost."
+        "broken", "The request failed with an internal error; the log of the server has details."
     )
 
 

@@ -1,4 +1,4 @@
-"""What anybody may ask: whether the server runs, what it can do, what a problem means."""
+"""Operations without a token: health, the OpenAPI document, descriptions of problems."""
 
 from collections.abc import Sequence
 
@@ -19,12 +19,12 @@ _DOCUMENT, _HEALTH, _PROBLEMS = "/v1/openapi.json", "/healthz", "/problems/"
 
 
 def is_open(path: str) -> bool:
-    """Tell whether a path says the same to everybody, whatever page asks."""
+    """Return whether pages of all origins may read a path: its response is public."""
     return path == _DOCUMENT
 
 
 def public_operations(service: Service, others: Sequence[Operation]) -> list[Operation]:
-    """Return the operations that are about the server itself."""
+    """Return the operations about the server itself."""
     written: list[bytes] = []
 
     async def health(call: Call) -> Struct:
@@ -37,28 +37,30 @@ def public_operations(service: Service, others: Sequence[Operation]) -> list[Ope
             written.append(msgspec.json.encode(document([*others, *own])))
         return Response(written[0], media_type="application/json")
 
-    async def whose(call: Call) -> Struct:
+    async def token(call: Call) -> Struct:
         return Owner(call.grant.arena, call.grant.scope)
 
     async def problem(call: Call) -> Struct:
         name = call.path["problem"]
         if name not in PROBLEMS:
-            raise ProblemError("not-found", f"There is no problem called {name[:80]!r}.")
+            raise ProblemError("not-found", f"The problem {name[:80]!r} does not exist.")
         status, title = PROBLEMS[name]
         return ProblemDetails(f"{_PROBLEMS}{name}", title, status, f"{title}.")
 
     own = [
         Operation(
-            "token", "GET", "/v1/token", "Which arena a token is for, and what it allows", whose,
+            "token", "GET", "/v1/token", "Get arena and scope of the token", token,
             Owner, scope="", live=False,
         ),
-        Operation("openapi", "GET", _DOCUMENT, "This document", openapi, None, live=False),
+        Operation(
+            "openapi", "GET", _DOCUMENT, "Get this OpenAPI document", openapi, None, live=False,
+        ),
         Operation(
             "health", "GET", _HEALTH, "Check server, store and logs", health, Health, live=False,
             problems=("store-trouble",),
         ),
         Operation(
-            "problem", "GET", f"{_PROBLEMS}{{problem}}", "What a problem means", problem,
+            "problem", "GET", f"{_PROBLEMS}{{problem}}", "Describe a problem", problem,
             ProblemDetails, live=False, problems=("not-found",),
         ),
     ]  # fmt: skip

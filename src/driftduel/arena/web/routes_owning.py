@@ -1,4 +1,4 @@
-"""What owners do: open arenas, change their options, void votes, close, and give out tokens."""
+"""Operations for owners: arenas, options, voids, tokens and webhooks."""
 
 import secrets
 from typing import Any
@@ -23,7 +23,7 @@ _ARENA = "/v1/arenas/{arena}"
 
 
 def owner_operations(service: Service) -> list[Operation]:
-    """Return the operations that need a token with the scope ``own``."""
+    """Return the operations that require a token with the scope ``own``."""
     manager, store = service.manager, service.manager.store
 
     async def make(call: Call) -> Struct:
@@ -62,7 +62,7 @@ def owner_operations(service: Service) -> list[Operation]:
     async def erase(call: Call) -> Struct:
         if not await to_thread.run_sync(call.arena.erase, call.path["voter"]):
             raise ProblemError(
-                "no-such-voter", "Nobody of that name ever voted, or is erased already."
+                "no-such-voter", "No voter of this name has voted, or the voter was erased before."
             )
         return m.Erased(True)
 
@@ -76,7 +76,7 @@ def owner_operations(service: Service) -> list[Operation]:
         wanted = ["changed" if each == "crowned" else each for each in call.body.events]
         secret, events = secrets.token_bytes(32), tuple(dict.fromkeys(wanted))
         arena = call.arena
-        # What happened before is no news.
+        # Events before the registration are not sent.
         made = await to_thread.run_sync(
             lambda: store.put_hook(arena.name, call.body.url, secret, events, arena.seq)
         )
@@ -89,59 +89,61 @@ def owner_operations(service: Service) -> list[Operation]:
     async def drop_hook(call: Call) -> Response:
         arena = call.path["arena"]
         if not await to_thread.run_sync(store.drop_hook, arena, call.path["hook"]):
-            raise ProblemError("no-such-hook", "There is no webhook of that id.")
+            raise ProblemError(
+                "no-such-hook", "The webhook does not exist; GET /hooks lists the ids."
+            )
         return Response(status_code=204)
 
     options, one_hook = f"{_ARENA}/options", f"{_ARENA}/hooks/{{hook}}"
     return [
         Operation(
-            "make_arena", "POST", "/v1/arenas", "Open an arena", make, m.ArenaMade,
+            "make_arena", "POST", "/v1/arenas", "Create an arena", make, m.ArenaMade,
             scope="own", takes=m.NewArena, status=201, live=False, every_arena=True,
             problems=("name-taken",),
         ),
         Operation(
-            "join", "POST", options, "Let a new option take part", join, Option,
+            "join", "POST", options, "Add an option", join, Option,
             scope="own", takes=m.NewOption, status=201, problems=("closed", "name-taken"),
         ),
         Operation(
             "change_option", "PATCH", f"{options}/{{option}}",
-            "Change what is shown of an option, or whether it takes part", change, Option,
+            "Change, retire or readmit an option", change, Option,
             scope="own", takes=m.OptionChange, problems=("no-such-option", "closed", "name-taken"),
         ),
         Operation(
-            "void", "POST", f"{_ARENA}/votes/void", "Take votes out of all counts", void, m.Voided,
+            "void", "POST", f"{_ARENA}/votes/void", "Void votes", void, m.Voided,
             scope="own", takes=m.VoidVotes,
         ),
         Operation(
-            "close", "POST", f"{_ARENA}/close", "End it: nobody is asked any more", close,
+            "close", "POST", f"{_ARENA}/close", "Close the arena", close,
             m.Closed, scope="own", problems=("closed",),
         ),
         Operation(
             "erase_voter", "DELETE", "/v1/voters/{voter:path}",
-            "Forget who a voter is; the votes stay, and nobody can tell whose they are", erase,
-            m.Erased, scope="own", problems=("no-such-voter", "owned-elsewhere"),
+            "Erase the identity of a voter", erase, m.Erased,
+            scope="own", problems=("no-such-voter", "owned-elsewhere"),
         ),
         Operation(
-            "make_token", "POST", f"{_ARENA}/tokens", "Make a token, which is shown this once",
+            "make_token", "POST", f"{_ARENA}/tokens", "Create a token",
             token, m.TokenMade, scope="own", takes=m.NewToken, status=201, live=False,
         ),
         Operation(
-            "make_hook", "POST", f"{_ARENA}/hooks", "Have an address told of what happens", hook,
+            "make_hook", "POST", f"{_ARENA}/hooks", "Register a webhook", hook,
             m.HookMade, scope="own", takes=m.NewHook, status=201, problems=("bad-address",),
         ),
         Operation(
-            "hooks", "GET", f"{_ARENA}/hooks", "Who is told of what happens", hooks, m.Hooks,
+            "hooks", "GET", f"{_ARENA}/hooks", "List the webhooks", hooks, m.Hooks,
             scope="own", live=False,
         ),
         Operation(
-            "drop_hook", "DELETE", one_hook, "Tell an address no more", drop_hook, None,
+            "drop_hook", "DELETE", one_hook, "Delete a webhook", drop_hook, None,
             scope="own", status=204, live=False, problems=("no-such-hook",),
         ),
     ]  # fmt: skip
 
 
 def _set_fields(struct: Struct) -> dict[str, Any]:
-    """Return the fields of a request that were said."""
+    """Return a dict of the fields that the request contained."""
     return {
         key: value for key, value in msgspec.structs.asdict(struct).items() if value is not UNSET
     }

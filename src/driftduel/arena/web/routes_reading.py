@@ -1,4 +1,4 @@
-"""What onlookers do: see the board, watch it, read the log."""
+"""Operations for readers: the board, its stream, the log."""
 
 from collections.abc import AsyncIterator
 
@@ -31,11 +31,11 @@ def reader_operations(service: Service) -> list[Operation]:
     async def events(call: Call) -> Response:
         grant, client = call.grant, call.request.client
 
-        async def allowed() -> bool:
+        async def is_allowed() -> bool:
             return await service.authenticator.is_still_valid(grant)
 
         address = client_address(client.host if client else None)
-        return service.boards.watch(call.arena.name, address, allowed)
+        return service.boards.watch(call.arena.name, address, is_allowed)
 
     async def log(call: Call) -> Response | LogPage:
         after, limit = call.query.after, call.query.limit
@@ -49,30 +49,29 @@ def reader_operations(service: Service) -> list[Operation]:
     arena = "/v1/arenas/{arena}"
     return [
         Operation(
-            "board", "GET", f"{arena}/board", "Who leads, how sure that is, and what changed",
+            "board", "GET", f"{arena}/board", "Get the board",
             board, Board, scope="read",
         ),
         Operation(
-            "watch", "GET", f"{arena}/board/events", "The board, whenever it has changed",
+            "watch", "GET", f"{arena}/board/events", "Stream the board after each change",
             events, None, scope="read", media="text/event-stream",
         ),
         Operation(
-            "log", "GET", f"{arena}/log",
-            "Records of the log; as newline-delimited JSON the whole log, as CSV its votes",
-            log, LogPage, scope="read", query=LogQuery, other_media=(_NDJSON, _CSV),
+            "log", "GET", f"{arena}/log", "Get the log, or export votes", log, LogPage,
+            scope="read", query=LogQuery, other_media=(_NDJSON, _CSV),
         ),
     ]  # fmt: skip
 
 
 def _download_media(request: Request) -> str | None:
-    """Return the kind of download that is asked for; None for a page of JSON."""
+    """Return the media type of a requested download; None for a page of JSON."""
     accept = request.headers.get("accept", "")
     kinds = [part.partition(";")[0].strip().lower() for part in accept.split(",")]
     return next((kind for kind in kinds if kind in (_NDJSON, _CSV)), None)
 
 
 def _download(arena: LiveArena, media: str) -> StreamingResponse:
-    """Send the whole log, or all votes in it."""
+    """Return a response that streams the whole log, or its votes as CSV."""
     parts = _lines(arena) if media == _NDJSON else _votes(arena)
     suffix = "ndjson" if media == _NDJSON else "csv"
     headers = {"Content-Disposition": f'attachment; filename="{arena.name}.{suffix}"'}
@@ -80,7 +79,7 @@ def _download(arena: LiveArena, media: str) -> StreamingResponse:
 
 
 async def _lines(arena: LiveArena) -> AsyncIterator[bytes]:
-    """Yield a few thousand records at a time, whatever the log's length."""
+    """Yield batches of records, so that memory does not grow with the log."""
     after = 0
     while records := await to_thread.run_sync(arena.records, after, _BATCH):
         after = records[-1].seq

@@ -1,4 +1,4 @@
-"""What voters do: be asked, vote, take it back, keep a duel open or give it back."""
+"""Operations for voters: ask, vote, undo, renew or release leases."""
 
 from contextlib import suppress
 
@@ -41,7 +41,7 @@ def voter_operations(service: Service) -> list[Operation]:
         place, evicted = opened.reserve(call)
         if evicted:
             arena = call.arena
-            with suppress(ArenaError):  # of a process before this one, so it is not open
+            with suppress(ArenaError):  # a duel of an earlier process, which is not open
                 await service.run_durably(lambda: arena.release(evicted), arena.can_run_inline())
         return place
 
@@ -51,7 +51,7 @@ def voter_operations(service: Service) -> list[Operation]:
         if call.grant.by_cookie:
             if voter is not None:
                 raise ProblemError(
-                    "bad-request", "With a cookie the voter is the browser's; name none."
+                    "bad-request", "With a cookie the browser is the voter; omit the field voter."
                 )
             voter = voter_in(call.request)
         arena = call.arena
@@ -66,14 +66,12 @@ def voter_operations(service: Service) -> list[Operation]:
 
     async def vote(call: Call) -> Struct:
         arena, duel, pick = call.arena, call.path["duel"], call.body.pick
-        can_run_inline = arena.can_run_inline(duel=duel)
+        inline = arena.can_run_inline(duel=duel)
         opened.drop(call, duel)
         if not call.query.next:
-            return await service.run_durably(lambda: arena.vote(duel, pick), can_run_inline)
+            return await service.run_durably(lambda: arena.vote(duel, pick), inline)
         with await place_for(call) as another:
-            taken, shown = await service.run_durably(
-                lambda: arena.vote_and_ask(duel, pick), can_run_inline
-            )
+            taken, shown = await service.run_durably(lambda: arena.vote_and_ask(duel, pick), inline)
             another.duel = "" if shown is None else shown.duel
         return Voted(taken.seq, taken.undo_until, taken.counted, taken.late, shown or UNSET)
 
@@ -88,18 +86,18 @@ def voter_operations(service: Service) -> list[Operation]:
 
     async def lease(call: Call) -> Struct:
         arena, body = call.arena, call.body
-        can_run_inline = arena.can_run_inline()
+        inline = arena.can_run_inline()
         if body.release:
-            await service.run_durably(lambda: arena.release(body.duels, body.after), can_run_inline)
+            await service.run_durably(lambda: arena.release(body.duels, body.after), inline)
             return Leased([0.0] * len(body.duels))
-        if can_run_inline:
+        if inline:
             return Leased(arena.renew(body.duels))
         return Leased(await to_thread.run_sync(arena.renew, body.duels))
 
     async def session(call: Call) -> Response:
-        # A page of another site must not choose by which token a browser votes here.
+        # Login CSRF: a page of another site must not choose the token of this browser.
         if is_foreign(call.request.headers):
-            raise ProblemError("cross-site", "Only a page of this server may set its cookies.")
+            raise ProblemError("cross-site", "The cookie can be set by a page of this server only.")
         bearer = call.request.headers.get("authorization", "").partition(" ")[2].strip()
         if not bearer:
             raise ProblemError("no-token", "Send the token as 'Authorization: Bearer TOKEN'.")
@@ -119,7 +117,7 @@ def voter_operations(service: Service) -> list[Operation]:
     return [
         Operation(
             "vote", "POST", f"{_DUELS}/{{duel}}/vote",
-            "Answer a duel; the same answer again is the same vote", vote, Voted,
+            "Answer a duel", vote, Voted,
             scope="vote", takes=Pick, query=VoteQuery,
             problems=(*lost, "already-answered", "bad-vote"),
         ),
@@ -129,7 +127,7 @@ def voter_operations(service: Service) -> list[Operation]:
         ),
         Operation(
             "undo", "POST", f"{_DUELS}/{{duel}}/undo",
-            "Take a vote back while its grace lasts", undo, Undone,
+            "Undo a vote", undo, Undone,
             scope="vote", problems=(*lost, "too-late"),
         ),
         Operation(
@@ -137,7 +135,7 @@ def voter_operations(service: Service) -> list[Operation]:
             scope="vote", takes=Leases, problems=lost, beacon=True,
         ),
         Operation(
-            "session", "POST", f"{_ARENA}/session", "Keep the token in a page's cookie", session,
+            "session", "POST", f"{_ARENA}/session", "Store the token in a cookie", session,
             None, scope="", query=SessionQuery, status=204, live=False,
         ),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Who may do what: tokens and scopes, requests of other sites, and headers for every answer."""
+"""Authentication and authorisation, cross-site checks, and security headers."""
 
 import asyncio
 from collections import OrderedDict
@@ -19,7 +19,7 @@ from driftduel.arena.web.settings import ServerSettings
 __all__ = ["EVERY_ARENA", "Authenticator", "Grant", "SafeHeaders", "is_foreign"]
 
 EVERY_ARENA = "*"
-"""What a token belongs to that may make arenas."""
+"""The arena of tokens that may create arenas."""
 _CONTAINS = {"vote": {"vote"}, "read": {"read"}, "own": {"vote", "read", "own"}}
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _MOST_KEPT = 10_000
@@ -27,19 +27,19 @@ _LONGEST_TOKEN = 200
 
 
 class Grant(NamedTuple):
-    """What a token allows."""
+    """The permissions of a token."""
 
     arena: str
     scope: str
     key: bytes
-    """The token's digest: what its requests are counted by."""
+    """Digest of the token, the key of its rate limit."""
     by_cookie: bool = False
 
 
 class Authenticator:
-    """Looks at tokens, and remembers them for a moment so that a slow store is asked rarely.
+    """Finds the permissions of tokens, with a cache in front of the store.
 
-    A token that is dropped is good for `_SECONDS` more.
+    A deleted token stays valid for at most `_SECONDS`.
     """
 
     _SECONDS = 1.0
@@ -51,7 +51,7 @@ class Authenticator:
         self._origins: OrderedDict[str, frozenset[str]] = OrderedDict()
 
     async def grant(self, token: str, by_cookie: bool = False) -> Grant | None:
-        """Return what a token allows, or None if it is none of ours."""
+        """Return the permissions of a token, or None if it is unknown."""
         if not token or len(token) > _LONGEST_TOKEN:
             return None
         key, now = hash_token(token), self._clock()
@@ -59,14 +59,14 @@ class Authenticator:
         kept = self._grants.get(key)
         if kept is not None and 0.0 <= (age := now - kept[0]) < self._SECONDS:
             grant = kept[1]
-            if age > self._SECONDS / 2:  # nobody waits for the store while a token is in use
+            if age > self._SECONDS / 2:  # refresh early: no request waits for a token in use
                 self._refresh_grant(key, now)
         else:
             grant = await asyncio.shield(self._refresh_grant(key, now))
         return grant._replace(by_cookie=True) if by_cookie and grant is not None else grant
 
     def _refresh_grant(self, key: bytes, now: float) -> "asyncio.Task[Grant | None]":
-        """Ask the store for a token; once, however many requests bring it at the same time."""
+        """Return a task that reads a token from the store, shared by concurrent requests."""
         looking = self._fetching.get(key)
         if looking is None:
             looking = self._fetching[key] = asyncio.create_task(self._fetch_grant(key, now))
@@ -88,24 +88,29 @@ class Authenticator:
         return grant
 
     async def is_still_valid(self, grant: Grant) -> bool:
-        """Tell whether what a token allowed is allowed still."""
+        """Return whether the token of a grant still exists; this bypasses the cache."""
         return await to_thread.run_sync(self._store.token, grant.key) is not None
 
     async def authorise(
         self, request: Request, arena: str | None, scope: str, *, beacon: bool = False
     ) -> Grant:
-        """Return the grant of a request, or refuse it.
+        """Return the grant of a request.
 
         Parameters
         ----------
         request
-            Has a bearer token, or a cookie of the arena.
+            Request with a bearer token, or a cookie of the arena.
         arena
-            What the token must belong to; None: whichever it belongs to.
+            Required arena of the token; None: any.
         scope
-            What it must allow; empty: anything.
+            Required scope; empty string: any.
         beacon
-            Whether a cookie suffices, without the header that keeps other sites' forms out.
+            Whether a cookie suffices without the header X-Driftduel, which protects from CSRF.
+
+        Raises
+        ------
+        ProblemError
+            ``no-token``, ``wrong-scope`` or ``cross-site``.
         """
         word, _, bearer = request.headers.get("authorization", "").partition(" ")
         by_cookie = not word
@@ -115,29 +120,29 @@ class Authenticator:
             tokens = [bearer.strip()] if word.lower() == "bearer" else []
         grants = [found for token in tokens if (found := await self.grant(token, by_cookie))]
         if not grants:
-            said = "This token is not known" if tokens else "No token came with the request"
+            fault = "The token is unknown" if tokens else "The request has no token"
             raise ProblemError(
                 "no-token",
-                f"{said}; send 'Authorization: Bearer TOKEN'.",
+                f"{fault}; send 'Authorization: Bearer TOKEN'.",
                 {"WWW-Authenticate": 'Bearer realm="driftduel"'},
             )
         here = [grant for grant in grants if arena in (None, grant.arena)]
         if not here:
-            raise ProblemError("wrong-scope", "This token belongs to another arena.")
+            raise ProblemError("wrong-scope", "The token belongs to another arena.")
         able = [grant for grant in here if not scope or scope in _CONTAINS[grant.scope]]
         if not able:
             raise ProblemError(
-                "wrong-scope", f"This token may {here[0].scope!r}; {scope!r} is needed here."
+                "wrong-scope", f"The token has the scope {here[0].scope!r}; this needs {scope!r}."
             )
         ours = beacon or request.method in _SAFE or request.headers.get("x-driftduel") == "1"
         if by_cookie and not ours:
             raise ProblemError(
-                "cross-site", "A request that changes something by cookie needs 'X-Driftduel: 1'."
+                "cross-site", "A request with a cookie needs the header 'X-Driftduel: 1'."
             )
         return able[0]
 
     async def origins(self, arena: str) -> frozenset[str]:
-        """Return whose pages may ask an arena; they are written in its first record, for good."""
+        """Return the allowed origins of an arena; they are in its first record and never change."""
         kept = self._origins.get(arena)
         if kept is None:
             first = await to_thread.run_sync(self._store.records, arena, 0, 1)
@@ -151,17 +156,17 @@ class Authenticator:
 
 
 def is_foreign(headers: Headers) -> bool:
-    """Tell whether a browser says that another site's page sends this."""
+    """Return whether the header Origin names another site."""
     origin = headers.get("origin")
     if origin is None:
         return False
-    # A proxy may have taken the TLS off, so the scheme is not compared.
+    # The scheme is not compared, because a proxy may terminate TLS.
     ours = headers.get("host", "").lower()
     return origin.lower() not in (f"http://{ours}", f"https://{ours}")
 
 
 class SafeHeaders:
-    """Gives every answer the headers that keep browsers safe, unless it brings its own."""
+    """Adds security headers to responses that do not set them."""
 
     def __init__(self, settings: ServerSettings) -> None:
         policy = (
@@ -181,20 +186,20 @@ class SafeHeaders:
         if settings.secure_cookies:
             self._usual[b"strict-transport-security"] = b"max-age=31536000"
         self._of_json = [(b"content-type", b"application/json"), *self._usual.items()]
-        # The widget is a script that other people's pages load.
+        # Pages of other sites load the widget's script.
         self._static = {**self._usual, b"access-control-allow-origin": b"*"}
 
     async def send_json(
         self, send: Send, content: bytes, more: Iterable[tuple[bytes, bytes]], status: int = 200
     ) -> None:
-        """Send an answer that has no headers of its own, with them and `more`."""
+        """Send a JSON response with the default headers and `more`."""
         length = (b"content-length", b"%d" % len(content))
         headers = [*self._of_json, length, *more]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": content})
 
     def around(self, send: Send, path: str, more: Iterable[tuple[bytes, bytes]] = ()) -> Send:
-        """Return a `send` that adds them, and `more`, to the answer of a path."""
+        """Return a `send` function that adds the default headers and `more` to the response."""
         wanted = self._static if path.startswith("/static/") else self._usual
 
         async def send_safely(message: Message) -> None:

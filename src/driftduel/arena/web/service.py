@@ -1,4 +1,4 @@
-"""What the handlers of one server share: arenas, doorman, meters, boards."""
+"""Objects that the handlers of one server share: arenas, authentication, limits, boards."""
 
 import asyncio
 import logging
@@ -30,7 +30,7 @@ from driftduel.errors import DriftduelError
 __all__ = ["Service"]
 
 Answer = TypeVar("Answer")
-#: Arenas that are read from the store at the same time.
+#: Maximum number of arenas that are loaded at the same time.
 _OPENERS = 4
 _STORE_SECONDS = 1.0
 _RETRY_SECONDS = 0.05
@@ -38,7 +38,7 @@ _LOG = logging.getLogger("driftduel.arena")
 
 
 class Service:
-    """One server's arenas, and what stands between them and the world."""
+    """The shared objects of one server."""
 
     boards: Boards
     dispatcher: WebhookDispatcher
@@ -57,7 +57,7 @@ class Service:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Do what is to be done while the server runs; at the end, close the hall."""
+        """Run the background tasks of the server; at the end, close the manager."""
         self._commits = CommitNotifier()
         key = await to_thread.run_sync(self.manager.store.cluster_key)
         if key is not None:
@@ -89,14 +89,14 @@ class Service:
             await asyncio.sleep(self.settings.tick_seconds)
             try:
                 await to_thread.run_sync(self.manager.tick)
-            except Exception:  # a store in trouble; the next tick may find it well
-                _LOG.exception("what time had made due could not be done")
+            except Exception:  # the store failed: the next tick may succeed
+                _LOG.exception("processing of expired graces and leases failed")
 
     async def arena(self, name: str) -> LiveArena:
-        """Return an arena; one that is not in memory is read by another thread.
+        """Return an arena; load it in a worker thread if it is not in memory.
 
-        Requests for the same arena share one thread, and reading has threads of its own: a
-        thousand requests for a cold arena must not starve those for the others.
+        Requests for the same arena share one thread, and loading has a dedicated thread pool: many
+        requests for an arena that is not loaded must not starve those for other arenas.
         """
         live = self.manager.live(name)
         if live is not None:
@@ -112,23 +112,23 @@ class Service:
     def _on_opened(self, name: str, task: "asyncio.Future[LiveArena]") -> None:
         del self._opening[name]
         if not task.cancelled():
-            task.exception()  # the requests that wait for it raise it
+            task.exception()  # mark it as retrieved: the waiting requests raise it
 
     async def read_store(self) -> None:
-        """Raise StoreError if the store cannot be read; asked at most once a second."""
+        """Raise StoreError if the store cannot be read; checked at most once a second."""
         now = asyncio.get_running_loop().time()
         if now - self._store_read > _STORE_SECONDS:
             await to_thread.run_sync(self.manager.store.exists, "")
             self._store_read = now
 
     def was_forwarded(self, request: Request) -> bool:
-        """Return whether another server forwarded a request; raise if that is not true."""
+        """Return whether another server forwarded a request; raise if the signature is wrong."""
         return self._forwarder is not None and self._forwarder.accept(request)
 
     async def at_owner(self, call: Call, name: str, operation: Operation) -> Struct | Response:
-        """Do an operation where its arena is: here, or on the server that owns it.
+        """Run an operation where its arena is: here, or on the server that owns it.
 
-        While the owner changes, for instance because a server stops, it waits for the next one.
+        While the ownership changes, for example because a server stops, wait for the next owner.
         """
         forwarder = None if FORWARDED in call.request.scope else self._forwarder
         loop = asyncio.get_running_loop()
@@ -155,14 +155,14 @@ class Service:
                 if answer is not None:
                     return answer
             elif self.manager.live(name) is None and not self.manager.stopping and not retried:
-                retried = True  # it was idle, and released at this very moment
+                retried = True  # race: the idle arena was released after it was fetched
                 continue
             if trouble is not None and (forwarder is None or loop.time() > end):
                 raise trouble
             await asyncio.sleep(_RETRY_SECONDS)
 
     async def hand_over(self) -> None:
-        """Release all arenas if there is another server to take them."""
+        """Release all arenas if another server can take them."""
         if self._forwarder is None:
             return
         with suppress(DriftduelError):
@@ -170,17 +170,17 @@ class Service:
                 await to_thread.run_sync(self.manager.hand_over)
 
     async def wait_durable(self, pending: DurableReply[Answer]) -> Answer:
-        """Return an answer as soon as the log has what it rests on."""
+        """Return a reply as soon as its records are durable."""
         await self._commits.of(pending.durable)
         return pending.answer
 
     async def run_durably(
-        self, work: Callable[[], DurableReply[Answer]], can_run_inline: bool = False
+        self, work: Callable[[], DurableReply[Answer]], inline: bool = False
     ) -> Answer:
-        """Do something, in another thread if it may have to wait, and return when it lasts."""
-        return await self.wait_durable(work() if can_run_inline else await to_thread.run_sync(work))
+        """Run a function, in a worker thread unless `inline`; return its durable reply."""
+        return await self.wait_durable(work() if inline else await to_thread.run_sync(work))
 
 
 def _is_elsewhere(error: DriftduelError) -> bool:
-    """Return whether nothing was done because another process owns the arena."""
+    """Return whether a request failed because another process owns the arena."""
     return isinstance(error, FencedError) or getattr(error, "problem", "") == "owned-elsewhere"

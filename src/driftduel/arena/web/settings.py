@@ -1,4 +1,4 @@
-"""What whoever runs the server may set; the defaults suit an arena open to the world."""
+"""Settings of a server; the defaults suit an arena on the public Internet."""
 
 import time
 from collections.abc import Callable
@@ -9,7 +9,7 @@ __all__ = ["Rate", "ServerSettings"]
 
 
 class Rate(NamedTuple):
-    """So many requests a second, and so many at once before that counts; 0 a second: no limit."""
+    """A rate limit in requests per second, and the size of a burst; 0 per second: no limit."""
 
     per_second: float
     burst: int
@@ -25,29 +25,28 @@ class ServerSettings:
     Parameters
     ----------
     body_bytes, request_seconds
-        The longest body that is read, and how long a sender may take over a whole request.
+        Maximum length of a body, and timeout for receiving a whole request.
     per_address, per_token
-        How often one address, or one token, may ask. A vote page's token is shared by everybody
-        who votes there, so its limit is the wider one.
+        Rate limits of one address and of one token. All voters of a vote page share its token,
+        so its default limit is higher.
     listeners, listeners_per_address
-        How many boards may be watched live at once, by all and from one address.
+        Maximum number of board streams, in total and per address.
     board_seconds, heartbeat_seconds
-        A watched board is sent at most this often; a silent connection hears this often that it
-        still stands.
+        Minimum interval between boards of a stream, and interval of its heartbeats.
     handover_seconds
-        How long a request waits for an arena whose owner is changing.
+        Maximum time that a request waits for an arena without an owner.
     tick_seconds
-        How often votes whose grace is over are told, and leases that are over are forgotten.
+        Interval in which expired graces and leases are processed.
     frame_ancestors
-        Who may show the pages in a frame, as Content-Security-Policy says it.
+        Sites that may show the pages in a frame, as in Content-Security-Policy.
     secure_cookies
-        Whether cookies are sent over HTTPS only; for servers behind a proxy that speaks it.
+        Whether cookies are sent over HTTPS only; for servers behind a TLS proxy.
     private_hooks
-        Whether webhooks may lead to loopback and private addresses.
+        Whether webhooks may use loopback and private addresses.
     hooks
-        Whether this server delivers webhooks at all.
+        Whether this server delivers webhooks.
     clock
-        Seconds since 1970, for rates and signatures.
+        Function that returns the seconds since 1970, for rate limits and signatures.
     """
 
     body_bytes: int = 64 * 1024

@@ -1,8 +1,8 @@
-"""Files that never change under their name: a name with a hash may be kept for ever.
+"""Static files, served under a name with a content hash and cached without expiry.
 
-``drift-duel.js`` is the one file that other people's pages name, so it has its plain name as well,
-which may be kept for minutes only. Modules import each other by plain names in the source; they
-are served with the hashed ones.
+``drift-duel.js`` is also served under its plain name, which pages of other sites use, and is cached
+for minutes only. Modules import each other by plain names in the source; the served files import
+the hashed names.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ __all__ = ["PUBLIC", "serve", "url_of"]
 PUBLIC = frozenset({"drift-duel.js"})
 _TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 _SHARED = ("layout.css", "layout.js")
-"""What the house's pages have in common; it lies in a room of its own."""
+"""Files that all pages of driftduel share, from the package `driftduel._pages`."""
 _IMPORT = re.compile(r'(?<=from "\./)[\w.-]+(?=")')
 _FOR_EVER = "public, max-age=31536000, immutable"
 _FOR_MINUTES = "public, max-age=300"
@@ -37,7 +37,7 @@ class _StaticFile(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _load_files() -> tuple[dict[str, _StaticFile], dict[str, str]]:
-    """Return the files by hashed name, and their hashed names by plain ones."""
+    """Return two dicts: files by hashed name, and hashed names by plain name."""
     source = {
         entry.name: entry.read_text("utf-8")
         for folder, wanted in _folders()
@@ -64,12 +64,12 @@ def _folders() -> list[tuple[Traversable, Callable[[str], bool]]]:
 
 
 def url_of(name: str) -> str:
-    """Return where a file is served, below the server's root: its name and a hash of it."""
+    """Return the path of a file below the server's root: its name with a content hash."""
     return f"/static/{_load_files()[1][name]}"
 
 
 async def serve(request: Request) -> Response:
-    """Answer with a file, or with not modified."""
+    """Respond with a file, or with 304 (not modified)."""
     served, names = _load_files()
     name = request.path_params["name"]
     public = name in PUBLIC

@@ -1,12 +1,13 @@
--- The same for SQLite and PostgreSQL. A line that begins with "-- sqlite:" or "-- postgresql:" is
--- for that one only. A file that was released is never changed; what is new gets the next number.
+-- Shared by SQLite and PostgreSQL. A line that begins with "-- sqlite:" or "-- postgresql:" is for
+-- that database only. Statements of a released file never change; additions get the next number.
 
 CREATE TABLE arenas (
     name TEXT PRIMARY KEY,
     secret BYTEA NOT NULL
 );
 
--- The truth. The key is the fence: whoever writes a record that is there already has been replaced.
+-- The log, the source of truth. Its primary key is the fence: a process that inserts an existing
+-- record has lost the ownership of the arena.
 CREATE TABLE arena_log (
     arena TEXT NOT NULL,
     seq BIGINT NOT NULL,
@@ -46,7 +47,7 @@ CREATE TABLE arena_tokens (
 );
 CREATE INDEX arena_tokens_of ON arena_tokens (arena);
 
--- Whose pseudonym is whose: not in the log, so that it can be forgotten.
+-- Pseudonyms of voters: not in the log, so that they can be erased.
 CREATE TABLE arena_voters (
     arena TEXT NOT NULL,
     voter BYTEA NOT NULL,
@@ -64,8 +65,8 @@ CREATE TABLE arena_hooks (
 );
 CREATE INDEX arena_hooks_of ON arena_hooks (arena);
 
--- Who owns what, where several processes may: a process holds an advisory lock while it lives, and
--- says now and then that it does.
+-- Ownership of arenas among several processes: a process holds an advisory lock while it is alive,
+-- and writes a heartbeat at regular intervals.
 -- postgresql: CREATE TABLE arena_processes (
 -- postgresql:     process TEXT PRIMARY KEY,
 -- postgresql:     lock BIGINT NOT NULL,
