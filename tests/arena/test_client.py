@@ -139,7 +139,7 @@ def test_errors_are_those_of_the_arena(arena):
 def test_a_token_that_is_wrong_is_said(running):
     with (
         ArenaClient(running[0], "dd-own-no", arena="colours") as client,
-        pytest.raises(ArenaError, match="not known") as raised,
+        pytest.raises(ArenaError, match="token is unknown") as raised,
     ):
         client.ask()
     assert raised.value.problem == "no-token"
@@ -164,7 +164,7 @@ def test_a_server_that_is_not_there_is_said():
         port = free.getsockname()[1]
     with (
         ArenaClient(f"http://127.0.0.1:{port}", "x", arena="a") as client,
-        pytest.raises(ArenaError, match="does not answer") as raised,
+        pytest.raises(ArenaError, match="does not respond") as raised,
     ):
         client.ask()
     assert raised.value.problem == "no-answer"
@@ -261,7 +261,7 @@ def test_what_cannot_be_repeated_is_not(running, cutting):
     with ArenaClient(cutting.url, token, arena="colours") as client:
         client.ask()
         cutting.cut, cutting.requests = [0], 0
-        with pytest.raises(ArenaError, match="does not answer"):
+        with pytest.raises(ArenaError, match="does not respond"):
             client.void([10**9], "never")
         assert cutting.requests == 1
 

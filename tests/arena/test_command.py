@@ -57,7 +57,7 @@ def test_an_arena_from_its_opening_to_its_export(run, lasting_url, tmp_path):
     assert keys <= board.keys()
     assert (board["leader"]["name"], board["votes"], board["policy"]) == ("green", 40, "king")
     assert "green leads" in run("board", "tea")
-    assert "folds to the state" in run("check", "tea")
+    assert "the replayed state is" in run("check", "tea")
     for name in ("votes.csv", "votes.jsonl", "votes.parquet"):
         out = str(tmp_path / name)
         assert run("export", "tea", "--out", out) == f"40 votes in {out}\n"
@@ -127,7 +127,7 @@ def test_votes_of_the_past_are_imported(run, lasting_url, tmp_path):
     rows = ["winner,loser"] + ["sun,rain"] * 30 + ["rain,sun"] * 5 + ["sun,snow"] * 20
     path.write_text("\n".join(rows))
     said = run("import", "sky", str(path))
-    assert "heard: 55 votes" in said
+    assert "imported: 55 votes" in said
     assert json.loads(run("board", "sky", "--json"))["leader"]["name"] == "sun"
     other = tmp_path / "other.csv"
     other.write_text("winner,loser\nsun,hail\n")
@@ -135,7 +135,7 @@ def test_votes_of_the_past_are_imported(run, lasting_url, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "says"), [("su\u200bn", "invisible character"), ("ｓｕｎ", "two options are called")]
+    ("name", "says"), [("su\u200bn", "invisible character"), ("ｓｕｎ", "two options have the name")]
 )
 def test_names_that_look_the_same_are_not_imported(run, lasting_url, tmp_path, name, says):
     open_store(lasting_url).close()
@@ -185,7 +185,7 @@ def test_an_owner_registers_webhooks(run, tea):
     assert run("hook", "tea", "--list") == f"{made['id']}  http://127.0.0.1:9/x  sure\n"
     assert "127.0.0.1" in run("hook", "tea", "http://127.0.0.1:9/x", code=2)
     assert "pass one of" in run("hook", "tea", code=2)
-    assert run("hook", "tea", "--drop", made["id"]) == f"dropped: {made['id']}\n"
+    assert run("hook", "tea", "--drop", made["id"]) == f"deleted: {made['id']}\n"
     assert "see --list" in run("hook", "tea", "--drop", made["id"], code=2)
     assert run("hook", "tea", "--list") == "no webhooks\n"
 
@@ -198,7 +198,7 @@ def test_a_link_has_its_token_in_the_fragment(run, tea, lasting_url):
         manager = ArenaManager(open_store(lasting_url))
         assert manager.token_grant(token) == ("tea", scope)
         manager.close()
-    assert run("token", "tea", "--drop", "link") == "2 dropped\n"
+    assert run("token", "tea", "--drop", "link") == "2 tokens deleted\n"
     assert "must begin with http" in run("link", "tea", "--server", "arena", code=2)
 
 
@@ -222,8 +222,8 @@ def test_options_come_from_a_file(run, tmp_path, name, text, options):
 @pytest.mark.parametrize(
     ("text", "says"),
     [("{", "is not JSON"), ("{}", "must be a list"), ("[1, 2]", "must be a list"),
-     ('["a", "a"]', "two options are called 'a'"), ('["a", "b\u200b"]', "invisible"),
-     ('["a", {"title": "b"}]', "no 'title'")],
+     ('["a", "a"]', "two options have the name 'a'"), ('["a", "b\u200b"]', "invisible"),
+     ('["a", {"title": "b"}]', "unknown key 'title'")],
 )  # fmt: skip
 def test_a_file_of_options_that_is_wrong_gets_a_sentence(run, lasting_url, tmp_path, text, says):
     open_store(lasting_url).close()
@@ -255,26 +255,26 @@ def test_tokens_are_made_listed_and_dropped(run):
     listed = run("token", "tea", "--list")
     assert token not in listed
     assert "vote  poster" in listed
-    assert run("token", "tea", "--drop", "poster") == "1 dropped\n"
+    assert run("token", "tea", "--drop", "poster") == "1 token deleted\n"
     assert "poster" not in run("token", "tea", "--list")
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["board", "none"], "there is no arena 'none'"),
-        (["check", "none"], "there is no arena 'none'"),
-        (["token", "none"], "there is no arena 'none'"),
-        (["options", "none"], "there is no arena 'none'"),
-        (["join", "none", "x"], "there is no arena 'none'"),
-        (["leave", "none", "x"], "there is no arena 'none'"),
-        (["close", "none"], "there is no arena 'none'"),
-        (["void", "none", "1"], "there is no arena 'none'"),
-        (["hook", "none", "--list"], "there is no arena 'none'"),
-        (["link", "none"], "there is no arena 'none'"),
-        (["export", "none", "--out", "x.csv"], "there is no arena 'none'"),
-        (["new", "tea", "--option", "one"], "from 2 to 200 options"),
-        (["new", "Tea!", "--option", "one", "--option", "two"], "small letters"),
+        (["board", "none"], "arena 'none' does not exist"),
+        (["check", "none"], "arena 'none' does not exist"),
+        (["token", "none"], "arena 'none' does not exist"),
+        (["options", "none"], "arena 'none' does not exist"),
+        (["join", "none", "x"], "arena 'none' does not exist"),
+        (["leave", "none", "x"], "arena 'none' does not exist"),
+        (["close", "none"], "arena 'none' does not exist"),
+        (["void", "none", "1"], "arena 'none' does not exist"),
+        (["hook", "none", "--list"], "arena 'none' does not exist"),
+        (["link", "none"], "arena 'none' does not exist"),
+        (["export", "none", "--out", "x.csv"], "arena 'none' does not exist"),
+        (["new", "tea", "--option", "one"], "must be from 2 to 200"),
+        (["new", "Tea!", "--option", "one", "--option", "two"], "lower-case letters"),
         (["new", "tea", "--option", "a", "--option", "b", "--policy", "kign"], "king"),
     ],
 )
@@ -292,7 +292,7 @@ def test_mistakes_get_a_sentence(run, lasting_url, words, says):
 def test_who_only_looks_makes_no_file(capsys, tmp_path, words):
     path = tmp_path / "mistyped.db"
     assert main(["arena", words[0], "tea", *words[1:], "--store", f"sqlite:{path}"]) == 2
-    assert "there is no file" in capsys.readouterr().err
+    assert "does not exist" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -325,7 +325,7 @@ def test_a_log_that_was_changed_is_not_the_state(capsys, tmp_path):
         )
     database.close()
     assert main(["arena", "check", "tea", "--store", url]) == 2
-    assert "(voted) of arena 'tea' is not the one that was written" in capsys.readouterr().err
+    assert "(voted) of arena 'tea' was changed after it was written" in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ def test_one_changed_vote_is_detected(lasting_url, policy):
         vote(arena, 12)
     with closing(open_store(lasting_url)) as store, database(lasting_url) as run:
         run("DELETE FROM arena_snapshots")
-        assert "all hashes are right, the last is" in check(store, "arena")
+        assert "all hashes are correct, the last is" in check(store, "arena")
         rows = run("SELECT seq, body FROM arena_log WHERE kind = 'voted'").fetchall()
         assert len(rows) == 12
         for seq, body in rows:
@@ -109,7 +109,7 @@ def test_one_changed_vote_is_detected(lasting_url, policy):
             with pytest.raises(LogError, match=rf"record {seq} \(voted\) .* its hash differs"):
                 check(store, "arena")
             run("UPDATE arena_log SET body = ? WHERE seq = ?", body, seq)
-        assert "all hashes are right" in check(store, "arena")
+        assert "all hashes are correct" in check(store, "arena")
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_one_changed_vote_is_detected(lasting_url, policy):
     [
         ("UPDATE arena_log SET at = at + 1 WHERE seq = 7", "record 7 .* its hash differs"),
         ("UPDATE arena_log SET ref = 1000 WHERE kind = 'voted'", "its hash differs"),
-        ("UPDATE arena_log SET hash = NULL WHERE seq = 7", "record 7 .* has lost its hash"),
+        ("UPDATE arena_log SET hash = NULL WHERE seq = 7", "record 7 .* has no hash"),
         ("DELETE FROM arena_log WHERE seq = 7", "record 7 .* is missing"),
         ("DELETE FROM arena_log WHERE seq >= 7", "record .* is missing"),  # the snapshot is newer
         ("UPDATE arena_snapshots SET checksum = hash FROM arena_log", "snapshot .* is damaged"),
@@ -148,11 +148,11 @@ def test_records_of_an_earlier_version_are_accepted_up_to_the_first_hash(lasting
         run("UPDATE arena_log SET hash = NULL")
         run("UPDATE arena_snapshots SET checksum = NULL")
     with closing(open_store(lasting_url)) as store:
-        assert "no record carries a hash" in check(store, "arena")
+        assert "no record has a hash" in check(store, "arena")
     with Arena(lasting_url) as arena:
         vote(arena, 2)
     with closing(open_store(lasting_url)) as store:
-        assert f"(the first {old}, of an earlier version, carry none)" in check(store, "arena")
+        assert f"(the first {old}, of an earlier version, have none)" in check(store, "arena")
         with database(lasting_url) as run:
             ((seq, body),) = run(
                 "SELECT seq, body FROM arena_log WHERE kind = 'voted' ORDER BY seq DESC LIMIT 1"
@@ -198,7 +198,7 @@ def test_a_healthy_log_is_not_reported_while_votes_arrive(monkeypatch):
                 return read(*args, **more)
 
             monkeypatch.setattr(store, name, after_votes)
-        assert "so does the snapshot" in check(store, "x")
+        assert "also from the snapshot" in check(store, "x")
 
 
 # -- erased voters

@@ -195,7 +195,7 @@ def test_so_many_may_watch_and_no_more(limit):
         watchers = [Watcher(boards) for _ in range(3)]
         for watcher in watchers:
             await watcher.next()
-        with pytest.raises(ProblemError, match="Too many") as refused:
+        with pytest.raises(ProblemError, match="maximum number") as refused:
             Watcher(boards)
         assert refused.value.headers["Retry-After"]
         await watchers.pop().leave()

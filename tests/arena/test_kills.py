@@ -170,5 +170,5 @@ def verify(url, acknowledged):
         credited_elsewhere += not same
     assert (lost, credited_elsewhere) == (0, 0)
     assert len({seq for seq, *_ in acknowledged}) == len(acknowledged)
-    assert "folds to the state" in check(store, "life")
+    assert "the replayed state is" in check(store, "life")
     store.close()

@@ -113,7 +113,7 @@ def test_leases_begin_again_with_a_new_process(tmp_path, clock):
         clock.now += 59.0
         assert not arena.vote(shown.duel, "left").late
         store = arena._live.store
-        assert "folds to the state" in check(store, "arena")
+        assert "the replayed state is" in check(store, "arena")
 
 
 def test_renewals_leave_the_state_what_the_log_makes_of_it(clock):

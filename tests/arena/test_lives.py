@@ -204,9 +204,9 @@ def test_an_arena_goes_on_where_it_was(tmp_path):
         vote = arena.vote(again.duel, "right")
         assert arena.vote(again.duel, "right") == vote
         assert digest(arena._live.state) != before
-        assert "folds to the state" in check(arena._live.store, "arena")
+        assert "the replayed state is" in check(arena._live.store, "arena")
     store = open_store(path)
-    assert "folds to the state" in check(store, "arena")
+    assert "the replayed state is" in check(store, "arena")
     store.close()
 
 

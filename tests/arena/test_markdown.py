@@ -98,7 +98,7 @@ def test_deep_nesting_ends():
 def test_other_images_are_refused(address):
     assert not is_image(address)
     assert option_text("o1", "a name", "text", address).content == address
-    with pytest.raises(ArenaError, match="is no image"):
+    with pytest.raises(ArenaError, match="is not the address of an image"):
         option_text("o1", "a name", "image", address)
 
 

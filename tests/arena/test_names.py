@@ -44,7 +44,7 @@ def test_an_invisible_character_is_refused(arena, name):
 
 @pytest.mark.parametrize("name", LIKE_RED)
 def test_a_name_that_looks_like_another_is_refused(arena, name):
-    assert "two options are called" in refused("bad-request", Arena, options=["red", name])
+    assert "two options have the name" in refused("bad-request", Arena, options=["red", name])
     assert "taken by option o1" in refused("name-taken", arena.join, name)
     assert "taken by option o1" in refused("name-taken", arena._live.rewrite, "o2", name, None)
     assert arena._live.rewrite("o1", name, None).name == name
@@ -78,7 +78,7 @@ def test_an_option_that_left_comes_back_with_its_past(arena):
 
 def test_a_name_that_is_anothers_id_is_ambiguous():
     with Arena(options=["o2", "x", "y"]) as arena:
-        assert "any of the options o1, o2" in refused("bad-request", arena.leave, "o2")
+        assert "matches the options o1, o2" in refused("bad-request", arena.leave, "o2")
         assert arena.leave("o1").name == "o2"
 
 

@@ -264,5 +264,5 @@ def test_a_clock_that_jumps_loses_nothing_and_stops_nothing(tmp_path, seed):
     assert voted.keys() == acknowledged.keys()
     for seq, (duel, pick) in acknowledged.items():
         assert (voted[seq]["ref"], voted[seq]["pick"]) == (int(duel.partition("-")[0], 16), pick)
-    assert "all hashes are right" in check(manager.store, "x")
+    assert "all hashes are correct" in check(manager.store, "x")
     manager.close()

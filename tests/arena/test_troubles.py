@@ -130,7 +130,7 @@ def test_who_has_a_lock_does_not_say_the_password(monkeypatch):
 
 
 def test_a_store_that_should_be_there_is_not_made(tmp_path):
-    with pytest.raises(StoreError, match=r"there is no file '.*typo\.db'"):
+    with pytest.raises(StoreError, match=r"the file '.*typo\.db' does not exist"):
         open_store(tmp_path / "typo.db", create=False)
     assert list(tmp_path.iterdir()) == []
 
@@ -185,7 +185,7 @@ def test_a_limit_of_the_system(tmp_path, child):
     told, there, said = out.split(" ", 2)
     assert told == there
     assert int(told) > 100
-    assert "look at the disk" in said or "disk is full" in said
+    assert "check the disk" in said or "disk is full" in said
     store = open_store(tmp_path / "arena.db")
     assert store.last_seq("a") == int(told) + 1
     store.close()
@@ -218,7 +218,7 @@ def test_a_file_that_somebody_holds(tmp_path):
 def test_a_file_that_was_removed_takes_no_votes(tmp_path):
     store = make(SqliteStore(tmp_path / "arena.db"))
     store.path.rename(tmp_path / "elsewhere.db")
-    with pytest.raises(StoreError, match=r"arena\.db' is gone, or another file"):
+    with pytest.raises(StoreError, match=r"arena\.db' was removed or replaced"):
         store.append([Append("a", some(2))])
     (tmp_path / "elsewhere.db").rename(store.path)
     assert store.append([Append("a", some(2))]) == [None]
@@ -229,10 +229,10 @@ def test_a_file_that_was_removed_takes_no_votes(tmp_path):
     ("what", "said"),
     [
         ("folder", "cannot be opened: it is a folder"),
-        ("missing", "cannot be opened: there is no folder '.*nowhere'"),
-        ("text", "is no database of SQLite"),
-        ("other", "is another program's database"),
-        ("newer", r"written by a newer driftduel \(its tables are number 99"),
+        ("missing", "cannot be opened: the folder '.*nowhere' does not exist"),
+        ("text", "is not an SQLite database"),
+        ("other", "is the database of another program"),
+        ("newer", r"written by a newer version of driftduel \(schema 99"),
         ("damaged", "is damaged"),
     ],
 )
@@ -410,7 +410,7 @@ def test_a_stopped_owner_is_replaced_and_refused_when_it_goes_on(stores, postgre
     assert store.append([Append("a", some(2, kind="era"))]) == [None]
     other.send_signal(signal.SIGCONT)
     out, _ = other.communicate("go on\n")
-    assert out.startswith("FencedError record 2 of arena 'a' is there already")
+    assert out.startswith("FencedError record 2 of arena 'a' exists already")
     assert other.returncode == 0
     assert [record.kind for record in store.records("a")] == ["told", "era"]
     assert store.owned_arenas() == {"a"}
@@ -454,7 +454,7 @@ def test_a_connection_that_is_lost_in_the_middle(stores, admin):
     assert eventually(lambda: cut(admin, store, "COPY%"))
     for each in futures:
         with pytest.raises(
-            StoreError, match=r"the connection to postgresql://.* is lost"
+            StoreError, match=r"the connection to postgresql://.* failed"
         ) as caught:
             each.result(LONG)
         assert sentence(str(caught.value))
@@ -468,7 +468,7 @@ def test_a_connection_that_is_lost_in_the_middle(stores, admin):
 def test_a_slow_database(stores, admin):
     store = make(stores(seconds=0.3))
     admin.execute("BEGIN; LOCK TABLE arena_log IN EXCLUSIVE MODE")
-    with pytest.raises(StoreError, match=r"did not answer within 0\.3 s") as caught:
+    with pytest.raises(StoreError, match=r"did not respond within 0\.3 s") as caught:
         store.append([Append("a", some(2))])
     assert sentence(str(caught.value))
     admin.execute("ROLLBACK")
@@ -487,7 +487,7 @@ def test_a_database_that_may_only_be_read(stores, admin):
 def test_tables_of_a_newer_driftduel_are_left_alone(stores, admin):
     stores()
     admin.execute("INSERT INTO arena_schema VALUES (99)")
-    with pytest.raises(StoreError, match=r"newer driftduel \(its tables are number 99"):
+    with pytest.raises(StoreError, match=r"newer version of driftduel \(schema 99"):
         stores()
 
 

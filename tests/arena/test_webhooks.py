@@ -124,8 +124,8 @@ def test_a_receiver_can_check_who_sent_a_message_and_when():
         (lambda: verify(format_secret(b"t" * 32), headers, content, 1000.0), "not right"),
         (lambda: verify(shown, headers | {"webhook-id": "b"}, content, 1000.0), "not right"),
         (lambda: verify(shown, headers | {"webhook-timestamp": "1001"}, content, 1e3), "not ri"),
-        (lambda: verify(shown, headers, content, 1301.0), "too long ago"),
-        (lambda: verify(shown, headers, content, 699.0), "too long ago"),
+        (lambda: verify(shown, headers, content, 1301.0), "more than 300 s"),
+        (lambda: verify(shown, headers, content, 699.0), "more than 300 s"),
         (lambda: verify(shown, {}, content, 1000.0), "not signed"),
         (lambda: verify(shown, headers | {"webhook-timestamp": "x"}, content, 1e3), "not signed"),
     ):

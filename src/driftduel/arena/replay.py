@@ -106,7 +106,7 @@ def check(store: ArenaStore, arena: str) -> str:
                     "restore a backup.",
                     seq,
                 )
-            compared = f"equal to the snapshot of record {seq:,}"
+            compared = f"also from the snapshot of record {seq:,}"
         whole = _replay(store, arena, whole, end)
         if state is not None and digest(_replay(store, arena, state, end)) != digest(whole):
             raise LogError(

@@ -74,7 +74,7 @@ def _path(where: str | Path) -> Path:
     path = Path(text.removeprefix("sqlite:"))
     if "\0" in text or path.name in {"", ":memory:"}:
         raise DriftduelError(
-            f"{text!r} is not the name of a file; pass memory:, sqlite:PATH or "
+            f"{text!r} is not a store; pass memory:, sqlite:PATH or "
             "postgresql://USER@HOST/DATABASE."
         )
     if not (named or isinstance(where, Path) or path.suffix in _ENDINGS):
