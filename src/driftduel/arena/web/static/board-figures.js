@@ -1,10 +1,10 @@
-/* Pictures of a board: who led when, and strengths over time with their bands (uPlot). */
+/* Figures of a board: reigns of the leaders, and strengths over time with their bands (uPlot). */
 import { made, svg } from "./board-tables.js";
 import { interval, moment, share, short, when } from "./wording.js";
 
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 3]];
 const COLOURS = 8; // --line-0 to --line-7 in board.css
-const MOST = 6; // lines that are drawn before anybody asks for more
+const MOST = 6; // default number of lines
 
 const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const colour = (place) => ink(`--line-${place % COLOURS}`);
@@ -24,7 +24,7 @@ export function swatch(place) {
   return box;
 }
 
-// Reigns in a row, as wide as they were long in votes; the list beside it says the same.
+// Reigns in a row, with widths proportional to their votes; the list beside it has the same content.
 export function reigns(box, board) {
   const { changes } = board;
   const begin = changes.length === board.lead_changes ? 0 : changes[0].vote; // the oldest ones are not listed
@@ -44,7 +44,7 @@ export function reigns(box, board) {
 export class Strengths {
   constructor(box, legend, says) {
     [this.box, this.legend, this.says] = [box, legend, says];
-    this.chosen = new Map(); // id: whether its line is wanted, once somebody has said so
+    this.chosen = new Map(); // id: whether the reader has switched its line on or off
     new ResizeObserver(() => this.resize()).observe(box);
     document.addEventListener("theme", () => { if (this.board) this.draw(this.board); });
   }
@@ -93,7 +93,7 @@ export class Strengths {
     }, data, this.box);
   }
 
-  // The calendar axis: when this many votes had arrived.
+  // The calendar axis: times at which the numbers of votes were reached.
   moments(ticks) {
     const { at, votes } = this.board.history;
     const span = at[at.length - 1] - at[0];
@@ -115,7 +115,7 @@ export class Strengths {
     this.draw(this.board); // with other margins for the names
   }
 
-  // Where the lead changed, and between which votes preferences did.
+  // Marks changes of the leader, and intervals of certified changes.
   marks(plot) {
     const { ctx, bbox } = plot;
     ctx.save();
@@ -132,7 +132,7 @@ export class Strengths {
     ctx.lineWidth = devicePixelRatio;
     const { at, votes } = this.board.history;
     for (const change of this.board.changes) {
-      const next = at.findIndex((time) => time >= change.at); // by time: votes are not counted at once
+      const next = at.findIndex((time) => time >= change.at); // by time: the x axis counts arrived votes, not learned ones
       if (next < 1) continue;
       const part = (change.at - at[next - 1]) / Math.max(1, at[next] - at[next - 1]);
       const x = plot.valToPos(votes[next - 1] + part * (votes[next] - votes[next - 1]), "x", true);
@@ -144,7 +144,7 @@ export class Strengths {
     ctx.restore();
   }
 
-  // Names at the ends of the lines, kept apart.
+  // Draws the names at the ends of the lines, without overlap.
   names(plot) {
     const { ctx, bbox } = plot;
     const line = 15 * devicePixelRatio;
@@ -187,7 +187,7 @@ export class Strengths {
     this.values(null);
   }
 
-  // Numbers under the pointer, else the newest.
+  // Shows the values under the pointer; by default the newest.
   values(place) {
     if (!this.history) return;
     const i = place ?? this.history.votes.length - 1;

@@ -1,4 +1,4 @@
-/* Tables of a board: plain elements and text, so that no name can become anything else. */
+/* Tables of a board, built from elements and text nodes, so that a name cannot inject markup. */
 import { certifiedChange, change, counts, enough, way } from "./board-words.js";
 import { counted, interval, share, when, whole } from "./wording.js";
 
@@ -19,7 +19,7 @@ export function svg(tag, attributes = {}, text = "") {
 const at = (id) => document.getElementById(id);
 const show = (id, shown) => { at(id).hidden = !shown; };
 
-// A cell: what is read, what it is sorted by, and a quieter second line.
+// A cell: its text, its sort value, and an optional second line.
 function cell(text, value, small = "") {
   const box = made("td", text, value === undefined ? {} : { "data-value": value ?? "" });
   if (small) box.append(made("small", small));
@@ -35,7 +35,7 @@ function meter(part, label) {
 function fill(id, rows) {
   const body = at(id).tBodies[0];
   body.replaceChildren(...rows.map((cells) => { const row = made("tr"); row.append(...cells); return row; }));
-  // Whoever sorted a table keeps it sorted when it is written anew.
+  // Restore the sort order that the reader has chosen.
   const heading = at(id).querySelector("th[aria-sort]");
   if (heading) {
     heading.setAttribute("aria-sort", heading.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending");
@@ -83,7 +83,7 @@ export function ranking(board) {
   }));
 }
 
-// Who beats whom: the share of wins in words, and a tint that says the same.
+// Wins by pair: the share of wins as text, and as a tint.
 export function pairs(board) {
   const { ids, wins, ties, skips } = board.pairs;
   const names = new Map(board.ranking.map((option) => [option.id, option.name]));
@@ -114,9 +114,9 @@ export function pairs(board) {
 
 export function numbers(board) {
   at("numbers").replaceChildren(...counts(board).flatMap(([name, value, meaning]) => {
-    const said = made("dd", value);
-    said.append(made("small", meaning ? ` ${meaning}` : ""));
-    return [made("dt", name), said];
+    const cell = made("dd", value);
+    cell.append(made("small", meaning ? ` ${meaning}` : ""));
+    return [made("dt", name), cell];
   }));
   at("left-says").textContent = board.says.left;
 }

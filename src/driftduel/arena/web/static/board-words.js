@@ -1,13 +1,13 @@
-/* What a board says besides the sentences that come with it: the moments and counts of this page. */
+/* Texts of the page that depend on the browser (times), and descriptions of the counts. */
 import { counted, duration, when, whole } from "./wording.js";
 
-export const quoted = (name) => (/\s/.test(name) ? `“${name}”` : name); // else nobody sees where a long name ends
+export const quoted = (name) => (/\s/.test(name) ? `“${name}”` : name); // marks the end of a name with spaces
 
-// How far the evidence against a rival is on its way; it grows by factors, so the way is in logs.
+// Progress of the evidence against a rival, from 0 to 1, on a logarithmic scale.
 export const way = (rival) => Math.max(0, Math.min(1, Math.log(Math.max(rival.e, 1e-300)) / Math.log(rival.needed)));
 export const enough = (rival) => rival.e >= rival.needed;
 
-// The sentences have no time of day in them, because only the reader's browser knows that.
+// The sentences of the server contain no time of day, because the time zone is the browser's.
 export const since = (board) => (board.since && board.votes ? `Since ${when(board.since.at)}.` : "");
 
 export function change({ before, after, alarm }) {
@@ -20,19 +20,19 @@ export function certifiedChange({ before, after, from_vote: from, to_vote: to })
   return `Preferences changed between vote ${whole(from)} and vote ${whole(to)} (certified): ${quoted(before)} was preferred to ${quoted(after)} before, ${quoted(after)} to ${quoted(before)} after.`;
 }
 
-// Counts, each with what it means.
+// Rows of label, value and description.
 export function counts(board) {
   const { lateness: late, votes_per_voter: each } = board;
   return [
-    ["Votes", whole(board.votes), "picks and ties that were written down in time"],
-    ["Learned", whole(board.learned), "those that the policy has learned from"],
-    ["Equal", whole(board.ties), "both were said to be equally good"],
+    ["Votes", whole(board.votes), "picks and ties that were recorded in time"],
+    ["Learned", whole(board.learned), "votes that the policy has learned"],
+    ["Equal", whole(board.ties), "votes without a preference"],
     ["Skipped", whole(board.skips), "no answer was given"],
-    ["Late", whole(board.late), "came after the pair had been given back; kept, not counted"],
+    ["Late", whole(board.late), "arrived after the pair had been released; recorded, not counted"],
     ["Not counted", whole(board.uncounted), "one voter's votes on one pair beyond a day's limit"],
-    ["Voided", whole(board.voided), "taken out later by the owner"],
+    ["Voided", whole(board.voided), "removed later by the owner"],
     ...(board.imported ? [["Imported", whole(board.imported), "past votes that the arena started from"]] : []),
-    ["Open now", whole(board.open), "pairs that somebody is looking at"],
+    ["Open now", whole(board.open), "pairs that are shown without an answer yet"],
     ["Waiting", whole(board.waiting), "votes that can still be undone, or wait for earlier ones"],
     ["Voters", whole(board.voters), each?.median ? `half of them gave at most ${counted(each.median, "vote")}; the most were ${whole(each.most)}` : ""],
     ["Time to answer", duration(late?.median), late?.p90 ? `half were faster than this; one in ten took longer than ${duration(late.p90)}` : ""],

@@ -1,4 +1,4 @@
-/* The board, live: the server sends a new one when something changed; where that does not work, we ask. */
+/* The board page: server-sent events update it after each change; polling is the fallback. */
 import { Strengths, reigns } from "./board-figures.js";
 import { about, evidence, numbers, pairs, ranking, timeline } from "./board-tables.js";
 import { since } from "./board-words.js";
@@ -11,15 +11,15 @@ const POLL = 5000; // ms
 const strengths = new Strengths(at("strengths"), at("strengths-legend"), at("strengths-says"));
 let newest = null;
 
-function say(id, text) { if (at(id).textContent !== text) at(id).textContent = text; }
+function setText(id, text) { if (at(id).textContent !== text) at(id).textContent = text; }
 
 function show(board) {
   if (newest && board.seq < newest.seq) return;
   newest = board;
-  say("claim", board.says.claim);
-  say("since", since(board));
-  say("doubt", board.says.doubt);
-  say("waiting", board.says.waiting);
+  setText("claim", board.says.claim);
+  setText("since", since(board));
+  setText("doubt", board.says.doubt);
+  setText("waiting", board.says.waiting);
   at("waiting").hidden = !board.says.waiting;
   at("verdict").classList.toggle("sure", board.sure);
   document.title = `${board.says.claim} - ${arena}`;
@@ -36,15 +36,15 @@ function show(board) {
 }
 
 function refuse(status) {
-  const said = status === 401 || status === 403 ? "This link does not let you see the board. Please ask whoever sent it for a new one."
+  const message = status === 401 || status === 403 ? "This link does not let you see the board. Please ask for a new link."
     : status === 404 ? "There is no arena of this name here." : "The board cannot be read just now. This page keeps trying.";
   at("trouble").hidden = false;
-  say("trouble", said);
-  say("live", "");
+  setText("trouble", message);
+  setText("live", "");
   return status === 401 || status === 403 || status === 404;
 }
 
-// Exchange the token of a link for a cookie. It is in the fragment, which no proxy sees or logs.
+// Exchanges the token of a link for a cookie. It is in the fragment, which no proxy sees or logs.
 async function enter() {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (!token) return true;
@@ -58,7 +58,7 @@ async function enter() {
   }
 }
 
-// Asked once at the start, and again every few seconds where nothing can be pushed.
+// Fetches the board: once at the start, and every few seconds if events are not available.
 async function ask() {
   try {
     const answer = await fetch(`${API}/board`, { cache: "no-store" });
@@ -72,22 +72,22 @@ async function ask() {
 
 async function poll() {
   if (!(await ask())) return;
-  if (newest) say("live", `Asked every ${POLL / 1000} s; last at ${when(Date.now())}.`);
+  if (newest) setText("live", `Asked every ${POLL / 1000} s; last at ${when(Date.now())}.`);
   setTimeout(poll, POLL);
 }
 
 function listen() {
   if (!("EventSource" in window)) { poll(); return; }
   const events = new EventSource(`${API}/board/events`);
-  events.addEventListener("open", () => say("live", "Live: this page changes by itself."));
-  events.addEventListener("board", (event) => { show(JSON.parse(event.data)); say("live", "Live: this page changes by itself."); });
+  events.addEventListener("open", () => setText("live", "Live: this page changes by itself."));
+  events.addEventListener("board", (event) => { show(JSON.parse(event.data)); setText("live", "Live: this page changes by itself."); });
   events.addEventListener("error", () => {
-    if (events.readyState === EventSource.CLOSED) poll(); // it will not come back: too many listeners, or a proxy
-    else say("live", `Connection lost; trying again. What you see is of ${newest ? when(newest.at) : "no time yet"}.`);
+    if (events.readyState === EventSource.CLOSED) poll(); // no reconnection: too many listeners, or a proxy refuses it
+    else setText("live", `Connection lost; trying again. What you see is of ${newest ? when(newest.at) : "no time yet"}.`);
   });
 }
 
-// A link cannot say which form it wants, so the log is fetched and handed over as a file.
+// A link cannot set the header Accept, so the log is fetched and saved as a file.
 async function download(button) {
   const kinds = { csv: "text/csv", ndjson: "application/x-ndjson" };
   const kind = button.dataset.kind;
@@ -100,9 +100,9 @@ async function download(button) {
     link.download = `${arena}.${kind}`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
-    say("download-says", "");
+    setText("download-says", "");
   } catch {
-    say("download-says", "The log could not be fetched; try again in a moment.");
+    setText("download-says", "The log could not be fetched; try again in a moment.");
   }
   button.disabled = false;
 }

@@ -1,15 +1,15 @@
 /* <drift-duel arena="NAME" server="https://…" token="…" voter="…" question="…" keys="page">
-   Two options and one question; the vote page is this element too. Without `server` it asks the
-   server that this file came from; without `token` it relies on that server's cookie, which the token
-   in the page's address sets if the element has the attribute `fragment`. Keys are heard while the
-   element has the focus, or on the whole page with keys="page". */
+   A custom element with two options and one question; the vote page consists of it, too. The default
+   of `server` is the origin of this script. Without `token` the element uses the cookie of that server,
+   which the token in the page's fragment sets if the element has the attribute `fragment`. It handles
+   keys while it has the focus, or on the whole page with keys="page". */
 "use strict";
 (() => {
   const HOME = document.currentScript ? new URL("..", document.currentScript.src).href : `${location.origin}/`;
-  const AT_ONCE = 300, DOUBLE = 700; // ms: what comes so soon was meant for the pair before
-  const RENEW = 20000, IDLE = 120000; // ms between renewals of the lease; without a sign of the voter
-  const SOON = 2000; // ms after which a pair that was asked for is renewed: the beacon of a reload may arrive late
-  const RETURN = 5; // s in which a page that was left finds its pair again, after a reload for example
+  const AT_ONCE = 300, DOUBLE = 700; // ms: earlier clicks and keys were meant for the previous pair
+  const RENEW = 20000, IDLE = 120000; // ms between renewals of the lease; ms without input until release
+  const SOON = 2000; // ms until the first renewal: the release beacon of a reload may arrive after the new page's request
+  const RETURN = 5; // s in which a renewal cancels a release, for example after a reload
   const SIGNS = ["pointermove", "pointerdown", "keydown", "wheel", "touchstart"];
   const KEYS = { ArrowLeft: "left", ArrowRight: "right", ArrowDown: "tie", s: "skip", u: "undo" };
   const SAVED = { left: "Saved: left.", right: "Saved: right.", tie: "Saved: equal.", skip: "Skipped." };
@@ -18,9 +18,9 @@
   const WAITING = "You are offline. The next pair will come as soon as you are back.";
   const GIVEN_BACK = "The pair was given back while you were away. Here is another one.";
   const ASLEEP = "Nothing happened for two minutes, so the pair was given back. Touch the page, move the pointer or press a key to go on.";
-  const NO_ENTRY = "This link does not let you vote here. Please ask whoever sent it for a new one.";
+  const NO_ENTRY = "This link does not let you vote here. Please ask for a new link.";
 
-  // What went wrong, said kindly, and what happens then: "new" pair, "again" later, "stop", "stay".
+  // Message and action for each problem: show a "new" pair, try "again", "stop", or "stay" on this pair.
   const TROUBLE = {
     "no-such-duel": ["That pair is not known here any more. Here is a new one.", "new"],
     "already-answered": ["You had answered that pair already, perhaps in another tab. Here is the next one.", "new"],
@@ -37,12 +37,12 @@
   };
 
   class Problem extends Error {
-    constructor(status, told, after) {
-      const name = String(told.type || "").split("/").pop();
+    constructor(status, body, after) {
+      const name = String(body.type || "").split("/").pop();
       const known = TROUBLE[name]
         || (status === 401 || status === 403 ? [NO_ENTRY, "stop"] : null)
         || (status === 429 ? TROUBLE["too-many"] : status >= 500 ? TROUBLE["store-trouble"] : null)
-        || [told.detail || told.title || `The arena answered with an error (${status}).`, "stop"];
+        || [body.detail || body.title || `The arena answered with an error (${status}).`, "stop"];
       super(known[0]);
       [, this.then] = known;
       this.after = after;
@@ -54,9 +54,9 @@
 <h2 id="question" tabindex="-1"></h2>
 <div class="pair">
 <div class="option" role="group" aria-label="Left option"><div class="body" id="left" dir="auto"></div>
-<button type="button" data-pick="left" aria-keyshortcuts="ArrowLeft">This one is better<span class="heard"> (left)</span> <kbd aria-hidden="true">←</kbd></button></div>
+<button type="button" data-pick="left" aria-keyshortcuts="ArrowLeft">This one is better<span class="sr-only"> (left)</span> <kbd aria-hidden="true">←</kbd></button></div>
 <div class="option" role="group" aria-label="Right option"><div class="body" id="right" dir="auto"></div>
-<button type="button" data-pick="right" aria-keyshortcuts="ArrowRight">This one is better<span class="heard"> (right)</span> <kbd aria-hidden="true">→</kbd></button></div>
+<button type="button" data-pick="right" aria-keyshortcuts="ArrowRight">This one is better<span class="sr-only"> (right)</span> <kbd aria-hidden="true">→</kbd></button></div>
 </div>
 <div class="row" id="rest">
 <button type="button" data-pick="tie" aria-keyshortcuts="ArrowDown">They are equal <kbd aria-hidden="true">↓</kbd></button>
@@ -65,7 +65,7 @@
 <div class="row" id="onward" hidden><button type="button" data-do="again" aria-keyshortcuts="ArrowRight">Go on <kbd aria-hidden="true">→</kbd></button></div>
 <div class="row after"><p id="note" role="status"></p>
 <button type="button" data-do="undo" aria-keyshortcuts="u" hidden>Undo <kbd aria-hidden="true">u</kbd> <span id="left-time" aria-hidden="true"></span></button></div>
-<p class="heard" id="said" aria-live="polite"></p>
+<p class="sr-only" id="announcement" aria-live="polite"></p>
 </section>`;
 
   const STYLE = `
@@ -100,7 +100,7 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
 #note { margin: 0; max-width: 60ch; color: var(--quiet); }
 #note.trouble { color: var(--text); border-left: 4px solid var(--accent); padding-left: 10px; }
 #left-time { display: inline-block; min-width: 2.6em; text-align: right; font-variant-numeric: tabular-nums; color: var(--quiet); }
-.heard { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.sr-only { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 @container (max-width: 640px) {
   .pair { grid-template-columns: minmax(0, 1fr); gap: 12px; }
   .body { min-height: 4rem; padding: 14px 16px; } .body img { max-height: 34vh; }
@@ -113,7 +113,7 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
   const brief = (text) => (text.length > 160 ? `${text.slice(0, 160)} …` : text);
   const inMs = (time) => (time > 1e11 ? time : time * 1000);
 
-  // Some browsers and some settings have no storage: then a vote is kept as long as the page is open.
+  // Storage may be disabled: a vote is then kept only while the page is open.
   const storage = (use) => { try { return use(localStorage); } catch { return null; } };
 
   class DriftDuel extends HTMLElement {
@@ -122,36 +122,36 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       this.root = this.attachShadow({ mode: "open" });
       this.root.adoptedStyleSheets = [sheet];
       this.root.innerHTML = SHELL;
-      this.skew = 0; // the server's clock minus ours
-      this.ahead = []; // pairs that wait because a vote was undone
-      this.root.addEventListener("click", (event) => this.clicked(event));
-      this.heard = (event) => this.pressed(event);
-      this.seen = () => { if (document.hidden) this.leave(); else this.awake(); };
-      this.left = () => this.leave();
-      this.awake = () => { this.active = performance.now(); if (this.away) this.back(); };
-      this.linked = () => { if (this.linkToken) this.begin(); };
+      this.skew = 0; // clock of the server minus clock of the browser, in ms
+      this.ahead = []; // open pairs that are shown later, because a vote was undone
+      this.root.addEventListener("click", (event) => this.onClick(event));
+      this.onKey = (event) => this.onKeydown(event);
+      this.onVisibility = () => { if (document.hidden) this.leave(); else this.onActivity(); };
+      this.onHide = () => this.leave();
+      this.onActivity = () => { this.active = performance.now(); if (this.away) this.back(); };
+      this.onHash = () => { if (this.linkToken) this.begin(); };
     }
 
     connectedCallback() {
       this.at("question").textContent = this.getAttribute("question") || "Which one is better?";
       this.page = this.getAttribute("keys") === "page";
-      (this.page ? document : this).addEventListener("keydown", this.heard);
-      addEventListener("pageshow", this.seen);
-      addEventListener("pagehide", this.left);
-      addEventListener("hashchange", this.linked);
-      document.addEventListener("visibilitychange", this.seen);
-      for (const sign of SIGNS) addEventListener(sign, this.awake, { capture: true, passive: true });
+      (this.page ? document : this).addEventListener("keydown", this.onKey);
+      addEventListener("pageshow", this.onVisibility);
+      addEventListener("pagehide", this.onHide);
+      addEventListener("hashchange", this.onHash);
+      document.addEventListener("visibilitychange", this.onVisibility);
+      for (const sign of SIGNS) addEventListener(sign, this.onActivity, { capture: true, passive: true });
       this.clock = setInterval(() => this.tick(), 200);
       this.begin();
     }
 
     disconnectedCallback() {
-      (this.page ? document : this).removeEventListener("keydown", this.heard);
-      removeEventListener("pageshow", this.seen);
-      removeEventListener("pagehide", this.left);
-      removeEventListener("hashchange", this.linked);
-      document.removeEventListener("visibilitychange", this.seen);
-      for (const sign of SIGNS) removeEventListener(sign, this.awake, { capture: true });
+      (this.page ? document : this).removeEventListener("keydown", this.onKey);
+      removeEventListener("pageshow", this.onVisibility);
+      removeEventListener("pagehide", this.onHide);
+      removeEventListener("hashchange", this.onHash);
+      document.removeEventListener("visibilitychange", this.onVisibility);
+      for (const sign of SIGNS) removeEventListener(sign, this.onActivity, { capture: true });
       clearInterval(this.clock);
       this.leave();
     }
@@ -162,7 +162,7 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
     get linkToken() { return this.hasAttribute("fragment") ? new URLSearchParams(location.hash.slice(1)).get("token") : null; }
     get mark() { return `driftduel ${this.server} ${this.getAttribute("arena")} `; }
 
-    // A page of somebody else's has no cookie of ours: there a random name says who votes.
+    // A page of another site has no cookie of the server: there the voter gets a random id.
     get voter() {
       if (!this.getAttribute("token")) return undefined;
       const given = this.getAttribute("voter") || storage((kept) => kept.getItem("driftduel voter"));
@@ -186,12 +186,12 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       });
       const date = Date.parse(answer.headers.get("Date"));
       if (date && Math.abs(date + 500 - Date.now()) > 2000) this.skew = date + 500 - Date.now();
-      const told = await answer.json().catch(() => ({}));
-      if (answer.ok) return told;
-      throw new Problem(answer.status, told, Number(answer.headers.get("Retry-After")) || 0);
+      const content = await answer.json().catch(() => ({}));
+      if (answer.ok) return content;
+      throw new Problem(answer.status, content, Number(answer.headers.get("Retry-After")) || 0);
     }
 
-    // Asks until there is an answer: all that we send may be sent twice, the server counts it once.
+    // Retries until there is a response; safe, because all requests of this element are idempotent.
     async until(path, body, offline, more) {
       for (let wait = 1; ; wait = Math.min(2 * wait, 16)) {
         try {
@@ -207,7 +207,7 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       }
     }
 
-    // Exchange the token of a link for a cookie. It is in the fragment, which no proxy sees or logs.
+    // Exchanges the token of a link for a cookie. It is in the fragment, which no proxy sees or logs.
     async enter() {
       const token = this.linkToken;
       if (!token) return;
@@ -220,24 +220,24 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       this.lock(true);
       try { await this.enter(); } catch (problem) { this.stop(problem.message); return; }
       const kept = storage((s) => Object.keys(s).filter((key) => key.startsWith(this.mark))) || [];
-      let said = "";
-      for (const key of kept) { // votes of an earlier visit that never arrived
+      let message = "";
+      for (const key of kept) { // unsent votes of an earlier visit
         const path = `duels/${encodeURIComponent(key.slice(this.mark.length))}/vote`;
         try {
           await this.until(path, { pick: localStorage.getItem(key) }, OFFLINE);
-          said = "Your last vote, kept while you were offline, is saved now.";
-        } catch (problem) { said = problem.message; }
+          message = "Your last vote, kept while you were offline, is saved now.";
+        } catch (problem) { message = problem.message; }
         storage((s) => s.removeItem(key));
       }
-      await this.ask(said);
+      await this.ask(message);
     }
 
-    async ask(said = "") {
+    async ask(message = "") {
       this.lock(true);
       this.ahead = [];
       this.forget();
       try {
-        this.show(await this.until("duels", { voter: this.voter, resume: true }, WAITING), said);
+        this.show(await this.until("duels", { voter: this.voter, resume: true }, WAITING), message);
         this.renewed -= RENEW - SOON;
       } catch (problem) { this.stop(problem.message); }
     }
@@ -254,11 +254,11 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
         const path = `duels/${encodeURIComponent(duel.duel)}/vote${held ? "" : "?next=1"}`;
         const answer = await this.until(path, { pick }, OFFLINE);
         storage((kept) => kept.removeItem(key));
-        const said = answer.late ? "Saved, but late: the pair had been given back, so it is counted apart."
+        const message = answer.late ? "Saved, but late: the pair had been given back, so it is counted apart."
           : answer.counted === false && pick !== "skip" ? "Saved, but not counted: you have voted on this pair often enough today."
             : SAVED[pick];
         const next = held || answer.next;
-        if (next) this.show(next, said); else await this.ask(said);
+        if (next) this.show(next, message); else await this.ask(message);
         if (answer.undo_until) { this.last = { duel, until: inMs(answer.undo_until) }; this.tick(); }
       } catch (problem) {
         storage((kept) => kept.removeItem(key));
@@ -284,7 +284,7 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       }
     }
 
-    // -- leases: others' votes wait for an open pair, so a page keeps it only while somebody looks at it
+    // -- leases: votes of others wait for an open pair, so a page holds its lease only while it is visible
     get held() { return [this.duel, ...this.ahead].map((duel) => duel?.duel).filter(Boolean); }
 
     leave() {
@@ -292,27 +292,27 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       if (this.away || !duels.length) return;
       this.away = true;
       const body = { duels, release: true, after: RETURN };
-      // A beacon outlives the page, but has no headers; a token needs one.
+      // A beacon outlives the page, but cannot have the header that a token requires.
       if (this.getAttribute("token")) this.call("leases", body, { keepalive: true }).catch(() => {});
       else navigator.sendBeacon(`${this.api}leases`, new Blob([JSON.stringify(body)], { type: "application/json" }));
     }
 
     async back() {
       this.away = false;
-      if (this.locked) return; // a vote is on its way, and brings the next pair
+      if (this.locked) return; // a vote is being sent; its response has the next pair
       this.lock(true);
       const kept = await this.renew();
       if (kept) { this.lock(false); if (this.at("note").textContent === ASLEEP) this.note(""); } else await this.ask(GIVEN_BACK);
     }
 
-    // Returns whether the pair that is shown is still ours; a lost connection changes nothing.
+    // Returns whether the lease of the shown pair still exists; true if the connection is lost.
     async renew() {
       this.renewed = performance.now();
       const duels = this.held, asked = this.duel;
       if (!duels.length) return true;
       try {
         const { expires } = await this.call("leases", { duels });
-        // Only duels that this request named: one that was put aside meanwhile is in no answer to it.
+        // Race: only duels of this request are in its response; an undo may have added another since.
         const ended = new Set(duels.filter((duel, place) => !expires[place]));
         this.ahead = this.ahead.filter((duel) => !ended.has(duel.duel));
         return asked !== this.duel || !ended.has(asked.duel);
@@ -328,8 +328,8 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       if (!(await this.renew()) && !this.locked && duel === this.duel) await this.ask(TROUBLE["duel-lost"][0]);
     }
 
-    // -- what is shown
-    show(duel, said = "", trouble = false) {
+    // -- display
+    show(duel, message = "", trouble = false) {
       this.duel = duel;
       this.away = false;
       this.renewed = this.active = performance.now();
@@ -345,12 +345,12 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       this.at("rest").hidden = Boolean(sole);
       this.at("onward").hidden = !sole;
       this.root.querySelector(".pair").hidden = false;
-      this.note(said, trouble);
-      const heard = ["left", "right"].slice(0, shown.length).map((side) => {
+      this.note(message, trouble);
+      const parts = ["left", "right"].slice(0, shown.length).map((side) => {
         const body = this.at(side);
         return `${sole ? "" : side === "left" ? "Left: " : "Right: "}${brief(body.textContent.trim() || body.querySelector("img")?.alt || "")}`;
       });
-      this.at("said").textContent = `${sole ? "Nothing to compare just now." : "New pair."} ${heard.join(". ")}`;
+      this.at("announcement").textContent = `${sole ? "Nothing to compare just now." : "New pair."} ${parts.join(". ")}`;
       this.shown = performance.now();
       this.lock(false);
       if (document.hidden) this.leave();
@@ -370,7 +370,7 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
         image.addEventListener("error", () => { body.textContent = `The image "${option.name}" could not be loaded.`; });
         body.append(image);
       } else if (option.kind === "markdown" && typeof option.html === "string") {
-        body.innerHTML = option.html; // written by the server from an allow-list, everything else escaped
+        body.innerHTML = option.html; // safe: generated by the server from an allow-list, the rest escaped
       } else {
         body.textContent = text;
         body.classList.add("text");
@@ -413,22 +413,22 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       this.at("left-time").textContent = rest > 99000 ? `${Math.ceil(rest / 60000)} min` : `${Math.ceil(rest / 1000)} s`;
     }
 
-    // -- hands
+    // -- input
     act(what) {
       if (what === "undo") this.undo();
       else if (this.duel?.alone) { if (this.ready && (what === "right" || what === "again")) this.ask(); }
       else this.pick(what);
     }
 
-    clicked(event) {
+    onClick(event) {
       const button = event.target.closest("button");
       if (!button) return;
-      if (event.detail > 1 && performance.now() - this.shown < DOUBLE) return; // the second half of a double click
-      this.toQuestion = event.detail === 0; // by the keyboard or a screen reader: read on from the top
+      if (event.detail > 1 && performance.now() - this.shown < DOUBLE) return; // the second click of a double click
+      this.toQuestion = event.detail === 0; // keyboard or screen reader: move the focus to the question
       this.act(button.dataset.pick || button.dataset.do);
     }
 
-    pressed(event) {
+    onKeydown(event) {
       const what = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
       if (!what || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
       if (event.composedPath()[0].closest?.("input, textarea, select, [contenteditable], pre")) return;

@@ -1,4 +1,4 @@
-/* Numbers as driftduel.wording writes them, for what changes while a page is open. */
+/* Number formats equal to those of driftduel.wording, for values that change while a page is open. */
 export const NOTHING = "-";
 const missing = (value) => value === null || value === undefined || Number.isNaN(value);
 const grouped = (text) => text.replace(/^(-?\d+)/, (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ","));
@@ -53,13 +53,13 @@ const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" })
 const MONTH = new Intl.DateTimeFormat("en-GB", { month: "short", year: "numeric" });
 const YEAR = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 
-// A tick of a calendar axis that spans so many milliseconds.
+// Formats a tick of a calendar axis; `span` is the length of the axis in milliseconds.
 export function moment(at, span) {
   const write = span < 86400000 ? CLOCK : span < 300 * 86400000 ? DAY : MONTH;
   return write.format(new Date(at));
 }
 
-// When: the clock if it was today, the day as well if it was not.
+// Formats a time: today without the day, otherwise with it.
 export function when(at, now = Date.now()) {
   const [time, today] = [new Date(at), new Date(now)];
   if (time.toDateString() === today.toDateString()) return CLOCK.format(time);
