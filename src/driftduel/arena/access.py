@@ -35,7 +35,7 @@ def hash_token(token: str) -> bytes:
 
 
 def voter_key(secret: bytes, voter: str) -> bytes:
-    """Return the key under which the store finds a voter: an HMAC with the arena's secret."""
+    """Return the key under which the store finds a voter: an HMAC value with the arena's secret."""
     return hmac.digest(secret, b"voter\0" + voter.encode("utf-8", "surrogatepass"), "sha256")
 
 
@@ -45,7 +45,10 @@ def new_pseudonym() -> str:
 
 
 class DuelName(NamedTuple):
-    """The public id of a duel: its ref, the random word of its ownership epoch, a signature."""
+    """The public id of a duel: its ref, the random word of its ownership epoch, a signature.
+
+    The signature is not an attribute: the method `encode` adds it, and `decode` verifies it.
+    """
 
     ref: int
     word: int

@@ -1,4 +1,4 @@
-"""Validation of URLs from users: a server must not be sent into its own network (SSRF)."""
+"""Functions that validate URLs from users: a server must not call its own network (SSRF)."""
 
 import asyncio
 import ipaddress
@@ -101,7 +101,7 @@ async def resolve_address(place: Endpoint, private: bool) -> str:
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address is public; embedded IPv4 addresses are unwrapped."""
+    """Return whether an IP address is public; the function unwraps embedded IPv4 addresses."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)

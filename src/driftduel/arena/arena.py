@@ -116,7 +116,10 @@ class Arena:
         return wait_durable(self._live.undo(duel))
 
     def join(self, name: str, kind: str = "text", content: str = "") -> Option:
-        """Add an option, or readmit one that left, given by its id or name."""
+        """Add an option, or readmit one that left; the first argument is its id or name.
+
+        The arguments `kind` and `content` are used for a new option only.
+        """
         self._learn()
         there = self._live.find(name)
         if there is not None and (there.id == name or not there.present):
@@ -125,7 +128,7 @@ class Arena:
         return wait_durable(self._live.join(text.name, text.kind, text.content))
 
     def leave(self, option: str) -> Option:
-        """Retire an option, given by its id or unique name: it is no longer shown."""
+        """Retire an option: it is no longer shown. The argument is its id or unique name."""
         self._learn()
         return wait_durable(self._live.leave(self._live.need(option).id))
 
@@ -136,7 +139,7 @@ class Arena:
     def add_past_votes(self, votes: Sequence[tuple[str, str, str | None]]) -> int:
         """Import votes before the first duel: tuples of two options, and the winner or None.
 
-        Options are given by their ids or unique names. Returns the number of votes.
+        The values are ids or unique names of options. Returns the number of votes.
         """
         live = self._live
         arms = {
@@ -182,7 +185,7 @@ class Arena:
         return self._live.board()
 
     def records(self, after: int = 0, limit: int = 10_000) -> list[Record]:
-        """Return records of the log after sequence number `after`."""
+        """Return records of the log after sequence number `after`; by default from the first."""
         return self._live.records(after, limit)
 
     def close(self) -> None:

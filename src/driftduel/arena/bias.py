@@ -18,7 +18,10 @@ _MOST_VOTERS = 10_000
 
 
 class SideBias(NamedTuple):
-    """The share of picks on the left, with 95% bounds that hold at all times together."""
+    """The share of picks on the left, with 95% bounds that hold at all times together.
+
+    The value of `share` is None without picks.
+    """
 
     share: float | None
     low: float

@@ -1,4 +1,4 @@
-"""The board of an arena at one moment: as an object, as JSON, in a terminal and in a notebook."""
+"""The board of an arena at one moment: a Python object with JSON, text and HTML representations."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -48,9 +48,9 @@ Cells = list[tuple[str, ...]]
 
 
 class Board(Fields, frozen=True, kw_only=True):
-    """The leader, the evidence for it, and the changes.
+    """The leader, the evidence for it, and the changes. Instances are immutable.
 
-    Fields can be read as attributes or by name (``board.leader``, ``board["leader"]``); JSON, the
+    Fields can be read as attributes or by key (``board.leader``, ``board["leader"]``); JSON, the
     HTTP interface and webhooks use the same names. Votes are numbered in the order of learning.
     """
 
@@ -170,7 +170,7 @@ class Board(Fields, frozen=True, kw_only=True):
         return "".join([*above, *tables, *map(_p, below)])
 
     def _tables(self) -> Iterable[tuple[str, tuple[str, ...], str, Cells]]:
-        """Return each table's title, columns, right-aligned columns, and rows."""
+        """Yield a tuple per table: title, columns, indices of right-aligned columns, and rows."""
         if self.evidence:
             yield (
                 "Counted votes between the leader and each rival, and the evidence:",
@@ -414,7 +414,7 @@ def _or_none(value: float) -> float | None:
 
 
 def _large(value: float) -> str:
-    """Write an e-value; digits beyond a million carry no information."""
+    """Format an e-value; digits of values beyond a million carry no information."""
     return number(value) if value < 1e6 else "over a million"
 
 

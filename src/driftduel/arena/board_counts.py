@@ -84,7 +84,7 @@ class BoardCounts:
         return None if self.stretch is None else self.stretch.leader
 
     def sure(self, present: tuple[int, ...]) -> bool:
-        """Return whether the evidence against every present rival is large enough."""
+        """Return whether the evidence against every present rival reaches its threshold value."""
         return self.stretch is not None and self.stretch.is_sure(present)
 
     def add_vote(self, ref: int, out: "OpenDuel", at: int, present: tuple[int, ...]) -> None:
@@ -210,7 +210,7 @@ class BoardCounts:
         self.wins[(first, second) if won else (second, first)] -= 1
 
     def widen(self) -> None:
-        """Add a row and a column for a new option."""
+        """Add a row and a column of default values for a new option."""
         for name in _MATRICES:
             setattr(self, name, np.pad(getattr(self, name), (0, 1)))
         self.window.widen()

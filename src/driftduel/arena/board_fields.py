@@ -1,4 +1,4 @@
-"""The fields of a board, as Python attributes and JSON names."""
+"""The fields of a board: attributes in Python, keys in JSON. All instances are immutable."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class Fields(msgspec.Struct, frozen=True):
-    """A struct whose fields can be read as attributes or by name: ``x.name``, ``x["name"]``."""
+    """Base class of structs with two kinds of access: attribute ``x.name`` or key ``x["name"]``."""
 
     def __getitem__(self, key: str) -> Any:
         if key not in self.__struct_fields__:
@@ -37,7 +37,7 @@ class Fields(msgspec.Struct, frozen=True):
 
 
 class OptionName(Fields, frozen=True):
-    """An option."""
+    """Id and name of an option."""
 
     id: str
     name: str
@@ -78,7 +78,7 @@ class RankedOption(OptionName, frozen=True):
 
     present: bool
     rank: int | None
-    """1 for the strongest; null for an option that has left."""
+    """1 for the strongest option; the value is null for an option that has left."""
     strength: float | None
     """Estimated probability to be preferred to another present option drawn at random."""
     low: float | None
@@ -137,7 +137,7 @@ class Pairs(Fields, frozen=True):
 
 
 class Line(Fields, frozen=True):
-    """Strength of one option at each point of `Strengths`; null where it was absent."""
+    """Strengths of one option at the points of `StrengthHistory`; values are null where it is absent."""
 
     id: str
     strength: list[float | None]
@@ -165,14 +165,14 @@ class LeftShare(Fields, frozen=True):
 
 
 class Answers(Fields, frozen=True):
-    """Seconds from question to answer."""
+    """Quantiles of the time to answer, in seconds; null values without answers."""
 
     median: float | None
     p90: float | None
 
 
 class VotesPerVoter(Fields, frozen=True):
-    """Votes given by one voter."""
+    """Median and maximum of the number of votes per voter; null values without votes."""
 
     median: int | None
     most: int | None

@@ -132,7 +132,10 @@ class ArenaClient:
         return self._call("POST", path, answer=dict[str, int])["seq"]
 
     def join(self, name: str, kind: str = "text", content: str = "") -> Option:
-        """Add an option, or readmit one that left, given by its id or name."""
+        """Add an option, or readmit one that left; the first argument is its id or name.
+
+        The arguments `kind` and `content` are used for a new option only.
+        """
         there = find_named(self.options(), name)
         if there is not None and (there.id == name or not there.present):
             return self._present(there.id, True)
@@ -140,7 +143,7 @@ class ArenaClient:
         return self._call("POST", self._at("options"), body, answer=Option, again=False)
 
     def leave(self, option: str) -> Option:
-        """Retire an option, given by its id or unique name: it is no longer shown."""
+        """Retire an option: it is no longer shown. The argument is its id or unique name."""
         there = find_named(self.options(), option)
         return self._present(option if there is None else there.id, False)
 
@@ -189,7 +192,7 @@ class ArenaClient:
         return self._call("GET", self._at("board"), answer=Board)
 
     def records(self, after: int = 0, limit: int = 10_000) -> list[Record]:
-        """Return records of the log after sequence number `after`."""
+        """Return records of the log after sequence number `after`; by default from the first."""
         path = f"{self._at('log')}?{urlencode({'after': after, 'limit': limit})}"
         page = self._call("GET", path, answer=dict[str, Any])
         return msgspec.convert(page["records"], list[Record])

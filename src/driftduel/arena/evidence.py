@@ -34,7 +34,7 @@ _FEWEST_TO_ESTIMATE, _MOST_TO_ESTIMATE = 5, 10_000_000
 
 
 class Evidence(NamedTuple):
-    """The evidence of a stretch against one rival."""
+    """The evidence of a stretch against one rival, as an immutable value."""
 
     rival: int
     wins: int
@@ -145,12 +145,12 @@ class Stretch:
         Parameters
         ----------
         first, second, won
-            The duel: 1 if `first` won, 0 if `second` did, -1 for a tie, which only uses up the
-            voter's vote.
+            The duel: the value of `won` is 1 if `first` won, 0 if `second` did, and -1 for a tie,
+            which only uses up the voter's vote.
         voter
             A number for the voter; the duel itself if every vote counts.
         duel
-            The duel's number, by which `void` finds it.
+            The duel's number, the argument by which the method `void` finds it.
         vote
             The number of this vote in the order of learning.
 
@@ -246,9 +246,9 @@ class Stretch:
         return len(set().union(*met))
 
     def is_sure(self, present: Iterable[int]) -> bool:
-        """Return whether e is now large enough against every present rival.
+        """Return whether the e-value is now large enough against every present rival.
 
-        A claim ends when the votes turn. It needs the leader and at least one rival.
+        The value becomes False again if later votes contradict. It requires the leader and a rival.
         """
         rivals, here = 0, False
         for arm in present:
@@ -262,7 +262,7 @@ class Stretch:
         return here and rivals > 0
 
     def to_plain(self) -> dict[str, Any]:
-        """Return numbers, lists and bytes only, for a snapshot."""
+        """Return a dict of plain values for a snapshot."""
         return {
             "leader": self.leader,
             "number": self.number,

@@ -18,7 +18,7 @@ __all__ = ["Learned", "forget", "initial_policy", "tell"]
 
 
 class Learned(NamedTuple):
-    """An answer that the policy has learned."""
+    """An answer that the policy has learned, as an immutable value."""
 
     duel: Duel
     won: int

@@ -205,7 +205,7 @@ class LiveArena:
         self._draft_record(kind, body)
 
     def end_graces(self) -> DurableReply[None]:
-        """Let the policy learn from every vote that can still be undone."""
+        """Let the policy learn every vote that can still be undone. `Arena` calls this method."""
         with self._transaction() as state:
             for kind, ref, why in state.graces(None):
                 self._settle_one(self._now(), kind, ref, why)
@@ -378,7 +378,7 @@ class LiveArena:
         return (new_pseudonym(), key) if known is None else (known, None)
 
     def _keep_voter(self, voter: str, known: str, key: bytes | None) -> None:
-        """Cache the pseudonym of a voter; with a key, store it with the next records."""
+        """Cache the pseudonym of a voter; with the argument `key`, store it, too."""
         if key is not None:
             self._new_voters.append((key, known))
         self._voters[voter] = known
@@ -550,7 +550,7 @@ class LiveArena:
                     return self._pending(self.option(text.id))
 
     def come_back(self, option_id: str) -> DurableReply[Option]:
-        """Readmit an option that left."""
+        """Readmit an option that left; the argument is its id."""
         with self._transaction() as state:
             state.arm(option_id)
             self._draft_record("joined", state.join(self._now(), option_id))
@@ -558,14 +558,17 @@ class LiveArena:
             return self._pending(self.option(option_id))
 
     def leave(self, option_id: str) -> DurableReply[Option]:
-        """Retire an option: it is no longer shown."""
+        """Retire an option: it is no longer shown. The argument is its id."""
         with self._transaction() as state:
             self._draft_record("left", state.leave(self._now(), option_id))
             self._send()
             return self._pending(self.option(option_id))
 
     def rewrite(self, option_id: str, name: str | None, content: str | None) -> Option:
-        """Change name and content of an option; the log is not affected."""
+        """Change name and content of an option; None keeps the present value.
+
+        The log is not affected.
+        """
         with self._text_lock:
             now = self.option(option_id)
             if name is not None and name != now.name:
@@ -670,5 +673,5 @@ class LiveArena:
         return made
 
     def records(self, after: int = 0, limit: int = 10_000) -> list[Record]:
-        """Return records of the log after sequence number `after`."""
+        """Return records of the log after sequence number `after`; by default from the first."""
         return self.store.records(self.name, after, limit)

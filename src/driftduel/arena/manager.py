@@ -90,7 +90,17 @@ class ArenaManager:
         return self.token(name, "own", "owner")
 
     def token(self, name: str, scope: str, label: str = "") -> str:
-        """Create a token for an arena, or for ``*``, which allows creating arenas."""
+        """Create a token for an arena, or for ``*``, which allows creating arenas.
+
+        Parameters
+        ----------
+        name
+            Name of the arena, or ``*``.
+        scope
+            One of the values in `SCOPES`.
+        label
+            A label for lists of tokens; empty by default.
+        """
         if scope not in SCOPES:
             raise ArenaError("bad-request", f"scope={scope!r} must be {', '.join(SCOPES)}.")
         if name != _ANY:
@@ -108,14 +118,14 @@ class ArenaManager:
             raise ArenaError("no-such-arena", f"arena {name!r:.80} does not exist.")
 
     def live(self, name: str) -> LiveArena | None:
-        """Return an arena if it is in memory, else None."""
+        """Return the object of an arena if it is in memory, else None; never block."""
         return self._live.get(name)
 
     def arena(self, name: str) -> LiveArena:
-        """Return an arena, loaded from the store if necessary.
+        """Return the object of an arena, loaded from the store if necessary.
 
         Replaying a long log takes minutes, so each arena has a separate lock for loading: only
-        callers that need the same arena block.
+        callers of this method that need the same arena block.
         """
         live = self._live.get(name)
         if live is not None:
@@ -224,7 +234,7 @@ class ArenaManager:
 
 
 def option_texts(options: Iterable[str | Mapping[str, Any]], first: int = 1) -> list[OptionText]:
-    """Validate options, and assign ids from ``o{first}`` on."""
+    """Validate options, and assign ids; the argument `first` is the number of the first id."""
     texts = []
     for number, option in enumerate(options, start=first):
         given = option if isinstance(option, Mapping) else {"name": option}

@@ -1,4 +1,4 @@
-"""Render the content of options: Markdown from an allow-list to safe HTML.
+"""Functions that render the content of options: Markdown from an allow-list to safe HTML.
 
 The text comes from the creator of the arena and is shown to all voters. Syntax outside the
 allow-list stays text: HTML, images, and links to other schemes than http and https.

@@ -1,4 +1,4 @@
-"""Validation of option names: allowed characters, and names that look the same."""
+"""Functions that validate option names: allowed characters, and names that look the same."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence

@@ -35,7 +35,7 @@ _decoder = msgspec.json.Decoder(dict[str, Any])
 
 
 def encode_body(body: dict[str, Any]) -> str:
-    """Return a record's body as a JSON string."""
+    """Return a record's body as a JSON string; the function accepts plain values only."""
     return _encoder.encode(body).decode()
 
 

@@ -1,4 +1,4 @@
-"""Values that an arena returns, the same in Python and over HTTP."""
+"""Value classes of an arena's replies, shared by Python and HTTP. Instances are immutable."""
 
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -23,7 +23,7 @@ class Option(msgspec.Struct, frozen=True):
     id: str
     name: str
     kind: str = "text"
-    """``text``, ``markdown`` or ``image``."""
+    """One of the values ``text``, ``markdown`` and ``image``."""
     content: str = ""
     """Text shown with the name; for an image its URL."""
     present: bool = True
@@ -35,7 +35,7 @@ _html = lru_cache(maxsize=256)(to_html)  # an arena shows the same few options r
 
 
 def option_of(state: ArenaState, texts: Mapping[str, OptionText], option_id: str) -> Option:
-    """Return an option by its id; an option without a stored text has its id as the name."""
+    """Return an option by its id; the default of a missing name is the id itself."""
     arm = state.arm(option_id)
     text = texts.get(option_id) or OptionText(option_id, option_id, "text", "")
     html = _html(text.content) if text.kind == "markdown" else ""
@@ -43,7 +43,10 @@ def option_of(state: ArenaState, texts: Mapping[str, OptionText], option_id: str
 
 
 class ShownDuel(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Two options to show side by side, or one to show alone."""
+    """Two options to show side by side, or one to show alone.
+
+    Either `left` and `right` or `alone` have a value; the other attributes are None.
+    """
 
     duel: str = ""
     """Signed id of the duel, required to vote."""

@@ -1,4 +1,4 @@
-"""Settings of an arena, fixed when it is created: the first record of its log."""
+"""Settings of an arena: parameters that are fixed at its creation, the first record of its log."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     most_open_each: int = 20
     """Maximum number of open duels of one voter; one more evicts the voter's oldest."""
     origins: tuple[str, ...] = ()
-    """Sites with pages that may use a token here: ``https://example.org``."""
+    """Sites with pages that may use a token here: ``https://example.org``; none by default."""
 
 
 def settings_of(
@@ -121,7 +121,7 @@ def with_dynamic_options(spec: str, arms: int) -> str:
 
 
 def _check(settings: Settings) -> None:
-    """Raise ArenaError if a value is outside its range or choices."""
+    """Raise ArenaError if the value of an attribute is outside its range or choices."""
     choices = (("mode", MODES), ("order", ORDERS), ("ties", (*TIES, None)), ("claim", CLAIMS))
     for key, known in choices:
         value = getattr(settings, key)

@@ -37,7 +37,7 @@ _MOST_PROPOSALS = 32
 
 
 class OpenDuel(NamedTuple):
-    """A duel that was shown to a voter."""
+    """A duel that was shown to a voter; instances are immutable, a vote replaces them."""
 
     first: int
     second: int
@@ -193,7 +193,10 @@ class ArenaState:
         return ref, body
 
     def duel_to_evict(self, voter: str | None) -> int | None:
-        """Return the open duel to evict before this voter's next one; None below the limits."""
+        """Return the open duel to evict before this voter's next one; None below the limits.
+
+        The limits are the values `most_open_each` and `most_open` of the settings.
+        """
         mine = self.open_each.get(voter, []) if voter is not None else []
         if len(mine) >= self.settings.most_open_each:
             return mine[0]
@@ -440,7 +443,7 @@ class ArenaState:
         return {"leads": leader}
 
     def add_past_votes(self, at: int, votes: list[list[Any]]) -> Body:
-        """Import past votes: lists of two arms, 1, 0 or -1 for a tie, and a weight."""
+        """Import past votes: lists of two arms, the value 1, 0 or -1 for a tie, and a weight."""
         self.need_open()
         if self.policy.ledger.asked:
             raise ArenaError(
@@ -577,6 +580,8 @@ class ArenaState:
     def apply(self, record: Record) -> None:
         """Replay one record, and compare the derived values with the stored ones.
 
+        This method calls the same method as the original event, with the arguments from the record.
+
         Raises
         ------
         LogError
@@ -626,7 +631,7 @@ class ArenaState:
         raise DriftduelError(f"the kind {kind!r:.40} of a record is unknown.")
 
     def to_bytes(self) -> bytes:
-        """Return a snapshot; two states are equal if and only if their snapshots are."""
+        """Return a snapshot as bytes; two states are equal if and only if these values are."""
         return msgspec.msgpack.encode(
             {
                 "format": _FORMAT,

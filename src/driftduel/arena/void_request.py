@@ -50,7 +50,7 @@ class _VoteToVoid:
 
 
 class VoidRequest:
-    """A request to void votes.
+    """A request to void votes; an instance serves one call of the method `LiveArena.void`.
 
     Parameters
     ----------

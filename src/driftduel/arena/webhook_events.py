@@ -17,7 +17,10 @@ _KEYS = frozenset(("alarm", "certified", "leads", "sure"))
 
 
 class ArenaEvent(msgspec.Struct, frozen=True):
-    """An event of an arena. Options are stored as indices, because their names can change."""
+    """An event of an arena. Options are stored as indices, because their names can change.
+
+    Instances are immutable; the values are those after the record `seq`.
+    """
 
     kind: str
     seq: int
@@ -48,7 +51,7 @@ def events_of(
     sure: bool,
     votes: int,
 ) -> list[ArenaEvent]:
-    """Return the events of a record, given the values after it."""
+    """Return the events of a record; the keyword arguments are values of the state after it."""
     happened = {
         "alarm": body.get("alarm"),
         "certified": body.get("certified"),

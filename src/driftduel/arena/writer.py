@@ -75,7 +75,7 @@ class _QueuedAppend(NamedTuple):
 
 
 class Writer:
-    """The thread that writes to a store.
+    """The thread that writes to a store. All methods are thread-safe.
 
     It does not retry, and it survives errors: the waiting callers get the error, and the next batch
     is tried.
@@ -83,7 +83,7 @@ class Writer:
     Parameters
     ----------
     store
-        The store; closing the writer does not close it.
+        The store object; closing the writer does not close it.
     grouping
         Whether a commit takes the whole queue (the default), or one append, for comparison.
     """

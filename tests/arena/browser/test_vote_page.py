@@ -450,8 +450,8 @@ def test_what_a_screen_reader_reads(fake, visit):
     places = [said.find(each) for each in expected]
     assert -1 not in places, said
     assert places == sorted(places)
-    assert page.locator("#said").text_content() == "New pair. Left: Beta. Right: Gamma"
-    assert page.locator("#said").get_attribute("aria-live") == "polite"
+    assert page.locator("#announcement").text_content() == "New pair. Left: Beta. Right: Gamma"
+    assert page.locator("#announcement").get_attribute("aria-live") == "polite"
 
 
 def test_without_a_mouse(fake, visit):

@@ -1,4 +1,4 @@
-"""The interface of stores: an append-only log per arena, and the tables beside it."""
+"""The interface of stores: the class `ArenaStore`, its value classes and its errors."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
@@ -173,7 +173,9 @@ class Hook(NamedTuple):
 
 
 class ArenaStore(Protocol):
-    """A store of arena logs. All methods are thread-safe.
+    """The interface of a store of arena logs. All methods are thread-safe.
+
+    A class implements it by having these methods; no base class is required.
 
     Attributes
     ----------
@@ -201,12 +203,14 @@ class ArenaStore(Protocol):
     def records(
         self, arena: str, after: int = 0, limit: int = 10_000, *, verified: bool = False
     ) -> list[Record]:
-        """Return records after a sequence number, in order.
+        """Return at most `limit` records after a sequence number, in order.
+
+        The default arguments return the first 10,000 records.
 
         Raises
         ------
         LogError
-            With `verified`, at the first record with a wrong hash.
+            With the argument `verified`, at the first record with a wrong hash.
         """
 
     def chain(self, arena: str, upto: int) -> Chain:
@@ -221,10 +225,12 @@ class ArenaStore(Protocol):
     def newest_snapshot(self, arena: str, upto: int | None = None) -> tuple[int, bytes] | None:
         """Return sequence number and bytes of the newest snapshot, not newer than `upto`.
 
+        The default of `upto` is the end of the log.
+
         Raises
         ------
         DamagedSnapshotError
-            If its checksum is wrong.
+            If the value of its checksum is wrong.
         """
 
     # Tables beside the log: each call is a separate durable transaction.
@@ -246,10 +252,10 @@ class ArenaStore(Protocol):
         """Return the texts of all options, in the order of joining."""
 
     def put_options(self, arena: str, options: Sequence[OptionText]) -> None:
-        """Insert or update the texts of options."""
+        """Insert or update the texts of options; the key is the attribute `id`."""
 
     def put_token(self, digest: bytes, arena: str, scope: str, label: str) -> None:
-        """Store a token's digest with a scope, for one arena or for all (``*``)."""
+        """Store a token's digest with a scope; the argument `arena` is ``*`` for all arenas."""
 
     def token(self, digest: bytes) -> tuple[str, str] | None:
         """Return the arena and the scope of a token; None if it is unknown."""
@@ -258,7 +264,10 @@ class ArenaStore(Protocol):
         """Return the tokens of an arena as a list."""
 
     def drop_token(self, arena: str, prefix_or_label: str) -> int:
-        """Delete tokens by label, or by at least eight digits; return their number."""
+        """Delete tokens by label, or by at least eight digits; return their number.
+
+        The argument is compared with both attributes.
+        """
 
     def voter(self, arena: str, key: bytes) -> str | None:
         """Return the pseudonym of a voter, or None."""
@@ -299,7 +308,7 @@ class ArenaStore(Protocol):
         """Return the names of the arenas with undelivered events."""
 
     def subscribe(self, listener: Callable[[str], None]) -> Callable[[], None]:
-        """Register a callback for new events and changed webhooks; return a function to cancel it.
+        """Register a callback function for new events and webhooks; return a function to cancel it.
 
         The callback runs in any thread. Its argument is the name of the arena, or an empty string
         if all arenas have to be examined. Changes by other processes are noticed on PostgreSQL
@@ -322,7 +331,7 @@ class ArenaStore(Protocol):
     def owner_address(self, arena: str, any_server: bool = False) -> str | None:
         """Return the URL of the server that owns an arena, if it is another process.
 
-        With `any_server`, the URL of some other server if the arena has no owner.
+        With the argument `any_server`, the URL of some other server if the arena has no owner.
         """
 
     def cluster_key(self) -> bytes | None:

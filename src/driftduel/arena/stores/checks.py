@@ -1,4 +1,4 @@
-"""Checks that all stores perform before a write."""
+"""Functions and a class with the checks that all stores perform before a write."""
 
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.stores.base import MOST_HOOKS, PREFIX, Append, FencedError, StoreError

@@ -32,6 +32,8 @@ def describe_process() -> str:
 class FileLock:
     """An exclusive lock on a separate file. The file stays: removing it would be a race condition.
 
+    Instances are not thread-safe; the store object that uses one holds its own lock.
+
     Parameters
     ----------
     path

@@ -23,7 +23,7 @@ __all__ = ["MemoryStore"]
 
 @dataclass
 class _ArenaData:
-    """The data of one arena."""
+    """The data of one arena; access requires the lock of the store object."""
 
     secret: bytes
     log: list[Record] = field(default_factory=list)
@@ -41,7 +41,7 @@ class _ArenaData:
 
 
 class MemoryStore:
-    """A store in memory, for one process."""
+    """A store in memory, for one process. All methods are thread-safe."""
 
     url = "memory:"
 

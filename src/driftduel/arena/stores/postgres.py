@@ -42,7 +42,7 @@ _TRIES = 10
 
 
 class PostgresStore(RelationalStore):
-    """A store in PostgreSQL.
+    """A store in PostgreSQL. All methods are thread-safe.
 
     Parameters
     ----------

@@ -55,7 +55,9 @@ def migrations(dialect: str) -> list[str]:
 
 
 class RelationalStore(ABC):
-    """A store in a relational database. Subclasses implement connections and transactions.
+    """Base class of stores in a relational database.
+
+    Subclasses implement the abstract methods: connections, transactions and notifications.
 
     Parameters
     ----------
@@ -70,7 +72,7 @@ class RelationalStore(ABC):
     # Methods that depend on the database.
     @abstractmethod
     def _read(self, sql: str, *values: Any) -> list[Row]:
-        """Run one read-only statement; return its rows."""
+        """Run one read-only statement with placeholder values; return its rows."""
 
     @abstractmethod
     def _transact(self, work: Callable[[RunSql], T]) -> T:
@@ -87,7 +89,7 @@ class RelationalStore(ABC):
 
     @abstractmethod
     def _run_many(self, run: RunSql, sql: str, rows: Sequence[Row]) -> None:
-        """Run one statement for many rows."""
+        """Run one statement for many rows of values."""
 
     @abstractmethod
     def _insert(self, run: RunSql, rows: Sequence[Row]) -> None:

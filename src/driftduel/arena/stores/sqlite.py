@@ -51,7 +51,7 @@ _stores_lock = threading.RLock()
 
 
 def open_shared(path: str | Path) -> "SqliteStore":
-    """Open a file, or return this process's open store of it with one more user."""
+    """Open a file, or return this process's store object of it with one more user."""
     with _stores_lock:
         key = Path(path).resolve()
         store = _stores.get(key)
@@ -316,7 +316,7 @@ class SqliteStore(RelationalStore):
         return not self._closed and self._file == _identity(self.path)
 
     def close(self) -> None:
-        """Release all ownerships; close the file if no other user in this process has it open."""
+        """Release all ownerships; close the file if this object has no other user."""
         with _stores_lock:
             self.users -= 1
             if self.users > 0:

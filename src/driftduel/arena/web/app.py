@@ -185,7 +185,7 @@ class ArenaApp(Starlette):
 
 
 class RouteEntry(NamedTuple):
-    """A path, and for each method its handler and the status of its response."""
+    """A path, and for each method a tuple of its handler function and its response status."""
 
     path: str
     pattern: re.Pattern[str]

@@ -48,7 +48,7 @@ def keep_token(response: Response, page: str, arena: str, token: str, *, secure:
 def set_cookie(
     response: Response, name: str, value: str, same_site: Literal["lax", "strict"], *, secure: bool
 ) -> None:
-    """Set a cookie that scripts cannot read (HttpOnly)."""
+    """Set a cookie that scripts cannot read (attribute HttpOnly)."""
     response.set_cookie(
         name,
         value,

@@ -32,7 +32,7 @@ class _Topic:
 
 
 class Boards:
-    """The boards of a server.
+    """The board streams of a server. Methods must be called in the thread of the event loop.
 
     A watcher has no queue: it is sent the newest board whenever it is ready for one. A slow reader
     therefore costs no memory, and sees fewer boards.
@@ -42,7 +42,7 @@ class Boards:
     settings
         Intervals and limits.
     find
-        Function that returns the arena of a name.
+        Function that returns the object of an arena, given its name.
     """
 
     def __init__(self, settings: ServerSettings, find: Find) -> None:

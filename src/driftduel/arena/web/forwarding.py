@@ -170,7 +170,7 @@ class Forwarder:
     async def address(self, arena: str, *, any_server: bool = False) -> str | None:
         """Return the URL of the server that owns an arena, if it is another one; cached for 1 s.
 
-        With `any_server`, the URL of some other server if the arena has no owner.
+        With the argument `any_server`, the URL of some other server if the arena has no owner.
         """
         known = self._owners.get(arena)
         if known is not None and time.monotonic() - known[0] < _OWNER_SECONDS:

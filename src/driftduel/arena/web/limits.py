@@ -15,10 +15,10 @@ _MOST_KEYS = 100_000
 
 
 class RateLimiter:
-    """A rate limiter per key (generic cell rate algorithm), with one number per key.
+    """A rate limiter per key (generic cell rate algorithm), with one value per key.
 
-    The number is the time at which the burst of the key has drained. A key with a number in the
-    past is equivalent to a new key, so it can be dropped, which bounds the memory.
+    The value is the time at which the burst of the key has drained. A key with a value in the past
+    is equivalent to a new key, so it can be dropped, which bounds the memory.
     """
 
     def __init__(self, rate: Rate, most: int = _MOST_KEYS) -> None:

@@ -1,4 +1,4 @@
-"""Types of request and response bodies, which validate input and define the OpenAPI schemas."""
+"""Classes of request and response bodies, which validate input and define the OpenAPI schemas."""
 
 from typing import Annotated, Any, Literal
 
@@ -54,11 +54,11 @@ Event = Literal["alarm", "certified", "changed", "crowned", "sure", "closed"]
 
 
 class _Request(Struct, frozen=True, forbid_unknown_fields=True):
-    """Body or query of a request; unknown fields are refused, because they may be typing errors."""
+    """Base class of bodies and queries; unknown fields are refused as probable typing errors."""
 
 
 class _Answer(Struct, frozen=True):
-    """Body of a response."""
+    """Base class of response bodies."""
 
 
 # -- requests
@@ -138,7 +138,7 @@ class SessionQuery(_Request, frozen=True):
 
 
 class OptionChange(_Request, frozen=True):
-    """Changes of an option; missing fields stay as they are."""
+    """New values of an option's attributes; missing fields stay as they are."""
 
     name: Name | UnsetType = UNSET
     content: Content | UnsetType = UNSET
@@ -153,7 +153,7 @@ class VoidVotes(_Request, frozen=True):
 
 
 class LogQuery(_Request, frozen=True):
-    """A range of the log."""
+    """A range of the log: at most `limit` records after `after`."""
 
     after: Annotated[int, Meta(ge=0, le=_SEQ)] = 0
     limit: Annotated[int, Meta(ge=1, le=10_000)] = 1000

@@ -73,11 +73,11 @@ class Reservation:
 
 
 class OpenDuels:
-    """Limits the open duels of each token, and of each address that comes with a voting token.
+    """Limits the open duels of each token, and of each address that uses a voting token.
 
-    A token may have half of an arena's open duels, an address a tenth; one more evicts the
-    holder's own oldest duel. A program that asks for many voters from one address uses an owner's
-    token.
+    A token may have half of an arena's open duels, an address a tenth; one more evicts the holder's
+    own oldest duel. A program that asks for many voters from one address uses an owner's token. The
+    methods must be called in the thread of the event loop.
     """
 
     def __init__(self) -> None:

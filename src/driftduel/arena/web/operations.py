@@ -37,7 +37,7 @@ Handler = Callable[[Call], Awaitable[Struct | Response]]
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation: method, path, types of request and response, and the required scope."""
+    """An operation: HTTP method, path, classes of request and response, and the required scope."""
 
     name: str
     method: str
@@ -45,7 +45,7 @@ class Operation:
     about: str
     handler: Handler
     gives: type[Struct] | None
-    """Type of the response body; None for another media type, named by `media`."""
+    """Class of the response body; None for another media type, the value of `media`."""
     scope: str | None = None
     """Required scope of the token; None: no token is required."""
     takes: type[Struct] | None = None

@@ -39,7 +39,8 @@ class Grant(NamedTuple):
 class Authenticator:
     """Finds the permissions of tokens, with a cache in front of the store.
 
-    A deleted token stays valid for at most `_SECONDS`.
+    A deleted token stays valid for at most `_SECONDS`. The methods must be called in the thread of
+    the event loop.
     """
 
     _SECONDS = 1.0
@@ -166,7 +167,7 @@ def is_foreign(headers: Headers) -> bool:
 
 
 class SafeHeaders:
-    """Adds security headers to responses that do not set them."""
+    """Adds default security headers to responses that do not set them."""
 
     def __init__(self, settings: ServerSettings) -> None:
         policy = (
@@ -199,7 +200,7 @@ class SafeHeaders:
         await send({"type": "http.response.body", "body": content})
 
     def around(self, send: Send, path: str, more: Iterable[tuple[bytes, bytes]] = ()) -> Send:
-        """Return a `send` function that adds the default headers and `more` to the response."""
+        """Return a `send` function that adds the default headers and the argument `more`."""
         wanted = self._static if path.startswith("/static/") else self._usual
 
         async def send_safely(message: Message) -> None:

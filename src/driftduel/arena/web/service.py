@@ -38,7 +38,7 @@ _LOG = logging.getLogger("driftduel.arena")
 
 
 class Service:
-    """The shared objects of one server."""
+    """The shared objects of one server. Instances belong to one event loop."""
 
     boards: Boards
     dispatcher: WebhookDispatcher
@@ -177,7 +177,10 @@ class Service:
     async def run_durably(
         self, work: Callable[[], DurableReply[Answer]], inline: bool = False
     ) -> Answer:
-        """Run a function, in a worker thread unless `inline`; return its durable reply."""
+        """Call a function, in a worker thread unless `inline`; return its durable reply.
+
+        The argument `inline` is the value of `LiveArena.can_run_inline`.
+        """
         return await self.wait_durable(work() if inline else await to_thread.run_sync(work))
 
 

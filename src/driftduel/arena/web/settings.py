@@ -20,7 +20,7 @@ _PER_ADDRESS, _PER_TOKEN = Rate(100.0, 400), Rate(2000.0, 4000)
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """Limits and addresses of one server.
+    """Limits and addresses of one server; instances are immutable.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class ServerSettings:
         Maximum length of a body, and timeout for receiving a whole request.
     per_address, per_token
         Rate limits of one address and of one token. All voters of a vote page share its token,
-        so its default limit is higher.
+        so its default value is higher.
     listeners, listeners_per_address
         Maximum number of board streams, in total and per address.
     board_seconds, heartbeat_seconds
@@ -38,11 +38,11 @@ class ServerSettings:
     tick_seconds
         Interval in which expired graces and leases are processed.
     frame_ancestors
-        Sites that may show the pages in a frame, as in Content-Security-Policy.
+        Sites that may show the pages in a frame, as in Content-Security-Policy; none by default.
     secure_cookies
         Whether cookies are sent over HTTPS only; for servers behind a TLS proxy.
     private_hooks
-        Whether webhooks may use loopback and private addresses.
+        Whether webhooks may use loopback and private addresses; not by default.
     hooks
         Whether this server delivers webhooks.
     clock

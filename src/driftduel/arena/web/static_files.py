@@ -69,7 +69,7 @@ def url_of(name: str) -> str:
 
 
 async def serve(request: Request) -> Response:
-    """Respond with a file, or with 304 (not modified)."""
+    """Respond with a file, or with 304 if the value of If-None-Match is current."""
     served, names = _load_files()
     name = request.path_params["name"]
     public = name in PUBLIC
