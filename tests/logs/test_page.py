@@ -23,7 +23,7 @@ from driftduel.logs.ticks import time_ticks
 from driftduel.worlds import Piecewise
 
 SECTIONS = (
-    "winner", "changes", "strength", "eras", "calibration", "evaluation", "doubts", "measures",
+    "winner", "changes", "strength", "eras", "calibration", "evaluation", "limitations", "measures",
     "about",
 )  # fmt: skip
 TEA = [[0.5, 0.4, 0.2], [0.6, 0.5, 0.25], [0.8, 0.75, 0.5]]
@@ -69,7 +69,7 @@ def test_the_page_has_every_section(page):
 
 
 def test_the_page_compares_forecasts_with_ratings_and_defines_probability(page):
-    section = page[page.index('id="evaluation"') : page.index('id="doubts"')]
+    section = page[page.index('id="evaluation"') : page.index('id="limitations"')]
     assert "driftduel predicts the next block of votes" in section
     for model in ("driftduel", "static Bradley-Terry", "decayed Bradley-Terry", "Elo"):
         assert f'<td class="who">{model}</td>' in section
@@ -103,11 +103,11 @@ def test_every_drawing_says_what_it_shows(page):
 
 
 def test_what_makes_no_sense_is_shown(page):
-    doubts = page[page.index('id="doubts"') : page.index('id="measures"')]
-    assert "2 of 2,000 rows are invalid" in doubts
-    assert "&lt;u&gt;rare&lt;/u&gt;" in doubts
-    assert "With phi 1.50 it would be 1, and" in doubts
-    assert ">7</td>" in doubts
+    limits = page[page.index('id="limitations"') : page.index('id="measures"')]
+    assert "2 of 2,000 rows are invalid" in limits
+    assert "&lt;u&gt;rare&lt;/u&gt;" in limits
+    assert "With phi 1.50 it would be 1, and" in limits
+    assert ">7</td>" in limits
 
 
 def test_areas_add_up_and_are_steps(changing):
