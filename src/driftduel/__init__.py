@@ -1,8 +1,8 @@
 """Dueling bandits on preferences that change.
 
-A *world* is a preference matrix for every round; a *policy* picks two arms a round and is told
-which one won. The names below are the public interface; each is imported when first used, so
-that ``import driftduel`` stays instant.
+A *world* is a preference matrix for every round; a *policy* chooses two arms per round and learns
+from the outcome. The names below are the public interface; each is imported on first use, so that
+``import driftduel`` is fast.
 """
 
 from importlib import import_module
