@@ -10,7 +10,7 @@ __all__ = ["scan"]
 
 NEVER = 1 << 62
 
-# Columns of a stack, whose rows are starts of windows: the round s; D(s); the end before which
+# Columns of a stack; its rows are starts of windows: the round s; D(s); the end before which
 # every row from here down is better than the next; the end from which the next row is as good.
 _START, _BEFORE, _SURE, _UNTIL = range(4)
 
