@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import driftduel
+from driftduel.cli.common import BAD_INPUT, INTERRUPTED, UNREAD
 
 ROOT = Path(__file__).parents[1]
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
@@ -52,6 +53,16 @@ def test_pre_commit_runs_the_locked_ruff():
     locked = re.search(r"^ruff==(\S+)", read("requirements/dev.lock"), re.MULTILINE)[1]
     hook = re.search(r"ruff-pre-commit\n\s+rev: v(\S+)", read(".pre-commit-config.yaml"))[1]
     assert hook == locked
+
+
+def test_the_stability_page_has_the_exit_codes_and_pythons_that_are_tested():
+    page = read("docs/reference/stability.md")
+    codes = re.findall(r"(\d+) (?:success|invalid input|stopped with|closed pipe)", page)
+    assert codes == ["0", str(BAD_INPUT), str(INTERRUPTED), str(UNREAD)]
+    assert re.search(r"(3\.\d+) to (3\.\d+)\.", page).groups() == ("3.11", "3.13")
+    tested = re.search(r'python: \["(.+)"\]', read(".github/workflows/test.yml"))[1].split('", "')
+    assert (tested[0], tested[-1]) == ("3.11", "3.13")
+    assert 'requires-python = ">=3.11"' in read("pyproject.toml")
 
 
 def test_workflows_call_make_targets_that_exist():

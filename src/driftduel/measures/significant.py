@@ -143,7 +143,7 @@ class SignificantScan:
         if edges[0] != self._next:
             raise DriftduelError(f"the chunk must begin in round {self._next}, not {edges[0]}.")
         if len(edges) < 2 or not (np.diff(edges) > 0).all():
-            raise DriftduelError("the first rounds of the segments and the end of a chunk must ascend.")
+            raise DriftduelError("the first rounds of the segments, and the end, must ascend.")
         if edges[-1] > self.rounds + 1:
             raise DriftduelError(f"the chunk ends in round {edges[-1] - 1}, after {self.rounds}.")
 
