@@ -174,7 +174,7 @@ def situations(name: str, seed: int) -> Tally:
 def _compare_scores(log: Situation, votes: int, seed: int) -> Tally:
     found = fit(counts_from_votes(**log.votes))
     now, truth = found.now, np.array(log.changes)
-    chance = now.nobody if now.winner is None else now.chances[now.winner]
+    chance = now.no_winner if now.winner is None else now.chances[now.winner]
     right = now.winner == log.votes["names"][log.winner]
     tally: Tally = {}
     for band, (low, high) in BANDS.items():

@@ -386,10 +386,10 @@ def exploitability(
                 np.logical_and.at(there, stretch[these], chunk.present[rows])
         if chunk.end > at[-1]:
             break
-    nobody = np.flatnonzero(~there.any(axis=1))
-    if nobody.size:
+    uncovered = np.flatnonzero(~there.any(axis=1))
+    if uncovered.size:
         raise DriftduelError(
-            f"no arm is present all the time from round {firsts[nobody[0]]} on, so there is no "
+            f"no arm is present all the time from round {firsts[uncovered[0]]} on, so there is no "
             f"comparison; let the stretches start in the rounds of joins and departures."
         )
     result: Floats = np.where(there, won, -np.inf).max(axis=1)

@@ -317,7 +317,7 @@ def test_the_largest_weights_can_be_fitted(often, groups):
     weight = np.where(np.arange(300) % (300 // often) == 0, LARGEST_WEIGHT, 0.5)
     found = fit(counts_from_votes(**log, weight=weight), bins=8)
     assert np.isfinite(found.phi)
-    assert sum(found.now.chances.values()) + found.now.nobody == pytest.approx(1)
+    assert sum(found.now.chances.values()) + found.now.no_winner == pytest.approx(1)
 
 
 def test_votes_that_are_heavier_than_can_be_dealt_are_tested_all_the_same():

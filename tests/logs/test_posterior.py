@@ -33,7 +33,7 @@ def test_who_is_best_now(three):
     truth = world.condorcet_winners()[-1][1]
     assert now.winner == str(truth)
     assert now.chances[now.winner] > 0.9
-    assert sum(now.chances.values()) + now.nobody == pytest.approx(1)
+    assert sum(now.chances.values()) + now.no_winner == pytest.approx(1)
     assert now.winner in now.likely
     assert abs(now.stretch - 6001) < 200
     assert abs(now.votes - 3000) < 200
@@ -107,7 +107,7 @@ def test_cycles_are_said_and_not_hidden():
     cycle = simulate(make_world("cycle:arms=5,rounds=3000"), 1)
     for kind in ("utilities", "pairs"):
         found = fit(cycle, kind)
-        assert found.now.nobody > 0.8
+        assert found.now.no_winner > 0.8
         assert found.now.winner is None
         assert found.now.evidence == 0
         assert not found.measures(draws=20)["condorcet_switches"].determined
@@ -373,7 +373,7 @@ def test_logs_that_say_next_to_nothing(more, kind):
     counts = counts_from_votes(first, second, rng.integers(3, size=60) / 2, **more)
     found = fit(counts, kind)
     assert found.changes == []
-    assert sum(found.now.chances.values()) + found.now.nobody == pytest.approx(1)
+    assert sum(found.now.chances.values()) + found.now.no_winner == pytest.approx(1)
     assert found.now.since >= found.now.stretch == counts.first[0]
     said = found.measures(draws=5)
     assert all(value.low <= value.high for value in said.values())

@@ -1,4 +1,4 @@
-"""The command `log`: the best option now, changes, forecasts and policies for a vote log."""
+"""Analyse a log of votes: the best option now, changes, forecasts and policies."""
 
 import argparse
 from typing import TYPE_CHECKING, Any
@@ -332,7 +332,7 @@ def _summary(arguments: argparse.Namespace) -> None:
     show_table(rows, right="1")
     print(f"\n{bold(wrapped(describe_winner(fit)))}")
     table = sorted(now.chances.items(), key=lambda item: -item[1])[:_SHOWN_OPTIONS]
-    table.append(("no winner", now.nobody))
+    table.append(("no winner", now.no_winner))
     show_table([(name, share(p, 1)) for name, p in table], ("best now", "probability"), right="1")
     print()
     for line in about["remarks"]:

@@ -62,7 +62,7 @@ def describe_log(log: Log, fit: Fit) -> dict[str, Any]:
         "absent": list(now.absent),
         "fit": fit.kind,
         "now": now.chances,
-        "nobody": now.nobody,
+        "nobody": now.no_winner,
         "winner": now.winner,
         "likely": list(now.likely),
         **_time("since", now.since, counts.clock),
@@ -83,7 +83,7 @@ def describe_winner(fit: Fit) -> str:
     since = time_text(now.since, clock)
     if now.winner is None:
         return (
-            f"No option beats every other now (probability {share(now.nobody)}): there is no "
+            f"No option beats every other now (probability {share(now.no_winner)}): there is no "
             f"Condorcet winner."
         )
     chance = now.chances[now.winner]

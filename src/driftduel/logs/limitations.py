@@ -79,7 +79,7 @@ def dispersion_sensitivity(fit: Fit) -> str:
     for phi in sorted({max(1.0, fit.phi / _OTHERWISE), fit.phi * _OTHERWISE} - {fit.phi}):
         cut = segment(fit.counts, fit.cuttings.model, phi=phi, vote_model=fit.vote_model)
         now = Fit(fit.counts, fit.kind, cut, phi, seed=fit.seed, vote_model=fit.vote_model).now
-        chance = now.nobody if now.winner is None else now.chances[now.winner]
+        chance = now.no_winner if now.winner is None else now.chances[now.winner]
         lines.append(
             f"With phi {decimals(phi)} it would be {len(cut.changes()):,}, and "
             f"{now.winner or 'no winner'} would come first now ({share(chance)})."

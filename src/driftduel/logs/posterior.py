@@ -77,7 +77,7 @@ class Now:
     none."""
     chances: dict[str, float]
     """The probability that each present option beats all other present options now."""
-    nobody: float
+    no_winner: float
     """The probability that there is no Condorcet winner."""
     likely: tuple[str, ...]
     """The smallest set of options that contains the winner with 95%, if there is one."""
@@ -337,7 +337,7 @@ class Fit:
         return Now(
             winner=self._name(best),
             chances={self.names[k]: float(chances[k]) for k in np.flatnonzero(here)},
-            nobody=float(chances[K]),
+            no_winner=float(chances[K]),
             likely=tuple(self.names[i] for i in likely),
             since=float(self.starts[since]),
             stretch=float(self.counts.first[last]),

@@ -70,7 +70,7 @@ class Summary(_Output, rename={"from_": "from"}):
     now: Annotated[
         dict[str, Share], Meta(description="probability of each present option to be best now")
     ]
-    nobody: Annotated[Share, Meta(description="probability that no option does")]
+    nobody: Annotated[Share, Meta(description="probability that there is no Condorcet winner")]
     winner: Annotated[str | None, Meta(description="the most probable winner; null: there is none")]
     likely: Annotated[
         list[str], Meta(description="smallest set that holds the winner with 95% probability")
