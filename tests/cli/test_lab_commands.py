@@ -81,7 +81,7 @@ def test_compare_for_people(capsys):
 @pytest.mark.parametrize(
     ("benchmark", "moves", "what"),
     [
-        ("exploitability", "the preferences switch twice", "exploitability, what one arm a"),
+        ("exploitability", "the preferences switch twice", "exploitability, the gain of one"),
         ("von-neumann", "who loses nothing switches twice", "against the von Neumann winner of"),
     ],
 )
