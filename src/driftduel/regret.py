@@ -28,8 +28,8 @@ __all__ = [
     "BENCHMARKS",
     "GAME_BLENDS",
     "KINDS",
-    "Kind",
     "NoWinnerError",
+    "RegretKind",
     "check_benchmark",
     "chunk_losses",
     "duel_regret",
@@ -73,7 +73,7 @@ GAME_BLENDS = (mean_loss, better_loss, both_lose, any_loses)
 """The blend functions of a game, for every benchmark; `kinds_of` has their names."""
 
 
-class Kind(NamedTuple):
+class RegretKind(NamedTuple):
     """A notion of regret: a benchmark and a blend."""
 
     benchmark: str
@@ -81,23 +81,29 @@ class Kind(NamedTuple):
     help: str
 
 
-KINDS: dict[str, Kind] = {
-    "dynamic": Kind("condorcet", mean_loss, "the paper's: mean gap of both arms to the winner"),
-    "static": Kind("arm", mean_loss, "mean gap of both arms to one fixed arm"),
-    "weak": Kind("condorcet", np.minimum, "gap of the better arm to the winner"),
-    "strong": Kind("condorcet", np.maximum, "gap of the worse arm to the winner"),
-    "binary-weak": Kind("condorcet", both_lose, "1 unless the winner is in the duel"),
-    "binary-strong": Kind("condorcet", any_loses, "1 unless both arms are the winner"),
+KINDS: dict[str, RegretKind] = {
+    "dynamic": RegretKind(
+        "condorcet", mean_loss, "the paper's: mean gap of both arms to the winner"
+    ),
+    "static": RegretKind("arm", mean_loss, "mean gap of both arms to one fixed arm"),
+    "weak": RegretKind("condorcet", np.minimum, "gap of the better arm to the winner"),
+    "strong": RegretKind("condorcet", np.maximum, "gap of the worse arm to the winner"),
+    "binary-weak": RegretKind("condorcet", both_lose, "1 unless the winner is in the duel"),
+    "binary-strong": RegretKind("condorcet", any_loses, "1 unless both arms are the winner"),
 }
 for _name, _loss in {
     "von-neumann": "gap to the unbeaten mixture",
     "borda": "how far the Borda score is below the best",
     "copeland": "how far the Copeland score is below the best",
 }.items():
-    KINDS[_name] = Kind(_name, mean_loss, f"{_loss}, mean of both arms")
-    KINDS[f"{_name}-weak"] = Kind(_name, np.minimum, f"{_loss}, of the better arm")
-    KINDS[f"{_name}-binary-weak"] = Kind(_name, both_lose, "1 unless one of the arms loses nothing")
-    KINDS[f"{_name}-binary-strong"] = Kind(_name, any_loses, "1 unless both arms lose nothing")
+    KINDS[_name] = RegretKind(_name, mean_loss, f"{_loss}, mean of both arms")
+    KINDS[f"{_name}-weak"] = RegretKind(_name, np.minimum, f"{_loss}, of the better arm")
+    KINDS[f"{_name}-binary-weak"] = RegretKind(
+        _name, both_lose, "1 unless one of the arms loses nothing"
+    )
+    KINDS[f"{_name}-binary-strong"] = RegretKind(
+        _name, any_loses, "1 unless both arms lose nothing"
+    )
 
 
 BENCHMARKS = {
@@ -134,7 +140,7 @@ _MOST_COUNTS = 1 << 24
 """The largest number of stored play counts, of every arm at the end of every phase."""
 
 
-def _kind(name: str) -> Kind:
+def _kind(name: str) -> RegretKind:
     if name not in KINDS:
         raise DriftduelError(f"there is no regret named {name!r}; {near(name, KINDS)}")
     return KINDS[name]

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SpendingWalk", "Walk"]
+__all__ = ["BlockWalk", "SpendingWalk"]
 
 Floats = NDArray[np.float64]
 
 
-class Walk:
+class BlockWalk:
     """A random walk of several values with independent Gaussian steps in every round.
 
     Every block of rounds has a separate random stream, so sequential and random access give the
@@ -89,7 +89,7 @@ class Walk:
         return steps
 
 
-class SpendingWalk(Walk):
+class SpendingWalk(BlockWalk):
     """A random walk in [0, 1] with a given sum of the largest steps of all rounds.
 
     The step into round t has a Gaussian direction, and its largest component is mu_t times the
@@ -101,7 +101,7 @@ class SpendingWalk(Walk):
     Parameters
     ----------
     start, seed, block_rounds
-        Same arguments as of `Walk`.
+        Same arguments as of `BlockWalk`.
     variation
         The sum over rounds of the largest step. The clipped part of a step is lost.
     rounds

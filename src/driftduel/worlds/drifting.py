@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from driftduel.errors import DriftduelError
 from driftduel.preferences import Preferences
 from driftduel.specs import need_room
-from driftduel.worlds._walk import SpendingWalk, Walk
+from driftduel.worlds._walk import BlockWalk, SpendingWalk
 from driftduel.worlds.base import LINK_CODES, NO_LINK, Chunk, World
 
 __all__ = ["Interpolated", "MatrixDrift", "MatrixWalk", "Paths", "RandomWalk", "Seasonal"]
@@ -57,7 +57,7 @@ class RandomWalk(_Utilities):
     ) -> None:
         utilities = np.asarray(start, dtype=np.float64)
         super().__init__(len(utilities), rounds, link)
-        self._walk = Walk(utilities, sd, seed, self.chunk_rounds)
+        self._walk = BlockWalk(utilities, sd, seed, self.chunk_rounds)
 
     def utilities(self, first: int, end: int) -> Floats:
         """Return the utilities of the rounds ``first, ..., end - 1``, one row per round."""
@@ -165,7 +165,7 @@ class _Entries(World):
     Such worlds often have no Condorcet winner; Borda and Copeland regret are defined nevertheless.
     """
 
-    _walk: Walk
+    _walk: BlockWalk
 
     def __init__(self, start: Preferences, rounds: int) -> None:
         self.arms, self.rounds = start.arms, rounds
@@ -198,7 +198,7 @@ class MatrixWalk(_Entries):
 
     def __init__(self, start: Preferences, sd: float, rounds: int, seed: int = 0) -> None:
         super().__init__(start, rounds)
-        self._walk = Walk(start.matrix[self._upper], sd, seed, self.chunk_rounds, clip=True)
+        self._walk = BlockWalk(start.matrix[self._upper], sd, seed, self.chunk_rounds, clip=True)
 
 
 class MatrixDrift(_Entries):

@@ -245,7 +245,7 @@ def _uniform_random(
 
 
 @WORLDS.register("named")
-def _named(
+def _named_matrix(
     matrix: Annotated[str, Choice(tuple(NAMED)), "which matrix"] = "six-rankers",
     rounds: Rounds = 50_000,
 ) -> World:
@@ -324,7 +324,7 @@ def _seasonal(
 
 
 @WORLDS.register("interpolated")
-def _interpolated(
+def _interpolation(
     arms: Arms = 10,
     rounds: TwoRounds = 50_000,
     knots: Annotated[int, Range(2, 10**6), "matrices to pass through"] = 5,

@@ -86,7 +86,7 @@ def _clash(
 
 
 @WORLDS.register("mixed")
-def _mixed(
+def _alternating_phases(
     arms: _ThreeArms = 10,
     rounds: Rounds = 50_000,
     phases: Phases = 4,
