@@ -25,7 +25,7 @@ INPUTS ?= 100000
 SEED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo arena arena-kills arena-outages arena-honest arena-fuzz test test-long test-core test-nojit test-slow test-times test-states test-wheel lint docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation weak-spots panel match-cost limit king0 fleeting nowinner lock clean
+.PHONY: help demo arena arena-kills arena-outages arena-honest arena-fuzz test test-long test-core test-nojit test-slow test-times test-states test-wheel release-check lint docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation weak-spots panel match-cost limit king0 fleeting nowinner lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -76,11 +76,17 @@ arena-fuzz: $(VENV)/.ready ## 100,000 requests to the arena's server, sound and 
 test-wheel: $(VENV)/.ready ## install the wheel with pip into empty projects, on Python 3.11 to 3.13
 	$(PYTEST) -m "slow or not slow" tests/test_wheel.py
 
-lint: $(VENV)/.ready ## ruff, strict types, import contract
+release-check: $(VENV)/.ready ## before a release: version, changelog and tag agree; wheel and sdist install and run (TAG=v0.3.0)
+	DRIFTDUEL_TAG=$(TAG) $(PYTEST) -m "slow or not slow" tests/test_release.py tests/test_wheel.py
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+
+lint: $(VENV)/.ready ## ruff, strict types, import contract, prose
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/prose_check.py
 
 docs: $(VENV)/.ready ## the documentation site: open site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -144,7 +150,7 @@ lock: $(VENV)/.ready ## resolve the locked versions anew
 	  --generate-hashes --no-annotate --no-header -c requirements/dev.lock -o requirements/core.lock
 
 clean: ## remove the environments and everything generated
-	rm -rf $(VENV) $(CORE) demo site bench.json bench-lab.json bench-arena.json bench-arena-server.json bench-against.json .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(CORE) demo dist site bench.json bench-lab.json bench-arena.json bench-arena-server.json bench-against.json .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is written last, so a set-up that was interrupted is done again.

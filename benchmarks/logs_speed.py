@@ -33,7 +33,7 @@ import polars as pl
 from page_marks import on_page
 
 from driftduel.logs import Log, counts_from_votes, fit, read_log, votes_of
-from driftduel.logs.facts import doubts
+from driftduel.logs.descriptions import caveats
 from driftduel.worlds import make_world
 
 ROOT = Path(__file__).parents[1]
@@ -156,7 +156,7 @@ def many(_: Path, options: int = 100, guests: int = 5) -> dict[str, Any]:
         "true changes": len(world.starts) - 1,
         "changes": len(changes),
         "seconds": round(seconds, 1),
-        "said": doubts(found),
+        "said": caveats(found),
     }
 
 

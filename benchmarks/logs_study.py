@@ -163,18 +163,18 @@ def situations(name: str, seed: int) -> Tally:
     situation, _, votes = ROWS[name]
     log = draw_situation(situation, votes, seed)
     began = time.process_time()
-    tally = _compared(log, votes, seed)
+    tally = _compare_scores(log, votes, seed)
     tally["seconds"] = round(time.process_time() - began, 2)
     if "group" in log.votes:
-        alone = _compared(log.without_groups(), votes, seed)
+        alone = _compare_scores(log.without_groups(), votes, seed)
         tally |= {f"no groups, {key}": value for key, value in alone.items()}
     return tally
 
 
-def _compared(log: Situation, votes: int, seed: int) -> Tally:
+def _compare_scores(log: Situation, votes: int, seed: int) -> Tally:
     found = fit(counts_from_votes(**log.votes))
     now, truth = found.now, np.array(log.changes)
-    chance = now.nobody if now.winner is None else now.chances[now.winner]
+    chance = now.no_winner if now.winner is None else now.chances[now.winner]
     right = now.winner == log.votes["names"][log.winner]
     tally: Tally = {}
     for band, (low, high) in BANDS.items():

@@ -44,7 +44,7 @@ def observe(folder: Path) -> dict[str, Any]:
     import polars as pl
 
     from driftduel.logs import evaluate, fit, read_log
-    from driftduel.logs.facts import changes, facts, measured
+    from driftduel.logs.descriptions import describe_log, describe_measures, list_changes
     from driftduel.logs.figure import plot_winners
 
     record = {}
@@ -53,8 +53,8 @@ def observe(folder: Path) -> dict[str, Any]:
         rows = rows.with_columns(pl.col("^(winner|loser|home_team)$").replace(TEAMS))
         log = read_log(rows, **columns)
         fitted = fit(log.counts)
-        summary, told = facts(log, fitted), changes(log, fitted)
-        measures = measured(log, fitted)
+        summary, told = describe_log(log, fitted), list_changes(log, fitted)
+        measures = describe_measures(log, fitted)
         record[name] = {
             "votes": summary["votes"],
             "options": len(summary["options"]),

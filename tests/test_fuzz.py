@@ -144,8 +144,8 @@ def test_what_was_noticed_while_reading_a_log_may_be_a_list(monkeypatch):
         monkeypatch.setattr(cli, "main", lambda argv: print(text, file=sys.stderr) or 0)
         return judge.judged(Input("logs", {}, ["log", "summary", "v.csv"]))[0]
 
-    assert answer("driftduel: 2 rows make no sense:\n  line 3: winner=x") is None
-    assert "not a sentence" in answer("driftduel: 2 rows make no sense:\nline 3")
+    assert answer("driftduel: 2 rows are invalid:\n  line 3: winner=x") is None
+    assert "not a sentence" in answer("driftduel: 2 rows are invalid:\nline 3")
     assert "a number went wrong" in answer("driftduel: overflow encountered in square")
     assert "too much is said" in answer("driftduel: no rows." + "\n  line" * 9999)
 

@@ -194,7 +194,7 @@ def test_exploitability_of_one_arm_is_the_largest_static_regret():
 @pytest.mark.parametrize(
     ("at", "starts", "said"),
     [
-        ([10], [1], "the plays up to round 5, after which something may change, are not known"),
+        ([10], [1], "the plays up to round 5, after which preferences may change, are missing"),
         ([5, 10], [1, 4], "the plays up to round 3, after"),
         ([5, 10], [2], "the starts must ascend from round 1 to at most 10"),
         ([5, 10], [1, 6, 6], "must ascend"),

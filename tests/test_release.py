@@ -1,20 +1,78 @@
-"""What a release says of itself in several places is the same."""
+"""Version, changelog, citation, tag, workflows and contributing guide agree with each other."""
 
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import driftduel
+from driftduel.cli.common import BAD_INPUT, INTERRUPTED, UNREAD
 
 ROOT = Path(__file__).parents[1]
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 
 
-def test_the_version_is_the_newest_of_the_changelog_and_that_to_cite():
-    newest = re.search(r"^## (\S+) \(\d{4}-\d\d-\d\d\)$", read("CHANGELOG.md"), re.MULTILINE)
-    cited = re.search(r"version = \{(.+)\}", read("README.md"))
-    assert newest[1] == cited[1] == driftduel.__version__
+def test_version_changelog_and_citations_agree():
+    version, date = newest_release()
+    assert version == driftduel.__version__
+    assert re.search(r"version = \{(.+)\}", read("README.md"))[1] == version
+    citation = read("CITATION.cff")
+    assert re.search(r"^version: (\S+)$", citation, re.MULTILINE)[1] == version
+    assert re.search(r"^date-released: (\S+)$", citation, re.MULTILINE)[1] == date
+
+
+def newest_release():
+    """Return version and date of the newest dated heading of the changelog."""
+    pattern = r"^## (\d+\.\d+\.\d+\S*) \((\d{4}-\d\d-\d\d)\)$"
+    return re.search(pattern, read("CHANGELOG.md"), re.MULTILINE).groups()
+
+
+def tags():
+    """Return the tag of `make release-check TAG=...`, or the tags of this commit."""
+    if tag := os.environ.get("DRIFTDUEL_TAG"):
+        return [tag]
+    command = ["git", "tag", "--points-at", "HEAD", "--list", "v*"]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return []
+    return done.stdout.split()
+
+
+def test_a_tag_is_the_version_and_its_changes_are_dated():
+    if not tags():
+        pytest.skip("this commit has no tag; `make release-check TAG=v1.2.3` checks one")
+    assert tags() == [f"v{driftduel.__version__}"]
+    first = re.search(r"^## (.+)$", read("CHANGELOG.md"), re.MULTILINE)[1]
+    assert first.startswith(f"{driftduel.__version__} ("), "the changelog has unreleased changes"
+
+
+def test_pre_commit_runs_the_locked_ruff():
+    locked = re.search(r"^ruff==(\S+)", read("requirements/dev.lock"), re.MULTILINE)[1]
+    hook = re.search(r"ruff-pre-commit\n\s+rev: v(\S+)", read(".pre-commit-config.yaml"))[1]
+    assert hook == locked
+
+
+def test_the_stability_page_has_the_exit_codes_and_pythons_that_are_tested():
+    page = read("docs/reference/stability.md")
+    codes = re.findall(r"(\d+) (?:success|invalid input|stopped with|closed pipe)", page)
+    assert codes == ["0", str(BAD_INPUT), str(INTERRUPTED), str(UNREAD)]
+    assert re.search(r"(3\.\d+) to (3\.\d+)\.", page).groups() == ("3.11", "3.13")
+    tested = re.search(r'python: \["(.+)"\]', read(".github/workflows/test.yml"))[1].split('", "')
+    assert (tested[0], tested[-1]) == ("3.11", "3.13")
+    assert 'requires-python = ">=3.11"' in read("pyproject.toml")
+
+
+def test_workflows_call_make_targets_that_exist():
+    for workflow in (ROOT / ".github" / "workflows").glob("*.yml"):
+        text = workflow.read_text("utf-8")
+        targets = set(re.findall(r"run: make ([a-z-]+)", text))
+        targets.update(*(row.split(", ") for row in re.findall(r"target: \[(.+)\]", text)))
+        assert targets
+        for target in targets:
+            assert re.search(rf"^{target}:", read("Makefile"), re.MULTILINE), target
 
 
 def read(name):

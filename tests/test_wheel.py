@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import venv
 import zipfile
 from pathlib import Path
@@ -50,6 +51,30 @@ def wheel(tmp_path_factory):
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     (path,) = out.glob("*.whl")
     return path
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory):
+    out = tmp_path_factory.mktemp("sdist")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(out)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (path,) = out.glob("*.tar.gz")
+    return path
+
+
+def test_the_sdist_builds_the_same_wheel(sdist, wheel, tmp_path):
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (source,) = tmp_path.iterdir()
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    (built,) = tmp_path.glob("*.whl")
+    assert built.name == wheel.name
+    contents = [
+        {item.filename: item.CRC for item in zipfile.ZipFile(path).infolist()}
+        for path in (built, wheel)
+    ]
+    assert contents[0] == contents[1]
 
 
 def test_everything_that_the_package_reads_is_in_the_wheel(wheel):
@@ -101,10 +126,10 @@ class Project:
             there.parent.mkdir(exist_ok=True)
             there.symlink_to(kernel)
 
-    def install(self, wheel):
-        """Let pip do it."""
+    def install(self, package, extras="[all]"):
+        """Install a wheel or an sdist with pip."""
         pip = [self.python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        self.run([*pip, f"{wheel}[all]"])
+        self.run([*pip, f"{package}{extras}"])
 
     def check(self, commands, examples):
         where = self.run([self.python, "-c", "import driftduel; print(driftduel.__file__)"])
@@ -147,6 +172,17 @@ def test_pip_installs_all_that_is_needed(version, wheel, tmp_path):
     project.check(CORE + EXTRAS, EXAMPLES)
     script = project.place / "bin" / "driftduel"
     assert project.run([script, "--version"]) == f"driftduel {driftduel.__version__}\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", PYTHONS)
+def test_pip_installs_the_sdist(version, sdist, tmp_path):
+    python = find_python(version)
+    if python is None:
+        pytest.skip(f"there is no Python {version} here")
+    project = Project(tmp_path, python)
+    project.install(sdist, extras="")
+    project.check(CORE, [])
 
 
 def find_python(version):

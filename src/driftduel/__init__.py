@@ -1,14 +1,71 @@
 """Dueling bandits on preferences that change.
 
-A *world* is a preference matrix for every round; a *policy* picks two arms a round and is told
-which one won. The names below are the public interface; each is imported when first used, so
-that ``import driftduel`` stays instant.
+A *world* is a preference matrix for every round; a *policy* chooses two arms per round and learns
+from the outcome. The names below are the public interface; each is imported on first use, so that
+``import driftduel`` is fast.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from driftduel import (
+        arena as arena,
+    )
+    from driftduel import (
+        cli as cli,
+    )
+    from driftduel import (
+        errors as errors,
+    )
+    from driftduel import (
+        evidence as evidence,
+    )
+    from driftduel import (
+        figures as figures,
+    )
+    from driftduel import (
+        games as games,
+    )
+    from driftduel import (
+        lab as lab,
+    )
+    from driftduel import (
+        logs as logs,
+    )
+    from driftduel import (
+        measures as measures,
+    )
+    from driftduel import (
+        policies as policies,
+    )
+    from driftduel import (
+        preferences as preferences,
+    )
+    from driftduel import (
+        regret as regret,
+    )
+    from driftduel import (
+        report as report,
+    )
+    from driftduel import (
+        specs as specs,
+    )
+    from driftduel import (
+        study as study,
+    )
+    from driftduel import (
+        suite as suite,
+    )
+    from driftduel import (
+        testing as testing,
+    )
+    from driftduel import (
+        wording as wording,
+    )
+    from driftduel import (
+        worlds as worlds,
+    )
     from driftduel.arena import Arena, ArenaClient, Board
     from driftduel.errors import DriftduelError
     from driftduel.games import Play, Trace, play, trace
@@ -100,12 +157,15 @@ _ROOMS = (
 )  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return import_module(f"driftduel.{name}")
-    if name not in _HOME:
-        raise AttributeError(f"module 'driftduel' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+# Type checkers use the imports above: a visible `__getattr__` would hide misspelt names from them.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name in _ROOMS:
+            return import_module(f"driftduel.{name}")
+        if name not in _HOME:
+            raise AttributeError(f"module 'driftduel' has no attribute {name!r}")
+        return getattr(import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:

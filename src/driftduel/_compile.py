@@ -1,15 +1,14 @@
-"""Compile kernels, and keep what was compiled safe on disk.
+"""Compilation of kernels, with a safe disk cache.
 
-Numba's own cache has gaps that would let a run execute the wrong code: it does not notice when a
-kernel in another file changes, it cannot tell closures apart, and two processes that fill a cold
-cache together, or a disk that is full, can leave a name that leads to another kernel's file. Here
-each compiled function is one file that appears whole, and begins with a hash of all that decides:
-what the kernel is made of, see `_fingerprint`, the types it was compiled for, the compiler, and
-the machine code itself.
+The cache of numba may execute the wrong code: it does not detect a changed kernel in another file,
+it cannot distinguish closures, and a race of two processes on a cold cache, or a full disk, can
+leave an index entry that refers to another kernel's file. Here each compiled function is one file,
+written atomically, that begins with a hash of its inputs: the content of the kernel, see
+`_fingerprint`, the types of the arguments, the compiler, and the machine code itself.
 
-A cache is a help, never a need: whatever is wrong with it, the kernel is compiled.
+The cache is optional: after any error with it, the kernel is compiled.
 
-Importing this module imports the compiler; nothing that only lists or prints may do so.
+Importing this module imports the compiler; functions that only list or print must not do so.
 """
 
 import hashlib
@@ -32,20 +31,20 @@ _FEATURES = re.compile(r"[+-][\w.-]+(,[+-][\w.-]+)*|")
 
 @contextmanager
 def _readable_settings() -> Iterator[None]:
-    """Say in one sentence which of numba's settings keeps it from being imported."""
+    """Convert an import error of numba to one sentence that names the setting."""
     features = os.environ.get("NUMBA_CPU_FEATURES", "")
-    if not _FEATURES.fullmatch(features):  # LLVM would abort
+    if not _FEATURES.fullmatch(features):  # LLVM would abort the process
         raise DriftduelError(
             f"NUMBA_CPU_FEATURES={features!r} must be features with a sign, such as '+avx2,-fma'."
         )
     try:
-        with warnings.catch_warnings():  # numba would warn, with a traceback, and go on without it
+        with warnings.catch_warnings():  # numba would print a warning with a traceback and continue
             warnings.filterwarnings("error", message="Environment variable")
             yield
     except Exception as error:
         reason = str(error).partition("\n")[0].rstrip(".")
         settings = [f"{n}={v!r}" for n, v in sorted(os.environ.items()) if n.startswith("NUMBA_")]
-        blame = f"; it was told {', '.join(settings)}" if settings else ""
+        blame = f"; its settings are {', '.join(settings)}" if settings else ""
         raise DriftduelError(f"the compiler numba cannot be imported: {reason}{blame}.") from error
 
 
@@ -53,7 +52,7 @@ with _readable_settings():
     import llvmlite
     import numba
 
-    # All that is not numba's public interface; tests/test_compile.py says which numba has it.
+    # Private attributes of numba; tests/test_compile.py checks that the numba version has them.
     from numba.core.caching import CompileResultCacheImpl, _Cache
     from numba.core.serialize import dumps
     from numba.core.types.containers import BaseNamedTuple, BaseTuple
@@ -66,38 +65,38 @@ _HASH_BYTES = hashlib.sha256().digest_size
 
 
 def jit_enabled() -> bool:
-    """Tell whether kernels are compiled (``NUMBA_DISABLE_JIT=1`` runs them as plain Python)."""
+    """Return whether kernels are compiled (``NUMBA_DISABLE_JIT=1`` runs them as plain Python)."""
     return not numba.config.DISABLE_JIT
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile `function` without the global lock, and cache it on disk.
+    """Return `function` compiled without the global interpreter lock, and cached on disk.
 
-    A kernel never allocates: it works on the arrays it is given. That lets the compiler drop all
-    reference counting, which would otherwise cost more than the work.
+    A kernel never allocates: it works on its array arguments. This lets the compiler omit reference
+    counting, which would otherwise cost more than the work.
 
     Parameters
     ----------
     function
-        Plain Python that numba understands: arrays, numbers, other kernels.
+        A Python function that numba supports: arrays, numbers, other kernels.
     """
     return _compiled(function, inline=False)
 
 
 def hot(function: Callable[..., Any]) -> Any:
-    """Compile `function` into its callers: for the few lines that run in every round.
+    """Return `function` compiled for inlining into its callers, for code that runs in every round.
 
-    A record of many arrays is passed by value, so a call that is not dissolved costs more than
-    all that these lines do.
+    A record of many arrays is passed by value, so a call that is not inlined costs more than its
+    body.
     """
     return _compiled(function, inline=True)
 
 
 def entry(compiled: Any, *arguments: Any) -> Any:
-    """Return a kernel, compiled for arguments of these types and no others.
+    """Return a kernel compiled for arguments of these types only.
 
-    Looking at the types of a record of arrays takes numba several times as long as the work of a
-    live duel. Whoever calls what is returned promises that types and layouts are the same.
+    Type dispatch on a record of arrays takes numba several times as long as a live duel. The caller
+    must pass arguments of the same types and layouts.
     """
     if not jit_enabled():
         return compiled
@@ -112,7 +111,7 @@ def _compiled(function: Callable[..., Any], *, inline: bool) -> Any:
 
 
 class _Kept(_Cache):  # type: ignore[misc]
-    """What was compiled of one kernel, on disk: a file for each tuple of types.
+    """The disk cache of one kernel: a file for each tuple of argument types.
 
     Parameters
     ----------
@@ -124,9 +123,9 @@ class _Kept(_Cache):  # type: ignore[misc]
         self._dispatcher = dispatcher
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return what was compiled for these types, or None."""
+        """Return the cached function for these types, or None."""
         target_context.refresh()
-        with suppress(Exception):  # a damaged or foreign file is as good as none
+        with suppress(Exception):  # a damaged or foreign file is a cache miss
             impl = self._impl()
             path, key = self._place(impl, sig, target_context.codegen())
             content = path.read_bytes()
@@ -137,8 +136,8 @@ class _Kept(_Cache):  # type: ignore[misc]
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled for these types, if that is possible."""
-        # Nowhere to keep it: a disk that is full or read-only, a kernel typed into an interpreter.
+        """Store the compiled function for these types, if possible."""
+        # No place for it: a full or read-only disk, a kernel typed into an interpreter.
         with suppress(OSError, RuntimeError, DriftduelError, Unknown):
             impl = self._impl()
             if impl.check_cachable(data):
@@ -152,10 +151,10 @@ class _Kept(_Cache):  # type: ignore[misc]
         return CompileResultCacheImpl(self._dispatcher.py_func)
 
     def _place(self, impl: Any, sig: Any, codegen: Any) -> tuple[Path, bytes]:
-        """Return the file for types, and the key of what it must hold.
+        """Return the file for these types, and the key of its content.
 
-        The name says which kernel it is, the key what it is made of: an edit takes the place of
-        what was there before.
+        The name identifies the kernel, the key its content: an edited kernel replaces the file of
+        the previous version.
         """
         function = self._dispatcher.py_func
         config = numba.config
@@ -167,23 +166,23 @@ class _Kept(_Cache):  # type: ignore[misc]
 
     @property
     def cache_path(self) -> str | None:
-        """The folder."""
+        """The folder of the cache."""
         with suppress(OSError, RuntimeError):
             return str(self._impl().locator.get_cache_path())
         return None
 
     def flush(self) -> None:
-        """Do nothing: what is stale is never read."""
+        """Do nothing: stale files are never loaded."""
 
     def enable(self) -> None:
-        """Do nothing: it is enabled."""
+        """Do nothing: the cache is always enabled."""
 
     def disable(self) -> None:
-        """Do nothing: numba never asks for it."""
+        """Do nothing: numba never calls this method."""
 
 
 def _name(function: Any, *around: Any) -> str:
-    """Name a function by where it is, and by what it closes over."""
+    """Return a name for a function from its module, qualified name and closure."""
     if function in around:
         return "itself"
     inside = []
@@ -199,10 +198,10 @@ def _name(function: Any, *around: Any) -> str:
 
 
 def _kind(kind: Any) -> str:
-    """Describe a type so that all that compiled code takes from it is said."""
-    if isinstance(kind, Dispatcher):  # a kernel that is handed over
+    """Return a description of a type with everything that compiled code depends on."""
+    if isinstance(kind, Dispatcher):  # a kernel passed as an argument
         return fingerprint(kind.dispatcher, frozen=True)
-    if isinstance(kind, BaseNamedTuple):  # fields are found by their place
+    if isinstance(kind, BaseNamedTuple):  # fields are accessed by index
         fields = zip(kind.fields, kind.types, strict=True)
         return f"{kind.instance_class.__name__}({', '.join(f'{f}: {_kind(t)}' for f, t in fields)})"
     if isinstance(kind, BaseTuple):

@@ -1,13 +1,13 @@
-"""What is played unless somebody says otherwise: for Python, TOML and the command line."""
+"""Default parameters of games, shared by Python, TOML and the command line."""
 
 __all__ = ["BENCHMARK", "MODE", "POINTS", "RUNS", "SEED"]
 
 RUNS = 20
-"""Games of each policy in each world."""
+"""The default number of games of each policy in each world."""
 SEED = 0
 POINTS = 200
-"""About how many rounds of a game's curves are kept."""
+"""The approximate number of stored points of a curve."""
 BENCHMARK = "condorcet"
-"""What regret is against."""
+"""The default benchmark of regret."""
 MODE = "serve"
-"""An arm may be shown alone."""
+"""The default mode: an arm may be shown alone."""

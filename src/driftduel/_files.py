@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and stay."""
+"""Atomic and durable writing of files."""
 
 import atexit
 import errno
@@ -13,29 +13,28 @@ from driftduel.errors import DriftduelError
 
 __all__ = ["lasting_folder", "whole_file"]
 
-# Some file systems cannot sync a folder, and some folders may be written to but not read.
+# Some file systems cannot sync a folder, and some folders are writable but not readable.
 _NO_WAY = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM)
 _unfinished: set[Path] = set()
 
 
 @contextmanager
 def whole_file(path: str | Path, *, lasting: bool = True) -> Iterator[Path]:
-    """Yield a temporary file beside `path` that takes its place if nothing goes wrong.
+    """Yield a temporary file beside `path` that replaces it if the block raises no exception.
 
     Parameters
     ----------
     path
-        The file. Who may read it is what the user's umask says, as for any other new file, or
-        what the file says that it replaces.
+        The file. Its permissions are those of the file it replaces, or the default of the umask.
     lasting
-        Whether it outlasts a loss of power from now on: its content is on the disk before its name
-        is, and its name before anybody hears of it. Nobody needs that of scratch.
+        Whether to make the file durable against a loss of power (default): the content is synced
+        before the rename, and the folder after it. Not needed for scratch files.
     """
     path = Path(path)
     before = _replaceable(path)
-    # Not the file's own name and more: the longest name that there is leaves no room for it.
+    # A short fixed name: the name of the file plus a suffix could exceed the limit.
     temporary = path.parent / f".{secrets.token_hex(8)}.part"
-    _unfinished.add(temporary)  # before it is there: a signal may come at any time
+    _unfinished.add(temporary)  # registered before it is created: a signal may arrive at any time
     try:
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
         if before is not None:
@@ -53,7 +52,7 @@ def whole_file(path: str | Path, *, lasting: bool = True) -> Iterator[Path]:
 
 
 def _replaceable(path: Path) -> os.stat_result | None:
-    """Tell about the file that another is about to replace; never replace a device."""
+    """Return the status of the file to be replaced, or None; raise for devices and pipes."""
     try:
         before = path.stat()
     except FileNotFoundError:
@@ -69,7 +68,7 @@ def _replaceable(path: Path) -> os.stat_result | None:
 
 
 def lasting_folder(path: str | Path) -> None:
-    """Make a folder, and those it is in, which outlast a loss of power as a whole file does."""
+    """Create a folder and its parents, durable against a loss of power."""
     path = Path(path)
     if "\0" in str(path):
         raise DriftduelError(f"{str(path)!r} cannot be the name of a folder.")
@@ -88,7 +87,7 @@ def _sync(path: Path, how: int = os.O_RDWR) -> None:
 
 
 def _sync_folder(path: Path) -> None:
-    """Have a folder's names written, where there is a way to ask for it."""
+    """Sync a folder, on file systems that support it."""
     if os.name == "nt":
         return
     try:
@@ -99,13 +98,13 @@ def _sync_folder(path: Path) -> None:
 
 
 def _forget(temporary: Path) -> None:
-    with suppress(OSError):  # where nothing could be made, nothing need go
+    with suppress(OSError):  # the file may not exist
         temporary.unlink()
     _unfinished.discard(temporary)
 
 
 @atexit.register
 def _clean() -> None:
-    """Remove what a second signal, during the cleaning up after the first, has left."""
+    """Remove temporary files left by a second signal during the clean-up after the first."""
     for temporary in list(_unfinished):
         _forget(temporary)

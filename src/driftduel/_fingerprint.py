@@ -1,13 +1,13 @@
-"""One fingerprint of code, for compiled kernels and for results: the content of all that decides.
+"""Fingerprints of code, for compiled kernels and for results: a hash of the content.
 
-A function is its bytecode and what its names mean: constants by their value, functions and classes
-by what they are made of in turn, whichever file they are in. No path and no time of a file enters,
-so that the same code has the same fingerprint in every process, and on every machine with the same
+The fingerprint of a function covers its bytecode and the objects its names refer to: constants by
+value, functions and classes by their own content, in any file. Paths and file times do not enter,
+so the same code has the same fingerprint in every process, and on every machine with the same
 Python.
 
-Installed packages stand for themselves by name and version, and so does this one; not so their
-kernels, which are compiled into others. What cannot be opened, or changes while a policy runs, is
-known by the text of the module that makes it and of all that it imports.
+Installed packages, including this one, are represented by name and version; except their kernels,
+which are compiled into others. An object that cannot be inspected, or that changes while a policy
+runs, is represented by the source text of its module and of all imports of that module.
 """
 
 import ast
@@ -35,7 +35,7 @@ from driftduel.errors import DriftduelError
 __all__ = ["Unknown", "fingerprint"]
 
 _PLAIN = {bool, int, float, complex, str, bytes, range, slice, type(None), type(...)}
-# Things that only hold others, and where.
+# Container types, and the attributes with their contents.
 _HOLDERS: dict[type, tuple[str, ...]] = {
     staticmethod: ("__func__",),
     classmethod: ("__func__",),
@@ -54,20 +54,20 @@ _first_texts: WeakKeyDictionary[ModuleType, bytes] = WeakKeyDictionary()
 _first_meanings: WeakKeyDictionary[FunctionType, tuple[Any, Any]] = WeakKeyDictionary()
 
 
-class Unknown(Exception):  # noqa: N818 - an answer, not a mistake
-    """A kernel cannot be recognised by its content."""
+class Unknown(Exception):  # noqa: N818 - a result, not an error
+    """Raised if a kernel cannot be identified by its content."""
 
 
 def fingerprint(*things: Any, frozen: bool = False) -> str:
-    """Return a hash of what functions, classes, kernels and constants are made of.
+    """Return a hash of the content of functions, classes, kernels and constants.
 
     Parameters
     ----------
     things
-        What to look at.
+        The objects to hash.
     frozen
-        Whether they are kernels, to which arrays and other constants are what they are at the
-        moment of compilation. `Unknown` is raised when that cannot be told.
+        Whether they are kernels, for which arrays and other constants have their values at the time
+        of compilation. Raises `Unknown` if these values cannot be determined.
     """
     walk = _Walk(frozen, {_top(_module_of(thing)) for thing in things} - {"builtins"})
     for thing in things:
@@ -76,14 +76,14 @@ def fingerprint(*things: Any, frozen: bool = False) -> str:
 
 
 class _Walk:
-    """Write down what things are made of, each once, in an order that is always the same.
+    """A traversal that records the content of objects, each once, in a deterministic order.
 
     Parameters
     ----------
     frozen
-        As for `fingerprint`.
+        Same argument as of `fingerprint`.
     own
-        Packages to open even if they are installed: those that the walk begins with.
+        Packages to inspect even if they are installed: those of the first objects.
     """
 
     def __init__(self, frozen: bool, own: set[str]) -> None:
@@ -93,16 +93,16 @@ class _Walk:
         self._met: dict[object, tuple[int, Any]] = {}
 
     def see(self, value: Any, home: str, names: tuple[str, ...] = ()) -> None:
-        """Write down a value.
+        """Record a value.
 
         Parameters
         ----------
         value
             The value.
         home
-            The module in which it was found.
+            The module that contains it.
         names
-            What may be used of it, should it be a module.
+            The attributes that may be used, if it is a module.
         """
         if type(value) in _PLAIN:
             self.notes.append(repr(value))
@@ -119,7 +119,7 @@ class _Walk:
             self._open(value, home)
 
     def _is_new(self, value: Any, key: object) -> bool:
-        """Write down which thing it is; tell whether it is met for the first time."""
+        """Record the identity of an object; return whether it is new."""
         new = key not in self._met
         number, _ = self._met.setdefault(key, (len(self._met), value))
         self.notes.append(f"#{number}")
@@ -140,7 +140,7 @@ class _Walk:
             self._class(value)
         elif isinstance(value, Enum):
             self._parts(type(value), (value.name, value.value), home)
-        elif not self._frozen and _spec(home) is not None:  # whatever is in it now
+        elif not self._frozen and _spec(home) is not None:  # mutable: the content is not recorded
             self.see(type(value), home)
             self._texts(home)
         elif isinstance(value, np.ndarray) and value.dtype != object:
@@ -161,7 +161,7 @@ class _Walk:
             self.see(part, home)
 
     def _kernel(self, kernel: Any, function: FunctionType) -> None:
-        """Open a compiled function, or a piece of the compiler of one's own, wherever it is."""
+        """Record a compiled function or a user-defined compiler extension, in any package."""
         options = getattr(kernel, "targetoptions", {}), getattr(kernel, "locals", {})
         self.notes.append(f"{type(kernel).__qualname__} {options}")
         if _top(function.__module__) == "numba":
@@ -174,7 +174,7 @@ class _Walk:
         meanings = [(n, function.__globals__[n]) for n in names if n in function.__globals__]
         closed_over = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         for name, cell in closed_over:
-            with suppress(ValueError):  # nothing is in it yet
+            with suppress(ValueError):  # the cell is empty
                 meanings.append((name, cell.cell_contents))
         if self._frozen:
             _still_the_same(function, meanings)
@@ -182,13 +182,13 @@ class _Walk:
         self._meanings(meanings, function.__module__, names)
         self.see(function.__defaults__, function.__module__)
         self.see(tuple((function.__kwdefaults__ or {}).items()), function.__module__)
-        if _spec(function.__module__) is None:  # otherwise its module's text tells
+        if _spec(function.__module__) is None:  # otherwise the text of its module is recorded
             for name in _imports_of(function.__code__):
                 self._texts(name)
 
     def _meanings(self, meanings: list[tuple[str, Any]], home: str, names: tuple[str, ...]) -> None:
         spec = None if self._frozen else _spec(home)
-        # What functions give a new value to is what a policy remembers, not what it is.
+        # Globals assigned by functions are mutable state, not part of the code.
         changing = _changed_by(self._text(spec)) if spec is not None else frozenset()
         for name, value in meanings:
             self.notes.append(name)
@@ -220,7 +220,7 @@ class _Walk:
             self._texts(module.__name__)
 
     def _object(self, value: Any, home: str) -> None:
-        """Write down what something says of itself, and the text of the module that made it."""
+        """Record the representation and the class of an object, and the text of its module."""
         said = repr(value)
         if self._frozen and _ADDRESS.search(said):
             raise Unknown(said)
@@ -229,7 +229,7 @@ class _Walk:
         self._texts(home)
 
     def _texts(self, home: str) -> None:
-        """Write down the texts of a module and of all that it imports, where they are not known."""
+        """Record the texts of a module and of all its imports, except known packages."""
         waiting = [home]
         while waiting:
             name = waiting.pop()
@@ -243,24 +243,24 @@ class _Walk:
                 waiting += _imported_by(text, name, spec.submodule_search_locations is not None)
 
     def _text(self, spec: ModuleSpec) -> bytes:
-        """Return a module's text, which must be what was imported."""
+        """Return the text of a module; raise if it changed after the import."""
         text: bytes = spec.loader.get_data(spec.origin)  # type: ignore[union-attr]
         module = sys.modules.get(spec.name)
         if module is not None and _first_texts.setdefault(module, text) != text:
             if self._frozen:
                 raise Unknown(spec.name)
             raise DriftduelError(
-                f"{spec.origin!r} has changed since it was imported; start Python anew to use it."
+                f"{spec.origin!r} has changed since it was imported; restart Python to use it."
             )
         if not self._frozen and _is_stale(spec, text):
             raise DriftduelError(
-                f"{spec.cached!r} is not what {spec.origin!r} says, although it has its time and "
-                f"size; remove it, and start Python anew."
+                f"{spec.cached!r} does not match {spec.origin!r}, although it has its time and "
+                f"size; remove it, and restart Python."
             )
         return text
 
     def _known(self, name: str) -> str | None:
-        """Return the name and version of a package that need not be opened; None for others."""
+        """Return the name and version of a package that is not inspected; None for others."""
         top = _top(name)
         if top == "driftduel" and not self._frozen:
             return f"driftduel {sys.modules[top].__version__}"
@@ -268,10 +268,10 @@ class _Walk:
 
 
 def _still_the_same(function: FunctionType, meanings: list[tuple[str, Any]]) -> None:
-    """Refuse a kernel whose names have come to mean something else.
+    """Raise if a name used by a kernel refers to another object than before.
 
-    Numba looks a name up when it compiles, and what was compiled before keeps what it meant then:
-    nobody can tell which of the two a caller would get.
+    Numba resolves a name at compilation, and previously compiled code keeps the old object: which
+    of the two a caller gets is undefined.
     """
     now = [(name, _token(value)) for name, value in meanings]
     first, _ = _first_meanings.setdefault(function, (now, meanings))
@@ -280,7 +280,7 @@ def _still_the_same(function: FunctionType, meanings: list[tuple[str, Any]]) -> 
 
 
 def _token(value: Any) -> object:
-    """Return what differs when a name has come to mean something else."""
+    """Return a value that changes if a name refers to another object."""
     if type(value) in _PLAIN:
         return repr(value)
     return id(value), _hash(value.tobytes()) if isinstance(value, np.ndarray) else ""
@@ -292,7 +292,7 @@ def _hash(text: str | bytes) -> str:
 
 
 def _order(value: Any) -> str:
-    """Return what to sort by where there is no order, the same in every process."""
+    """Return a sort key for unordered objects, the same in every process."""
     if isinstance(value, frozenset):
         return str(sorted(map(_order, value)))
     return _ADDRESS.sub("", f"{type(value).__qualname__} {value!r}")
@@ -308,7 +308,7 @@ def _module_of(value: Any) -> str:
 
 @lru_cache(maxsize=4096)
 def _content(code: CodeType) -> str:
-    """Return a hash of bytecode and constants; names of files and lines are no part of it."""
+    """Return a hash of bytecode and constants, without file names and line numbers."""
     decisive = (
         code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars,
         code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags,
@@ -329,13 +329,13 @@ def _constant(value: Any) -> str:
 
 @lru_cache(maxsize=4096)
 def _names(code: CodeType) -> tuple[str, ...]:
-    """Return the names that a function, or one inside it, may look up."""
+    """Return the global names of a function and of its nested functions."""
     inside = (_names(constant) for constant in code.co_consts if isinstance(constant, CodeType))
     return tuple(dict.fromkeys((*code.co_names, *(name for names in inside for name in names))))
 
 
 def _imports_of(code: CodeType) -> Iterator[str]:
-    """Name the modules that a function imports when it is called."""
+    """Yield the modules that a function imports when it is called."""
     import dis
 
     for constant in code.co_consts:
@@ -347,7 +347,7 @@ def _imports_of(code: CodeType) -> Iterator[str]:
 
 
 def _with_parents(name: str) -> Iterator[str]:
-    """Name a module and the packages around it, all of which run when it is imported."""
+    """Yield a module and its parent packages, which are executed on import."""
     while name:
         yield name
         name = name.rpartition(".")[0]
@@ -355,7 +355,7 @@ def _with_parents(name: str) -> Iterator[str]:
 
 @lru_cache(maxsize=256)
 def _imported_by(text: bytes, name: str, is_package: bool) -> list[str]:
-    """Name what a module imports, anywhere in it; some may be no modules."""
+    """Return the imports of a module, at any level; some names may not be modules."""
     package = name if is_package else name.rpartition(".")[0]
     found = []
     try:
@@ -375,7 +375,7 @@ def _imported_by(text: bytes, name: str, is_package: bool) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _changed_by(text: bytes) -> frozenset[str]:
-    """Name what functions of a module declare as global, to give it a new value."""
+    """Return the names that functions of a module declare as global."""
     with suppress(SyntaxError, ValueError):
         nodes = ast.walk(ast.parse(text))
         return frozenset(n for node in nodes if isinstance(node, ast.Global) for n in node.names)
@@ -383,7 +383,7 @@ def _changed_by(text: bytes) -> frozenset[str]:
 
 
 def _is_stale(spec: ModuleSpec, text: bytes) -> bool:
-    """Tell whether Python's own cache of bytecode, which trusts times and sizes, is wrong."""
+    """Return whether the bytecode cache of Python, keyed by time and size, is stale."""
     with suppress(SyntaxError, ValueError, ImportError, AttributeError, OSError):
         cached = spec.loader.get_code(spec.name)  # type: ignore[union-attr]
         return _content(cached) != _content(compile(text, "", "exec", dont_inherit=True))
@@ -391,7 +391,7 @@ def _is_stale(spec: ModuleSpec, text: bytes) -> bool:
 
 
 def _spec(name: str) -> ModuleSpec | None:
-    """Return where a module is from; None for what was typed in, and for the main script."""
+    """Return the spec of a module; None for interactive code and the main script."""
     if name == "__main__":
         return None
     module = sys.modules.get(name)
@@ -404,7 +404,7 @@ def _spec(name: str) -> ModuleSpec | None:
 
 @cache
 def _installed(top: str) -> str | None:
-    """Return the name and version of a package of Python's or of an installed one."""
+    """Return the name and version of a standard-library or installed package."""
     module = sys.modules.get(top)
     with suppress(ImportError, ValueError):
         spec = importlib.util.find_spec(top) if module is None else module.__spec__

@@ -1,4 +1,4 @@
-"""Modules and files of the user's own, which register policies and worlds."""
+"""Loading of user modules and files, which register policies and worlds."""
 
 import importlib
 import importlib.util
@@ -12,7 +12,7 @@ __all__ = ["load"]
 
 
 def load(imports: Sequence[str]) -> None:
-    """Import each module, or Python file, unless it is imported already."""
+    """Import each module or Python file that is not imported yet."""
     for name in imports:
         try:
             if name.endswith(".py"):
@@ -31,7 +31,7 @@ def load(imports: Sequence[str]) -> None:
 
 
 def _load_file(path: Path) -> None:
-    """Import a file under its own name, so that other processes find the same."""
+    """Import a file under the name of its stem, so that other processes load the same module."""
     path = path.resolve(strict=True)
     name = path.stem
     module = sys.modules.get(name)

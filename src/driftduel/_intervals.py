@@ -1,4 +1,4 @@
-"""Student's t, written once: how far an interval for a mean reaches."""
+"""Quantiles of Student's t distribution for confidence intervals."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,11 +8,11 @@ from driftduel.errors import MissingExtraError
 __all__ = ["LEVEL", "student"]
 
 LEVEL = 0.95
-"""How often an interval contains what is true."""
+"""The coverage probability of an interval."""
 
 
 def student(freedom: ArrayLike) -> NDArray[np.float64]:
-    """Return how many standard errors a 95% interval by Student's t reaches to either side."""
+    """Return the half-width of a 95% interval in standard errors (Student's t)."""
     try:
         from scipy.special import stdtrit
     except ImportError:

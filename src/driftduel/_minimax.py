@@ -1,9 +1,9 @@
-"""The von Neumann winner of a few arms, in compiled code: a game solved by pivoting.
+"""The von Neumann winner of a few arms: a compiled simplex solver.
 
-A preference matrix is a symmetric zero-sum game with payoff P - 1/2. Its value is 0, so a mixture
-of arms that nobody beats always exists, and it is the solution of a linear programme: with
+A preference matrix is a symmetric zero-sum game with payoff P - 1/2. The value of the game is 0, so
+an unbeaten mixture of arms always exists, and it is the solution of a linear programme: with
 B = 1 + (P - 1/2) scaled to at most 1 in size, maximise the sum of x >= 0 subject to B x <= 1; the
-mixture is x divided by its sum. All of B being positive, x = 0 is where one may begin.
+mixture is x divided by its sum. All entries of B are positive, so x = 0 is a feasible start.
 
 Importing this module imports the compiler.
 """
@@ -14,51 +14,50 @@ import numpy as np
 
 from driftduel._compile import kernel
 
-__all__ = ["lose", "solve", "workspace"]
+__all__ = ["solve", "workspace", "write_losses"]
 
 _TINY = 1e-12
-"""What counts as zero in a tableau whose entries are near 1."""
+"""The largest value that is treated as zero in a tableau with entries near 1."""
 _ENOUGH = 1e-10
-"""What an arm may win against the mixture; preferences are valid to 1e-9."""
+"""The largest accepted gain of an arm against the mixture; preferences are valid to 1e-9."""
 _NOTHING = 1e-9
-"""What counts as no loss: preferences are valid to so much, and solved more exactly."""
+"""The largest value that is treated as no loss: the tolerance of preferences."""
 
 
 def workspace(arms: int) -> Any:
-    """Return the two arrays that `solve` works in, for games of up to so many arms."""
+    """Return the two work arrays of the function `solve`, for games of up to `arms` arms."""
     return np.zeros((arms + 1, arms + 1)), np.zeros((2, arms), np.int64)
 
 
 @kernel
 def solve(gaps: Any, arms: int, table: Any, names: Any, mixture: Any) -> int:
-    """Find a mixture that no arm beats; return how many pivots it took.
+    """Find an unbeaten mixture; return the number of pivots.
 
     Parameters
     ----------
     gaps
-        How much more often than not row beats column, antisymmetric; the first `arms` rows and
-        columns are read.
+        The values of P - 1/2, antisymmetric; the first `arms` rows and columns are read.
     arms
         The number of arms in the game.
     table, names
-        Room to work in; see `workspace`.
+        Work arrays, see `workspace`.
     mixture
-        Where the probabilities of the first `arms` arms go.
+        Output argument: the probabilities of the first `arms` arms.
     """
     pivots = 0
     for turn in range(arms):
         pivots += _attempt(gaps, arms, table, names, mixture, turn)
-        if _exploited(gaps, arms, mixture) <= _ENOUGH:
+        if _best_response_gain(gaps, arms, mixture) <= _ENOUGH:
             break
     return pivots
 
 
 @kernel
 def _attempt(gaps: Any, arms: int, table: Any, names: Any, mixture: Any, turn: int) -> int:
-    """Solve the game with the arms in cyclic order from `turn` on; return the pivots it took.
+    """Solve the game with the arms in cyclic order from `turn` on; return the number of pivots.
 
-    Where gaps are nearly equal a pivot may be nearly 0, and dividing by it undoes what was
-    computed. It hardly ever happens, and another order has other pivots.
+    If gaps are nearly equal, the value of a pivot may be nearly 0, and the division loses all
+    digits. This is rare, and another order has other pivots.
     """
     largest = 0.0
     for i in range(arms):
@@ -71,8 +70,8 @@ def _attempt(gaps: Any, arms: int, table: Any, names: Any, mixture: Any, turn: i
             table[i, j] = 1.0 + 0.5 * scale * gap
         table[i, arms] = 1.0
         table[arms, i] = -1.0
-        names[0, i] = arms + i  # who is in the solution, row by row: slack variables at first
-        names[1, i] = i  # who is not, column by column
+        names[0, i] = arms + i  # basic variables, row by row: initially the slack variables
+        names[1, i] = i  # non-basic variables, column by column
     table[arms, arms] = 0.0
     pivots = 0
     while True:
@@ -97,8 +96,8 @@ def _attempt(gaps: Any, arms: int, table: Any, names: Any, mixture: Any, turn: i
 
 
 @kernel
-def _exploited(gaps: Any, arms: int, mixture: Any) -> float:
-    """Return the most that an arm wins against the mixture."""
+def _best_response_gain(gaps: Any, arms: int, mixture: Any) -> float:
+    """Return the largest gain of an arm against the mixture."""
     most = 0.0
     for i in range(arms):
         gain = 0.0
@@ -109,25 +108,24 @@ def _exploited(gaps: Any, arms: int, mixture: Any) -> float:
 
 
 @kernel
-def lose(
+def write_losses(
     matrices: Any, present: Any, rows: Any, gaps: Any, here: Any, mixture: Any, table: Any,
     names: Any, out: Any,
 ) -> None:  # fmt: skip
-    """Write down what each arm loses to the von Neumann winner of some rows of matrices.
+    """Write the loss of each arm to the von Neumann winner, for some rows of matrices.
 
     Parameters
     ----------
     matrices
         (R, K, K) preferences.
     present
-        (R, K) who is in the game, row by row; (0, 0) if everybody is.
+        (R, K) the present arms of each row; (0, 0) if all arms are present.
     rows
-        Which rows to solve.
+        The rows to solve.
     gaps, here, mixture, table, names
-        Room to work in: (K, K); (K,) whole numbers; (K,); and see `workspace`.
+        Work arrays: (K, K); (K,) whole numbers; (K,); and see `workspace`.
     out
-        (R, K) where the losses go; at least 0, for nobody beats that winner. What somebody loses
-        who is not in the game means nothing.
+        Output argument, (R, K): the losses, at least 0. Values of absent arms have no meaning.
     """
     arms = matrices.shape[1]
     for row in rows:
@@ -150,7 +148,7 @@ def lose(
 
 @kernel
 def _entering(table: Any, names: Any, arms: int, pivots: int) -> int:
-    """Choose whose share grows, -1 for nobody: the steepest; after many Bland's, which ends."""
+    """Return the entering variable, -1 for none: steepest first, Bland's rule after many pivots."""
     column, least = -1, -_TINY
     steepest = pivots < 10 * arms
     for j in range(arms):
@@ -164,7 +162,7 @@ def _entering(table: Any, names: Any, arms: int, pivots: int) -> int:
 
 @kernel
 def _leaving(table: Any, names: Any, arms: int, column: int) -> int:
-    """Choose who reaches its bound first; of several, the one with the lowest name."""
+    """Return the row of the leaving variable; ties are broken by the lowest index."""
     row, least = -1, np.inf
     for i in range(arms):
         if table[i, column] > _TINY:

@@ -1,4 +1,4 @@
-"""Say that compiling takes a moment, to whoever wants to know."""
+"""Notification of listeners when a kernel is compiled."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -7,14 +7,14 @@ from contextlib import contextmanager
 __all__ = ["compiling", "listen", "tell", "watching", "working_on"]
 
 Watcher = Callable[[str, bool], None]
-"""Hears for what is compiled, and whether that begins or is over; called from any thread."""
+"""A function of the name of the work and whether compilation begins; called from any thread."""
 
 _listener: Callable[[], None] | None = None
 _watchers: list[Watcher] = []
 
 
 class _Work(threading.local):
-    """What a thread works on, and whether something was compiled for it."""
+    """The current work of a thread, and whether a kernel was compiled for it."""
 
     name: str | None = None
     told: bool = False
@@ -24,14 +24,14 @@ _work = _Work()
 
 
 def listen(listener: Callable[[], None]) -> None:
-    """Have `listener` called before the first compilation of this process."""
+    """Register a function that is called before the first compilation of this process."""
     global _listener  # noqa: PLW0603
     _listener = listener
 
 
 @contextmanager
 def watching(watcher: Watcher) -> Iterator[None]:
-    """Have `watcher` called when something is compiled for named work, and when that is over."""
+    """Register a function that is called at the start and end of compilation for named work."""
     _watchers.append(watcher)
     try:
         yield
@@ -41,7 +41,7 @@ def watching(watcher: Watcher) -> Iterator[None]:
 
 @contextmanager
 def working_on(name: str) -> Iterator[Callable[[], None]]:
-    """Name the work of this thread; yield what to call when it runs, so all is compiled."""
+    """Name the work of this thread; yield a function to call after the last compilation."""
     _work.name, _work.told = name, False
     try:
         yield _compiled
@@ -51,7 +51,7 @@ def working_on(name: str) -> Iterator[Callable[[], None]]:
 
 
 def compiling() -> None:
-    """Tell the listener, once, and those who watch."""
+    """Notify the listener (once) and all watchers."""
     global _listener
     listener, _listener = _listener, None
     if listener is not None:
@@ -68,6 +68,6 @@ def _compiled() -> None:
 
 
 def tell(name: str, begins: bool) -> None:
-    """Tell those who watch; also for work that another process does."""
+    """Notify the watchers; also used for the work of other processes."""
     for watcher in tuple(_watchers):
         watcher(name, begins)

@@ -1,7 +1,7 @@
-"""Numpy's random numbers in compiled code, at the price of a function call.
+"""Random numbers of numpy generators in compiled functions, without boxing.
 
-Handing a `numpy.random.Generator` to a compiled function costs ten microseconds each time: more
-than a duel may take. Its two addresses cost nothing, and give the same numbers.
+Passing a `numpy.random.Generator` object to a compiled function costs ten microseconds per call,
+more than a duel. Passing its two addresses costs nothing, and gives the same values.
 """
 
 import ctypes
@@ -29,11 +29,11 @@ __all__ = [
 
 
 GeneratorAddress = NDArray[np.int64]
-"""Where a generator's state and its function live; valid as long as the generator is kept."""
+"""The addresses of a generator's state and function; valid while the generator object exists."""
 
 
 def address_of(rng: np.random.Generator) -> GeneratorAddress:
-    """Return the addresses of a generator for use in kernels; keep the generator alive."""
+    """Return the addresses of a generator for kernels; the caller must keep the object alive."""
     interface = rng.bit_generator.ctypes
     function = ctypes.cast(interface.next_double, ctypes.c_void_p).value
     return np.array([interface.state_address, function], dtype=np.int64)
@@ -65,7 +65,7 @@ def _interpreted_uniform(rng: GeneratorAddress) -> float:
 
 
 uniform = _compiled_uniform if jit_enabled() else _interpreted_uniform
-"""Draw a number from [0, 1): what ``Generator.random()`` would return next."""
+"""Draw a number from [0, 1): the next value of the method ``Generator.random()``."""
 
 
 @hot
@@ -92,7 +92,7 @@ def gamma(rng: GeneratorAddress, shape: float) -> float:
         v = v * v * v
         u = 1.0 - uniform(rng)
         square = x * x
-        # The first test accepts nearly always, without a logarithm.
+        # The first test, without a logarithm, nearly always accepts.
         if u < 1.0 - 0.0331 * square * square:
             return d * v
         if math.log(u) < 0.5 * square + d * (1.0 - v + math.log(v)):
@@ -106,16 +106,16 @@ def beta(rng: GeneratorAddress, a: float, b: float) -> float:
     return x / (x + gamma(rng, b))
 
 
-_WORD = 53  # fair coins in one uniform number
+_WORD = 53  # fair coins in one uniform value
 _MOST_COINS = 8 * _WORD
 
 
 @kernel
 def beta_above_half(rng: GeneratorAddress, a: float, b: float) -> bool:
-    """Draw from the beta distribution and tell whether the number is above 1/2.
+    """Draw from the beta distribution, and return whether the value is above 1/2.
 
-    For whole a and b, Beta(a, b) is above 1/2 as often as at most a - 1 of a + b - 1 fair coins
-    show heads: counting the bits of a word or two is many times faster than drawing the number.
+    For whole a and b, the probability equals that of at most a - 1 heads in a + b - 1 fair coins:
+    counting the bits of a word or two is many times faster than drawing the value.
     """
     coins = int(a + b) - 1
     if a + b > _MOST_COINS or a != math.floor(a) or b != math.floor(b):
@@ -132,7 +132,7 @@ def beta_above_half(rng: GeneratorAddress, a: float, b: float) -> bool:
 
 @hot
 def _ones(word: int) -> int:
-    """Count the ones among 53 bits, in ever larger groups."""
+    """Return the number of ones among 53 bits (population count)."""
     word = (word & 0x5555555555555555) + ((word >> 1) & 0x5555555555555555)
     word = (word & 0x3333333333333333) + ((word >> 2) & 0x3333333333333333)
     word = (word & 0x0F0F0F0F0F0F0F0F) + ((word >> 4) & 0x0F0F0F0F0F0F0F0F)

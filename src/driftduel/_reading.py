@@ -1,9 +1,8 @@
-"""Users' files, read only if they are what they say and no more.
+"""Defensive reading of users' files.
 
-What is read may be anything: a device, a pipe, an archive that unfolds to terabytes. Nothing is
-read before it is known to be a regular file of a bearable size, nothing is unpacked before the
-archive's directory and the array's own header agree on how much comes out, and no pickle is ever
-opened. Whatever is wrong is a `DriftduelError`.
+A path may lead to any object: a device, a pipe, an archive that expands to terabytes. Only regular
+files of limited size are read, an archive is unpacked only if its directory and the header of the
+array agree on the size, and pickles are never loaded. All errors are of the class `DriftduelError`.
 """
 
 import io
@@ -24,25 +23,25 @@ if TYPE_CHECKING:
 __all__ = ["MOST_BYTES", "MOST_TEXT", "arrays", "parse_json", "read_bytes", "read_text"]
 
 MOST_BYTES = 1 << 30
-"""What a file of arrays may hold; the largest world that is written, 10^8 numbers, fits."""
+"""The largest size of a file of arrays; fits the largest written world, 10^8 values."""
 MOST_TEXT = 1 << 27
-"""What a text may hold: a matrix of 4,000 arms, or any plan."""
+"""The largest size of a text file: a matrix of 4,000 arms, or any plan."""
 _MOST_ARRAYS = 1000
-_KINDS = "biufU"  # whole and other numbers, yes and no, text: never objects, which are pickles
+_KINDS = "biufU"  # integers, floats, booleans, text: never the object type, which is pickled
 
 
 def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
-    """Return the content of a regular file of at most so many bytes."""
+    """Return the content of a regular file of at most `most` bytes."""
     name = str(path)
     try:
-        # Nobody may write to a pipe, and then nobody would ever come back from opening it.
+        # Opening a pipe without a writer would block forever: open without blocking.
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
         flags |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
         with open(path, "rb", opener=lambda where, _: os.open(where, flags)) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise DriftduelError(f"cannot read {name!r}: {_what_it_is(status)}.")
-            # What grows while it is read, or does not say its size, is stopped at the same limit.
+            # The limit also holds for files that grow while being read, or that report no size.
             content = file.read(most + 1) if status.st_size <= most else b""
             if max(status.st_size, len(content)) > most:
                 size = max(status.st_size, len(content))
@@ -74,9 +73,9 @@ def read_text(path: str | Path, most: int = MOST_TEXT) -> str:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Read JSON that may be anything; what is not JSON, or too deep, is a `DriftduelError`.
+    """Return the value of a JSON text; raise if it is invalid or nested too deeply.
 
-    NaN and infinities, which Python writes and JSON does not know, are refused.
+    NaN and infinities, which are not part of JSON, are refused.
     """
     try:
         return json.loads(text, parse_constant=_refuse)
@@ -98,9 +97,9 @@ def arrays(content: bytes, most: int = MOST_BYTES) -> "dict[str, NDArray[Any]]":
     Parameters
     ----------
     content
-        The file, as `read_bytes` gives it.
+        The content of the file, see `read_bytes`.
     most
-        How many bytes all arrays together may have.
+        The largest total size of the arrays, in bytes.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -119,7 +118,7 @@ def arrays(content: bytes, most: int = MOST_BYTES) -> "dict[str, NDArray[Any]]":
                 name = member.filename.removesuffix(".npy")
                 if name == member.filename or name in arrays:
                     raise DriftduelError(f"it holds {member.filename!r}, which is no array.")
-                # The other methods unpack without a limit.
+                # The other compression methods would unpack without a limit.
                 if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                     raise DriftduelError(f"{name!r} is packed in a way that NPZ files are not.")
                 arrays[name] = _array(name, archive.read(member))
@@ -128,13 +127,15 @@ def arrays(content: bytes, most: int = MOST_BYTES) -> "dict[str, NDArray[Any]]":
         raise
     except MemoryError:
         raise
-    except Exception as error:  # zlib, zipfile, struct, ...: a dozen kinds for one reason
+    except (
+        Exception
+    ) as error:  # zlib, zipfile, struct, ...: a dozen exception classes for one reason
         reason = str(error).partition("\n")[0] or "it ends too early"
         raise DriftduelError(f"it is damaged, or no NPZ file ({reason}).") from None
 
 
 def _array(name: str, content: bytes) -> "NDArray[Any]":
-    """Read one array; its header must ask for exactly the bytes that follow."""
+    """Return one array; the size in its header must equal the number of bytes that follow."""
     import numpy as np
 
     file = io.BytesIO(content)
@@ -151,7 +152,7 @@ def _array(name: str, content: bytes) -> "NDArray[Any]":
     count = math.prod(shape)
     if min(shape, default=1) < 0 or count * kind.itemsize != len(content) - file.tell():
         raise DriftduelError(
-            f"{name!r} is damaged: its header says {shape} of {kind}, and "
+            f"{name!r} is damaged: its header has {shape} of {kind}, and "
             f"{len(content) - file.tell():,} bytes follow."
         )
     flat = np.frombuffer(content, kind, count, file.tell())
@@ -161,8 +162,8 @@ def _array(name: str, content: bytes) -> "NDArray[Any]":
 
 
 def _check_letters(name: str, flat: "NDArray[np.generic]") -> None:
-    """Refuse text with letters that do not exist: numpy looks only when it is too late."""
+    """Raise for invalid code points, which numpy would detect too late."""
     if flat.dtype.kind == "U":
         letters = flat.view(flat.dtype.byteorder.replace("|", "=") + "u4")
         if letters.size and letters.max() > 0x10FFFF:
-            raise DriftduelError(f"{name!r} is damaged: it has letters that do not exist.")
+            raise DriftduelError(f"{name!r} is damaged: it has invalid code points.")

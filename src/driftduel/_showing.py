@@ -1,4 +1,4 @@
-"""How objects show themselves in a terminal and in a notebook: a title, and a few facts."""
+"""Text and HTML representations of objects: a title, and a few named values."""
 
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -8,13 +8,13 @@ __all__ = ["NO_BREAK", "Fact", "as_html", "as_text"]
 
 Fact = tuple[str, str]
 NO_BREAK = "\N{NO-BREAK SPACE}"
-"""A space at which no fact is folded; it is written as a plain one."""
+"""A space without a line break; it is written as a plain one."""
 
 _WIDTH = 88
 
 
 def as_text(title: str, facts: Sequence[Fact]) -> str:
-    """Write a title and, below it, what there is to know; long facts are folded.
+    """Return a title and the named values below it as text; long values are wrapped.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def as_text(title: str, facts: Sequence[Fact]) -> str:
 
 
 def as_html(title: str, facts: Iterable[Fact]) -> str:
-    """Write the same as a table, whatever signs are in it."""
+    """Return a title and the named values as an HTML table, escaped."""
     rows = "".join(
         f'<tr><th style="text-align: left">{escape(name)}</th>'
         f'<td style="text-align: left">{escape(text)}</td></tr>'

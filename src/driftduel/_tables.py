@@ -1,4 +1,4 @@
-"""Tables of words: aligned columns, which fit a width by leaving out what matters least."""
+"""Text tables with aligned columns; the least important columns are omitted to fit a width."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -8,15 +8,15 @@ __all__ = ["Fitted", "fitted", "table"]
 
 _GAP = 2
 _NARROWEST = 12
-# Where a cell may be broken: after a space, and in a spec before a name, not within 12,501.
+# Break points of a cell: after a space, and in a spec before a name, not within 12,501.
 _BREAKS = re.compile(r"(?<=\s)|(?<=[,:])(?=[^\d\s])")
-# Where a title may be broken: after a space or a hyphen.
+# Break points of a title: after a space or a hyphen.
 _TITLE_BREAKS = re.compile(r"(?<=\s)|(?<=[a-z]-)(?=[a-z])")
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A table as text, and the titles of the columns that it has no room for."""
+    """A table as text, and the titles of the omitted columns."""
 
     head: str
     body: str
@@ -43,19 +43,19 @@ class _Column:
 
     @property
     def natural(self) -> int:
-        """Return the width at which nothing is broken."""
+        """Return the width without line breaks."""
         return max(len(self.title), self.content)
 
     @property
     def least(self) -> int:
-        """Return the width at which only the title is broken, and only once."""
+        """Return the width with one line break in the title and none in the cells."""
         words = _TITLE_BREAKS.split(self.title)
         halves = (("".join(words[:i]).rstrip(), "".join(words[i:])) for i in range(len(words)))
         return max(min((max(map(len, both)) for both in halves), default=0), self.content)
 
 
 def table(rows: Iterable[Sequence[str]], head: Sequence[str] = (), right: str = "") -> str:
-    """Align columns; those whose place (0-9, a, b, ...) is in `right` to the right."""
+    """Return aligned columns; those with an index (0-9, a, b, ...) in `right` to the right."""
     return fitted(rows, head, right).text
 
 
@@ -66,9 +66,9 @@ def fitted(
     optional: Sequence[str] = (),
     width: int | None = None,
 ) -> Fitted:
-    """Align columns, and see to it that lines are no longer than `width`.
+    """Return aligned columns in lines of at most `width` characters.
 
-    First titles are broken, then columns left out, then long words broken: a spec after a comma.
+    First titles are wrapped, then columns omitted, then long values wrapped: a spec after a comma.
 
     Parameters
     ----------
@@ -77,11 +77,11 @@ def fitted(
     head
         The titles of the columns.
     right
-        The places (0-9, a, b, ...) of columns that are aligned to the right.
+        The indices (0-9, a, b, ...) of right-aligned columns.
     optional
-        The titles of columns that may be left out, the most important one first.
+        The titles of columns that may be omitted, the most important one first.
     width
-        The longest line; None if every line may be as long as it is.
+        The largest length of a line; by default unlimited.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def fitted(
     if width is None or _total(column.natural for column in columns) <= width:
         chosen = [replace(column, width=column.natural) for column in columns]
     else:
-        chosen = _narrowed(_chosen(columns, optional, width), width)
+        chosen = _column_widths(_chosen(columns, optional, width), width)
         left_out = tuple(title for title in titles if title not in [c.title for c in chosen])
     body = [_row(row, chosen) for row in zip(*(column.cells for column in chosen), strict=True)]
     above = [_row([column.title for column in chosen], chosen, to_bottom=True)] if head else []
@@ -120,12 +120,12 @@ def _total(widths: Iterable[int]) -> int:
 
 
 def _chosen(columns: list[_Column], optional: Sequence[str], width: int) -> list[_Column]:
-    """Take what must be there, and of the rest the most important that there is room for."""
+    """Return the required columns, and the most important optional columns that fit."""
 
     def taken(column: _Column) -> int:
         if column.to_right or column.title in optional:
             return column.least
-        return min(column.least, max(_NARROWEST, width // 2))  # the rest of it can be broken
+        return min(column.least, max(_NARROWEST, width // 2))  # the rest can be wrapped
 
     chosen = [column for column in columns if column.title not in optional]
     by_title = {column.title: column for column in columns}
@@ -135,8 +135,8 @@ def _chosen(columns: list[_Column], optional: Sequence[str], width: int) -> list
     return sorted(chosen, key=lambda column: column.place)
 
 
-def _narrowed(columns: list[_Column], width: int) -> list[_Column]:
-    """Give every column a width: titles are broken, then the longest columns of words."""
+def _column_widths(columns: list[_Column], width: int) -> list[_Column]:
+    """Return the columns with widths: titles are wrapped first, then the longest text columns."""
     if _total(column.natural for column in columns) <= width:
         return [replace(column, width=column.natural) for column in columns]
     widths = {column.place: column.least for column in columns}
@@ -145,14 +145,14 @@ def _narrowed(columns: list[_Column], width: int) -> list[_Column]:
         if over > 0 and not column.to_right:
             lines = (_broken(cell, max(_NARROWEST, column.least - over)) for cell in column.cells)
             widths[column.place] = max(len(line) for cell in lines for line in cell)
-    for column in columns:  # whole titles, where there is room left
+    for column in columns:  # unwrap titles if space is left
         if _total(widths.values()) - widths[column.place] + len(column.title) <= width:
             widths[column.place] = max(widths[column.place], len(column.title))
     return [replace(column, width=widths[column.place]) for column in columns]
 
 
 def _row(cells: Sequence[str], columns: list[_Column], to_bottom: bool = False) -> str:
-    """Write one row, on several lines if some cell is broken."""
+    """Return one row, on several lines if a cell is wrapped."""
     breaks, indent = (_TITLE_BREAKS, "") if to_bottom else (_BREAKS, "  ")
     broken = [
         _broken(cell, column.width, breaks, indent)
@@ -176,7 +176,7 @@ def _row(cells: Sequence[str], columns: list[_Column], to_bottom: bool = False) 
 def _broken(
     text: str, width: int, breaks: re.Pattern[str] = _BREAKS, indent: str = "  "
 ) -> list[str]:
-    """Break a cell or a title where it may be broken; what follows is indented."""
+    """Return the wrapped lines of a cell or title; continuation lines are indented."""
     if len(text) <= width:
         return [text]
     lines, line = [], ""

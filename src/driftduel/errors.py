@@ -1,60 +1,60 @@
-"""The one exception a user's mistake raises."""
+"""The exceptions of driftduel for invalid input."""
 
 __all__ = ["DriftduelError", "LogError", "MissingExtraError", "WeakSpotWarning"]
 
 
 class DriftduelError(ValueError):
-    """Say, in one sentence, which value is wrong and what would be right."""
+    """Raised for invalid input; the message is one sentence with the value and the remedy."""
 
 
 class MissingExtraError(DriftduelError, ImportError):
-    """Say which optional part to install.
+    """Raised if an optional package is missing; the message names the extra to install.
 
     Parameters
     ----------
     package
         The package that could not be imported.
     extra
-        The extra of driftduel that brings it.
+        The extra of driftduel that installs it.
     purpose
-        What it is needed for; the sentence begins with it.
+        The feature that needs it, the subject of the message.
     """
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
             f"{purpose} needs {package}, which is not installed; "
-            f"'pip install driftduel[{extra}]' brings it."
+            f"'pip install driftduel[{extra}]' installs it."
         )
 
 
 class WeakSpotWarning(UserWarning):
-    """Say that an algorithm's own formulas cannot work at the horizon it was given."""
+    """Warning that the formulas of an algorithm are degenerate at the given horizon."""
 
 
 class LogError(DriftduelError):
-    """Say which event of a log cannot have happened.
+    """Raised for an invalid event of a policy's event log.
 
     Parameters
     ----------
-    said
-        The sentence.
+    message
+        The message.
     place
-        The event's place in the log, from 0.
+        The index of the event in the log, from 0.
     round
-        The round that it speaks of; None if it speaks of none.
+        The round of the event; by default None.
     logged, asked
-        The duel that the log says was asked for, and the one that the policy asks for: first arm,
-        second arm and notes. None where that is not what is wrong.
+        The duel in the log, and the duel that the policy chooses: first arm, second arm and notes.
+        By default None, for other errors.
     """
 
     def __init__(
         self,
-        said: str,
+        message: str,
         place: int,
         round: int | None = None,  # noqa: A002 - a duel's, as everywhere
         logged: tuple[int, int, tuple[float, ...]] | None = None,
         asked: tuple[int, int, tuple[float, ...]] | None = None,
     ) -> None:
-        super().__init__(said)
+        super().__init__(message)
         self.place, self.round = place, round
         self.logged, self.asked = logged, asked

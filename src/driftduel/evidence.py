@@ -45,13 +45,13 @@ ALPHA = 0.05
 
 _LOG_2PI = math.log(2 * math.pi)
 _LOG_2 = math.log(2)
-_ROUNDING = 1e-6  # exceeds the rounding error of log-gamma functions of a million votes
+_ROUNDING = 1e-6  # exceeds the rounding error of the log-gamma function at a million votes
 _UNDERFLOW = 1e-280
 _GROWTH = 1.05  # ratio of successive starting votes
 
 
 def threshold(stretch: int) -> float:
-    """Return the e-value that stretch number `stretch` (from 1) needs against every rival.
+    """Return the threshold of the e-value in stretch number `stretch` (from 1), for every rival.
 
     Stretch m has the error level ALPHA / (m (m + 1)); the levels of all stretches sum to ALPHA.
 

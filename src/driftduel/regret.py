@@ -1,15 +1,15 @@
-"""What a learner loses: every notion of regret, for one duel or for many.
+"""Notions of regret, for one duel or for many.
 
-All of them are made of two choices. A *benchmark* says what playing an arm costs in a round: its
-gap to the Condorcet winner, to the von Neumann winner (the mixture that nobody beats), to a fixed
-arm, or its missing Borda or Copeland score. A *blend* says how the costs of the two arms of a duel
-add up. The exception is `exploitability`, which is against an opponent who knows what was played,
-and needs no winner of any kind.
+Each is defined by two functions. A *benchmark* defines the loss of an arm in a round: its gap to
+the Condorcet winner, to the von Neumann winner (the unbeaten mixture), to a fixed arm, or its
+missing Borda or Copeland score. A *blend* combines the losses of the two arms of a duel. The
+exception is `exploitability`, against an opponent with knowledge of all plays; it does not need any
+winner.
 
-Of the same duels, phase by phase, exploitability is at least the regret against the von Neumann
-winner, who is one opponent among all. That in turn is the paper's regret wherever there is a
-Condorcet winner. All three agree where nobody beats any arm more often than the winner does, as
-under strong stochastic transitivity.
+For the same duels, phase by phase, exploitability is at least the regret against the von Neumann
+winner, which is one of the possible opponents. The latter equals the paper's regret if there is a
+Condorcet winner. All three agree if no arm beats another by more than the winner does, as under
+strong stochastic transitivity.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,8 +28,8 @@ __all__ = [
     "BENCHMARKS",
     "GAME_BLENDS",
     "KINDS",
-    "Kind",
     "NoWinnerError",
+    "RegretKind",
     "check_benchmark",
     "chunk_losses",
     "duel_regret",
@@ -46,34 +46,34 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 
-# The blends, of numbers in compiled loops and of whole arrays here.
+# The blend functions: of numbers in compiled loops, of whole arrays here.
 
 
 def mean_loss(first: Any, second: Any) -> Any:
-    """Average the losses of a duel's two arms."""
+    """Return the mean loss of the two arms of a duel."""
     return (first + second) / 2
 
 
 def both_lose(first: Any, second: Any) -> Any:
-    """Tell whether neither arm is best."""
+    """Return whether both arms have a loss."""
     return (first > 0) & (second > 0)
 
 
 def any_loses(first: Any, second: Any) -> Any:
-    """Tell whether an arm is not best."""
+    """Return whether at least one arm has a loss."""
     return (first > 0) | (second > 0)
 
 
 def better_loss(first: Any, second: Any) -> Any:
-    """Take the loss of the better arm: as `np.minimum`, which costs a loop a nanosecond more."""
+    """Return the loss of the better arm, 1 ns faster in a loop than the function `np.minimum`."""
     return min(first, second)
 
 
 GAME_BLENDS = (mean_loss, better_loss, both_lose, any_loses)
-"""What a game adds up, whatever its benchmark; `kinds_of` has their names."""
+"""The blend functions of a game, for every benchmark; `kinds_of` has their names."""
 
 
-class Kind(NamedTuple):
+class RegretKind(NamedTuple):
     """A notion of regret: a benchmark and a blend."""
 
     benchmark: str
@@ -81,37 +81,43 @@ class Kind(NamedTuple):
     help: str
 
 
-KINDS: dict[str, Kind] = {
-    "dynamic": Kind("condorcet", mean_loss, "the paper's: mean gap of both arms to the winner"),
-    "static": Kind("arm", mean_loss, "mean gap of both arms to one fixed arm"),
-    "weak": Kind("condorcet", np.minimum, "gap of the better arm to the winner"),
-    "strong": Kind("condorcet", np.maximum, "gap of the worse arm to the winner"),
-    "binary-weak": Kind("condorcet", both_lose, "1 unless the winner is in the duel"),
-    "binary-strong": Kind("condorcet", any_loses, "1 unless both arms are the winner"),
+KINDS: dict[str, RegretKind] = {
+    "dynamic": RegretKind(
+        "condorcet", mean_loss, "the paper's: mean gap of both arms to the winner"
+    ),
+    "static": RegretKind("arm", mean_loss, "mean gap of both arms to one fixed arm"),
+    "weak": RegretKind("condorcet", np.minimum, "gap of the better arm to the winner"),
+    "strong": RegretKind("condorcet", np.maximum, "gap of the worse arm to the winner"),
+    "binary-weak": RegretKind("condorcet", both_lose, "1 unless the winner is in the duel"),
+    "binary-strong": RegretKind("condorcet", any_loses, "1 unless both arms are the winner"),
 }
 for _name, _loss in {
-    "von-neumann": "gap to the mixture that nobody beats",
+    "von-neumann": "gap to the unbeaten mixture",
     "borda": "how far the Borda score is below the best",
     "copeland": "how far the Copeland score is below the best",
 }.items():
-    KINDS[_name] = Kind(_name, mean_loss, f"{_loss}, mean of both arms")
-    KINDS[f"{_name}-weak"] = Kind(_name, np.minimum, f"{_loss}, of the better arm")
-    KINDS[f"{_name}-binary-weak"] = Kind(_name, both_lose, "1 unless one of the arms loses nothing")
-    KINDS[f"{_name}-binary-strong"] = Kind(_name, any_loses, "1 unless both arms lose nothing")
+    KINDS[_name] = RegretKind(_name, mean_loss, f"{_loss}, mean of both arms")
+    KINDS[f"{_name}-weak"] = RegretKind(_name, np.minimum, f"{_loss}, of the better arm")
+    KINDS[f"{_name}-binary-weak"] = RegretKind(
+        _name, both_lose, "1 unless one of the arms loses nothing"
+    )
+    KINDS[f"{_name}-binary-strong"] = RegretKind(
+        _name, any_loses, "1 unless both arms lose nothing"
+    )
 
 
 BENCHMARKS = {
     "condorcet": "against the Condorcet winner of each round",
-    "von-neumann": "against the von Neumann winner of each round, the mixture that nobody beats",
-    "exploitability": "exploitability, what one arm a phase would have won against the plays",
+    "von-neumann": "against the von Neumann winner of each round, the unbeaten mixture",
+    "exploitability": "exploitability, the gain of one arm per phase against the plays",
     "borda": "against the best Borda score of each round",
     "copeland": "against the best Copeland score of each round",
 }
-"""What a game's regret may be; the first needs a Condorcet winner in every round."""
+"""The benchmarks of a game; the first (default) needs a Condorcet winner in every round."""
 
 
 def kinds_of(benchmark: str) -> tuple[str, str, str, str]:
-    """Return the kinds of regret that a game with a benchmark adds up, the benchmark's own first.
+    """Return the kinds of regret of a game with a benchmark, the benchmark's own first.
 
     They are those of `GAME_BLENDS`. Exploitability is not a sum over duels and has no weak or
     binary form; the other three are then against the von Neumann winner.
@@ -129,32 +135,32 @@ def kinds_of(benchmark: str) -> tuple[str, str, str, str]:
     return benchmark, f"{against}-weak", f"{against}-binary-weak", f"{against}-binary-strong"
 
 
-_NOTHING = 1e-9  # to which preferences are valid
+_NOTHING = 1e-9  # tolerance of preferences
 _MOST_COUNTS = 1 << 24
-"""How many counts of plays, of every arm at the end of every phase, may be kept."""
+"""The largest number of stored play counts, of every arm at the end of every phase."""
 
 
-def _kind(name: str) -> Kind:
+def _kind(name: str) -> RegretKind:
     if name not in KINDS:
         raise DriftduelError(f"there is no regret named {name!r}; {near(name, KINDS)}")
     return KINDS[name]
 
 
 def check_benchmark(name: str) -> None:
-    """Refuse a benchmark that does not exist."""
+    """Raise if the benchmark does not exist."""
     if name not in BENCHMARKS:
         raise DriftduelError(f"there is no benchmark {name!r}; {near(name, BENCHMARKS)}")
 
 
 class NoWinnerError(DriftduelError):
-    """A round has no Condorcet winner, so there is no regret against one.
+    """Raised if a round has no Condorcet winner, so that regret against it is undefined.
 
     Parameters
     ----------
     what
-        The world, as the sentence calls it.
+        The name of the world in the message.
     world
-        The world itself, which is asked for a benchmark that it has.
+        The world object, for the choice of a defined benchmark.
     t
         The round.
     """
@@ -166,7 +172,7 @@ class NoWinnerError(DriftduelError):
         except DriftduelError:
             instead = "von-neumann"
         super().__init__(
-            f"{what} has no Condorcet winner in round {t}, so there is no regret against one; add "
+            f"{what} has no Condorcet winner in round {t}, so regret against it is undefined; add "
             f'--benchmark {instead} (in Python and in a sweep: benchmark="{instead}").'
         )
         self.round = t
@@ -178,10 +184,10 @@ def chunk_losses(
     arm: int | None = None,
     winners: NDArray[np.int64] | None = None,
 ) -> Floats:
-    """Return what each arm costs in each row of a chunk, an array (rows, arms).
+    """Return the loss of each arm in each row of a chunk, an array (rows, arms).
 
-    Where arms come and go, the benchmark is the best of those that are there, and scores are
-    against those; to play another has no cost that means anything, and is NaN.
+    If arms join and leave, the benchmark and the scores refer to the present arms; the loss of an
+    absent arm has the value NaN.
 
     Parameters
     ----------
@@ -192,7 +198,7 @@ def chunk_losses(
     arm
         The fixed arm, for the benchmark ``arm``.
     winners
-        The Condorcet winner of every row, if they are known already.
+        The Condorcet winner of every row; by default they are computed.
     """
     if benchmark == "condorcet":
         if winners is None:
@@ -214,11 +220,11 @@ def chunk_losses(
         there = chunk.present[chunk.rows, arm] if chunk.present.size else np.array([True])
         if not there.all():
             raise DriftduelError(
-                f"arm={arm} is not there in round {chunk.starts[there.argmin()]}, so there is no "
-                f"regret against it; dynamic regret is against the best arm present."
+                f"arm={arm} is absent in round {chunk.starts[there.argmin()]}, so regret "
+                f"against it is undefined; dynamic regret is against the best arm present."
             )
         return _of_the_present(chunk, matrices[:, arm] - 0.5)
-    # An arm's duel with itself counts 1/2 towards the sum of a Borda score, and is no win.
+    # The duel of an arm with itself adds 1/2 to the sum of a Borda score, and is no win.
     counted, itself = (matrices, 0.5) if benchmark == "borda" else (matrices > 0.5, 0.0)
     others: int | NDArray[np.int64] = matrices.shape[1] - 1
     if chunk.present.size:
@@ -226,13 +232,13 @@ def chunk_losses(
         others = np.maximum(chunk.present.sum(axis=1, keepdims=True) - 1, 1)
     scores = _of_the_present(chunk, (counted.sum(axis=2) - itself) / others)
     result: Floats = np.nanmax(scores, axis=1, keepdims=True) - scores
-    # Scores that are equal may differ in the last bit, by the order of their sums.
+    # Equal scores may differ in the last bit because of the order of summation.
     result[result < _NOTHING] = 0.0
     return result
 
 
 def _of_the_present(chunk: Chunk, losses: Floats) -> Floats:
-    """Leave nothing to read where an arm is not there."""
+    """Return the losses with the value NaN for absent arms."""
     return np.where(chunk.present, losses, np.nan) if chunk.present.size else losses
 
 
@@ -264,13 +270,13 @@ def regret(
     Parameters
     ----------
     world
-        Where the duels took place.
+        The world of the duels.
     firsts, seconds
         The arms of each round's duel, at most as many as the world has rounds.
     kind
         One of `KINDS`; ``dynamic`` is the paper's.
     arm
-        The arm to compare with, for ``static``.
+        The fixed arm of the kind ``static``.
     """
     benchmark, blend, _ = _kind(kind)
     a, b = _duels(world, firsts, seconds)
@@ -288,14 +294,14 @@ def regret(
                 there = chunk.present[row, arms]
                 if not there.all():
                     t = int(there.argmin())
-                    raise DriftduelError(f"round {low + t + 1} plays arm {arms[t]}, which is away.")
+                    raise DriftduelError(f"round {low + t + 1} plays arm {arms[t]}, an absent arm.")
         losses = chunk_losses(_until(chunk, high + 1), benchmark, arm)
         result[played] = blend(losses[row, a[played]], losses[row, b[played]])
     return result
 
 
 def _until(chunk: Chunk, end: int) -> Chunk:
-    """Cut a chunk short, so that rounds nobody played cannot raise an error."""
+    """Return a chunk without the rounds from `end` on, which must not raise errors."""
     if end >= chunk.end:
         return chunk
     kept = int(np.searchsorted(chunk.starts, end, side="left"))
@@ -320,9 +326,9 @@ def _duels(
 
 
 def last_rounds(world: World) -> NDArray[np.int64]:
-    """Return the last round of every stretch in which a world stands still.
+    """Return the last round of every stationary stretch of a world.
 
-    They are the rounds in which `exploitability` has to know how often each arm was played:
+    The function `exploitability` needs the plays of each arm up to these rounds:
     ``play(policy, world, points=last_rounds(world))``.
 
     Examples
@@ -337,24 +343,23 @@ def last_rounds(world: World) -> NDArray[np.int64]:
 def exploitability(
     world: World, at: NDArray[np.int64], plays: NDArray[np.int64], starts: ArrayLike = (1,)
 ) -> Floats:
-    """Return the most that one arm would have won against what was played, stretch by stretch.
+    """Return the maximal gain of one fixed arm against the plays, stretch by stretch.
 
-    Against a duel of a and b, arm j wins (P_t(j, a) + P_t(j, b) - 1) / 2. An opponent keeps to one
-    arm for a stretch of rounds, and chooses the one that wins most in hindsight, of those that are
-    there all the time. Saha and Gupta
-    (ICML 2022) measure regret in this way. It may be negative, because the learner may change its
-    arms and the opponent may not.
+    Against a duel of a and b, arm j wins (P_t(j, a) + P_t(j, b) - 1) / 2. The opponent plays one
+    arm for a stretch of rounds: the best one in hindsight of those present all the time. Saha and
+    Gupta (ICML 2022) define regret in this way. The value may be negative, because the policy may
+    change its arms and the opponent may not.
 
     Parameters
     ----------
     world
-        Where the duels took place.
+        The world of the duels.
     at, plays
-        How often each arm was in a duel up to certain rounds, as in `driftduel.games.Play`. All of
-        `last_rounds` that were played must be among them.
+        Rounds, and the number of duels of each arm up to them, as in `driftduel.games.Play`. All
+        played rounds of `last_rounds` must be included.
     starts
-        The first rounds of the stretches: ``[1]`` for one arm all the time, the starts of a
-        world's phases, or every round for the best response to every duel.
+        The first rounds of the stretches: the default ``[1]`` for one arm in all rounds, the starts
+        of a world's phases, or every round for the best response to every duel.
 
     Examples
     --------
@@ -372,7 +377,7 @@ def exploitability(
     stretch = np.searchsorted(firsts, at, side="right") - 1
     won = np.zeros((len(firsts), world.arms))
     there = np.ones(won.shape, np.bool_)
-    step = max(1, (1 << 21) // world.arms**2)  # matrices in memory at once
+    step = max(1, (1 << 21) // world.arms**2)  # matrices in memory
     for chunk in world.chunks():
         _check_counted(np.append(chunk.starts[1:], chunk.end) - 1, at)
         low, high = np.searchsorted(at, (chunk.starts[0], chunk.end))
@@ -387,22 +392,22 @@ def exploitability(
                 np.logical_and.at(there, stretch[these], chunk.present[rows])
         if chunk.end > at[-1]:
             break
-    nobody = np.flatnonzero(~there.any(axis=1))
-    if nobody.size:
+    uncovered = np.flatnonzero(~there.any(axis=1))
+    if uncovered.size:
         raise DriftduelError(
-            f"no arm is there all the time from round {firsts[nobody[0]]} on, so there is nobody "
-            f"to compare with; let the stretches start where arms come and go."
+            f"no arm is present all the time from round {firsts[uncovered[0]]} on, so there is no "
+            f"comparison; let the stretches start in the rounds of joins and departures."
         )
     result: Floats = np.where(there, won, -np.inf).max(axis=1)
     return result
 
 
 def phase_starts(world: World) -> NDArray[np.int64]:
-    """Return the first round of every phase, a stretch in which nothing changes.
+    """Return the first round of every phase, a stretch without changes.
 
-    A phase ends where the preferences between arms that are there change, or who is there. A world
-    whose phases do not last K rounds on average, as one that drifts, has none worth the name: an
-    opponent who changes its arm so often answers single duels. It is refused.
+    A phase ends with a change of the preferences between present arms, or of the present arms. A
+    world with phases of less than K rounds on average, such as a drifting world, is refused: an
+    opponent that changes its arm so often would respond to single duels.
 
     Examples
     --------
@@ -416,7 +421,7 @@ def phase_starts(world: World) -> NDArray[np.int64]:
     for chunk in world.chunks():
         matrices, rows = chunk.row_matrices(), chunk.rows
         here = chunk.present if chunk.present.size else np.ones(matrices.shape[:2], np.bool_)
-        changed = np.flatnonzero(rows[1:] != rows[:-1]) + 1  # who points elsewhere, at least
+        changed = np.flatnonzero(rows[1:] != rows[:-1]) + 1  # candidates: another row
         now, before = rows[changed], rows[changed - 1]
         moved = _differ(matrices[now], here[now], matrices[before], here[before])
         begun = chunk.starts[changed[moved]]
@@ -426,7 +431,7 @@ def phase_starts(world: World) -> NDArray[np.int64]:
         phases += len(begun)
         if phases > most:
             raise DriftduelError(
-                f"exploitability needs phases in which the preferences stand still, and here they "
+                f"exploitability needs phases with constant preferences, and here they "
                 f"change {phases - 1:,} times up to round {chunk.end - 1:,} of {world.rounds:,}; "
                 f"--benchmark von-neumann has a meaning there."
             )
@@ -437,7 +442,7 @@ def phase_starts(world: World) -> NDArray[np.int64]:
 def _differ(
     P: Floats, here: NDArray[np.bool_], Q: Floats, there: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Compare two stacks of matrices, and of arms present, pair by pair."""
+    """Return whether two stacks of matrices and present arms differ, element by element."""
     both = here[:, :, None] & here[:, None, :]
     result: NDArray[np.bool_] = (here != there).any(1) | ((P != Q) & both).any((1, 2))
     return result
@@ -446,21 +451,21 @@ def _differ(
 def phase_curves(
     world: World, starts: NDArray[np.int64], at: NDArray[np.int64], plays: NDArray[np.int64]
 ) -> dict[str, Floats]:
-    """Return exploitability, Borda and Copeland regret up to certain rounds, from plays alone.
+    """Return exploitability, Borda and Copeland regret up to certain rounds, given the plays.
 
-    Exploitability up to round t is that of the phases that are over, and of the current one as if
-    it ended with t. It may fall within a phase, when the learner plays what it neglected, and is
+    The value of exploitability up to round t is the sum over finished phases and the current one as
+    if it ended with t. It may fall within a phase, if the policy plays a neglected arm, and is
     never negative.
 
     Parameters
     ----------
     world
-        Where the duels took place.
+        The world of the duels.
     starts
         The first rounds of its phases; see `phase_starts`.
     at, plays
-        How often each arm was in a duel up to certain rounds, as in `driftduel.games.Play`. The
-        ends of all phases but the last one played must be among them.
+        Rounds, and the number of duels of each arm up to them, as in `driftduel.games.Play`. The
+        ends of all phases but the last played one must be included.
 
     Examples
     --------
@@ -477,7 +482,7 @@ def phase_curves(
     before = np.concatenate((np.zeros((1, world.arms), np.int64), plays[ends]))
     played = (plays - before[phase]).astype(np.float64)
     curves = {name: np.zeros(len(at)) for name in ("exploitability", "borda", "copeland")}
-    step = max(1, (1 << 21) // world.arms**2)  # matrices in memory at once
+    step = max(1, (1 << 21) // world.arms**2)  # matrices in memory
     for chunk in world.chunks():
         low, high = np.searchsorted(at, (chunk.starts[0], chunk.end))
         if low == len(at):
@@ -498,18 +503,18 @@ def phase_curves(
 
 
 def _check_counted(rounds: NDArray[np.int64], at: NDArray[np.int64]) -> None:
-    """Refuse plays that were not counted where preferences or the opponent's arm may change."""
+    """Raise if plays are missing at a round with a possible change."""
     rounds = rounds[rounds < at[-1]]
     missing = rounds[at[np.searchsorted(at, rounds)] != rounds]
     if missing.size:
         raise DriftduelError(
-            f"the plays up to round {missing[0]}, after which something may change, are not known; "
-            f"play with points=last_rounds(world)."
+            f"the plays up to round {missing[0]}, after which preferences may change, are missing; "
+            f"pass points=last_rounds(world) to play."
         )
 
 
 def log_rounds(rounds: int, points: int = POINTS) -> NDArray[np.int64]:
-    """Spread rounds evenly on a log scale, from 1 to `rounds`, both included.
+    """Return rounds spaced evenly on a log scale, from 1 to `rounds`, both included.
 
     Examples
     --------

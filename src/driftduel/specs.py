@@ -1,8 +1,8 @@
-"""Write a world or a policy as one short string: ``name:key=value,key=value``.
+"""Specs: a world or a policy as one short string, ``name:key=value,key=value``.
 
-A registry maps names to factories. The factory's signature is the single source of truth: keys,
-types, defaults, ranges and one line of help are read from its annotations, so that the command
-line, TOML files, error messages and the documentation cannot disagree.
+A registry maps names to factory functions. The signature of a factory is the single source of
+truth: keys, types, defaults, ranges and one line of help are read from its annotations, so that the
+command line, TOML files, error messages and the documentation cannot disagree.
 """
 
 import difflib
@@ -25,29 +25,29 @@ __all__ = [
 
 Built = TypeVar("Built")
 Factory = TypeVar("Factory", bound=Callable[..., Any])
-# What can be computed with: squares and products of such numbers are still numbers, and not 0.
+# Range of magnitudes: squares and products of such values neither overflow nor underflow.
 _SMALLEST, _LARGEST = 1e-100, 1e100
 _LARGEST_WHOLE = 10**18
 MOST_NUMBERS = 100_000_000
-"""What a world may hold at once: 800 MB."""
+"""The largest number of values of a world in memory: 800 MB."""
 _REQUIRED = inspect.Parameter.empty
-# A comma separates keys only where a key follows it, so that file names may contain commas.
+# A comma separates keys only if a key follows it, so that file names may contain commas.
 _KEYS = re.compile(r",(?=\s*[\w-]+\s*=)")
 _NAME = re.compile(r"[A-Za-z][\w-]*")
-# What names a file where a spec should be: mine.csv, ./mine, C:\\mine.npz.
+# Matches a file name in the place of a spec: mine.csv, ./mine, C:\\mine.npz.
 _PATH = re.compile(r".*[\\/].*|.*\w\.[A-Za-z]\w*")
 _DRIVE = re.compile(r"\s*[A-Za-z]:[\\/]")
 _LONGEST_LIST = 20
 _LONGEST_PATH = 200
-_MUCH_FURTHER = 0.15  # of two guesses, the worse one is not worth saying
+_MUCH_FURTHER = 0.15  # a second suggestion is shown only if it is nearly as close
 
 
 @dataclass(frozen=True)
 class Range:
-    """Allow numbers from `low` to `high`, the ends included unless open: both, or one of them.
+    """The numbers from `low` to `high`; the ends are included unless open: both, or one of them.
 
-    Numbers that cannot be computed with (infinite, or in size beyond 1e100 or 10^18 for whole ones)
-    are allowed only up to a `high` of that kind, or if `infinite`.
+    Values of extreme magnitude (infinite, beyond 1e100, or beyond 10^18 for whole numbers) are
+    allowed only up to a `high` of that kind, or if `infinite` is set.
     """
 
     low: float = -math.inf
@@ -80,7 +80,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Choice:
-    """Allow one of a few words."""
+    """One of a few allowed values."""
 
     words: tuple[str, ...]
 
@@ -93,14 +93,14 @@ class Choice:
 
 @dataclass(frozen=True)
 class Spec:
-    """A name and its keys, as written; nothing is looked up yet."""
+    """A name and its keys as written, before validation."""
 
     name: str
     values: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, text: "str | Spec") -> "Spec":
-        """Read ``name:key=value,key=value``.
+        """Parse ``name:key=value,key=value``.
 
         Examples
         --------
@@ -130,7 +130,7 @@ class Spec:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One key of a spec: its type, default, what is allowed, and one line of help."""
+    """One key of a spec: its type, default, allowed values, and one line of help."""
 
     name: str
     kind: type
@@ -140,11 +140,11 @@ class Parameter:
 
     @property
     def required(self) -> bool:
-        """Tell whether the key has no default."""
+        """Return whether the key has no default."""
         return self.default is _REQUIRED
 
     def read(self, value: Any, owner: str) -> Any:
-        """Turn what was written into a value of the right type and range, or say what is."""
+        """Return a written value converted to the right type, or raise if it is out of range."""
         if value is None or (value == "none" and self.default is None):
             if self.default is None:
                 return None
@@ -156,11 +156,11 @@ class Parameter:
         if self.allowed is not None and result not in self.allowed:
             raise self._wrong(value, owner)
         if isinstance(result, int | float) and not isinstance(result, bool):
-            self._need_bearable(result, value, owner)
+            self._check_magnitude(result, value, owner)
         return result
 
-    def _need_bearable(self, number: float, value: Any, owner: str) -> None:
-        """Refuse what a machine's numbers cannot hold, or only until somebody squares it."""
+    def _check_magnitude(self, number: float, value: Any, owner: str) -> None:
+        """Raise if the number, or its square, overflows or underflows float64."""
         allowed = self.allowed if isinstance(self.allowed, Range) else Range()
         if isinstance(number, int):
             if not math.isinf(allowed.high) or abs(number) <= _LARGEST_WHOLE:
@@ -187,7 +187,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Entry(Generic[Built]):
-    """A registered factory and what its signature says."""
+    """A registered factory function with the parameters of its signature."""
 
     name: str
     factory: Callable[..., Built]
@@ -196,17 +196,17 @@ class Entry(Generic[Built]):
 
 
 class Registry(Generic[Built]):
-    """Names of one kind of thing, and how to build each from a spec.
+    """Factory functions by name, and the method to build an object from a spec.
 
     Parameters
     ----------
     kind
-        What is registered, as it reads in an error message: ``"world"``.
+        The kind of registered object for error messages: ``"world"``.
     context
-        Parameters of the factories that come from whoever builds, never from a spec.
+        Parameters of the factories that are passed by the caller of `build`, never by a spec.
     around
-        Changes what was built, its first argument, as the keys that it has besides say: every spec
-        may have them. One that does not, or has its default, is as it was without such keys.
+        A function that modifies the built object, its first argument. Its other parameters are keys
+        that every spec may have; with their default values the object is returned unchanged.
     """
 
     def __init__(
@@ -219,14 +219,14 @@ class Registry(Generic[Built]):
         self.context = context
         self._around = around
         self.shared: tuple[Parameter, ...] = ()
-        """The keys of `around`, which every spec may have besides its own."""
+        """The parameters of `around`, additional keys of every spec."""
         if around is not None:
             built = next(iter(inspect.signature(around).parameters))
             self.shared = tuple(parameters_of(around, (built,)))
         self._entries: dict[str, Entry[Built]] = {}
 
     def register(self, name: str) -> Callable[[Factory], Factory]:
-        """Register the decorated factory under `name`."""
+        """Return a decorator that registers a factory function under `name`."""
 
         def decorate(factory: Factory) -> Factory:
             summary = (inspect.getdoc(factory) or "").partition("\n")[0]
@@ -236,22 +236,22 @@ class Registry(Generic[Built]):
         return decorate
 
     def add(self, entry: Entry[Built]) -> None:
-        """Register a factory whose parameters are known."""
+        """Register a factory with given parameters."""
         if entry.name in self._entries:
             raise DriftduelError(f"there is already a {self.kind} named {entry.name!r}.")
         self._entries[entry.name] = entry
 
     def alias(self, name: str, of: str) -> None:
-        """Let an entry answer to a second name."""
+        """Register a second name for an entry."""
         self.add(replace(self[of], name=name))
 
     def remove(self, name: str) -> None:
-        """Forget a name; one that is not registered is forgotten already."""
+        """Remove a name; a name that is not registered is ignored."""
         self._entries.pop(name, None)
 
     @contextmanager
     def temporarily(self) -> Iterator["Registry[Built]"]:
-        """Forget at the end what was registered within, as a test or a notebook may want it.
+        """Restore the registry at the end of the block, for tests and notebooks.
 
         Examples
         --------
@@ -321,14 +321,14 @@ class Registry(Generic[Built]):
         return Spec(spec.name, values)
 
     def build(self, spec: str | Spec, **given: Any) -> Built:
-        """Build what a spec describes.
+        """Return the object that a spec describes.
 
         Parameters
         ----------
         spec
             The spec, parsed or not.
         given
-            The context, and values for keys that the spec leaves open, where there are such keys.
+            The context, and default values for keys that the spec does not set.
         """
         spec = Spec.parse(spec)
         known = {parameter.name for parameter in self[spec.name].parameters}
@@ -348,16 +348,16 @@ class Registry(Generic[Built]):
 
 
 def need_room(what: str, numbers: int, most: int = MOST_NUMBERS) -> None:
-    """Refuse what would take more memory than is sensible, before anything is made.
+    """Raise if an object would take too much memory, before it is allocated.
 
     Parameters
     ----------
     what
-        What takes it, as a sentence begins: ``"arms=10^6: a matrix of arms x arms entries"``.
+        The subject of the message: ``"arms=10^6: a matrix of arms x arms entries"``.
     numbers
-        How many numbers that is, of eight bytes each.
+        The number of values, of eight bytes each.
     most
-        How many there may be.
+        The largest number of values.
     """
     if numbers > most:
         raise DriftduelError(
@@ -367,7 +367,7 @@ def need_room(what: str, numbers: int, most: int = MOST_NUMBERS) -> None:
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """End a sentence by the known words nearest to `name`, or by all if none is near.
+    """Return the end of an error message: close matches of `name`, or all known names.
 
     Examples
     --------
@@ -396,7 +396,7 @@ def near(name: str, known: Iterable[str]) -> str:
 
 
 def path_as_spec(text: str) -> str | None:
-    """Write what looks like a file as the world that is read from it; None if it does not.
+    """Return the spec of the world in a file, or None if the argument is not a file name.
 
     Examples
     --------
@@ -410,19 +410,19 @@ def path_as_spec(text: str) -> str | None:
     if not _PATH.fullmatch(path) or len(text) > _LONGEST_PATH:
         return None
     if path.lower().endswith(".csv") and not keys:
-        keys = "rounds=50000"  # one matrix does not say for how long
+        keys = "rounds=50000"  # a single matrix has no default length
     return f"file:path={path},{keys}" if keys else f"file:path={path}"
 
 
 def _bound(number: float) -> str:
-    """Write an end of a range, as one would type it: 1e15, 2^128 - 1."""
+    """Return an end of a range as text: 1e15, 2^128 - 1."""
     if isinstance(number, int) and number >= 2**53 and number & (number + 1) == 0:
         return f"2^{number.bit_length()} - 1"
     return f"{number:g}".replace("e+0", "e").replace("e+", "e")
 
 
 def _shape(word: str) -> str:
-    """Make words the same that differ only in how they are written."""
+    """Return a word in lower case with dashes only, for comparisons."""
     return word.casefold().replace("_", "-").lstrip("-")
 
 
@@ -431,17 +431,17 @@ def _alike(one: str, other: str) -> float:
 
 
 def _rather(text: str) -> str:
-    """Say what to write in the place of what is not a spec."""
+    """Return a suggestion for an argument that is not a spec."""
     spec = path_as_spec(text)
     if spec is None:
         return "write name:key=value,key=value, for example geometric-btl:arms=10,phases=4"
     if text.endswith(".py"):
-        return f"worlds and policies of your own come with '--import {text}'"
+        return f"a module with worlds or policies is loaded by '--import {text}'"
     return f"a world in a file is written '{spec}'"
 
 
 def parameters_of(factory: Any, context: tuple[str, ...] = ()) -> Iterator[Parameter]:
-    """Read the keys of a factory from its signature, those of the context aside."""
+    """Yield the keys of a factory function, from its signature without the context."""
     is_class = isinstance(factory, type)
     annotated = inspect.getattr_static(factory, "__init__") if is_class else factory
     hints = get_type_hints(annotated, include_extras=True)
@@ -459,7 +459,7 @@ def parameters_of(factory: Any, context: tuple[str, ...] = ()) -> Iterator[Param
 
 
 def _short(value: Any) -> str:
-    """Write a value as an error shows it: what is wrong is seen in its first characters."""
+    """Return a value as text for an error message, shortened to its first characters."""
     text = _write(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -476,7 +476,7 @@ def _read_int(value: Any) -> int:
     if isinstance(value, str):
         try:
             return int(value)
-        except ValueError:  # 1e6 is how people write a million
+        except ValueError:  # accept 1e6 for a million
             value = float(value)
     if value != int(value):
         raise ValueError
@@ -487,7 +487,7 @@ def _read_float(value: Any) -> float:
     number = float(value)
     if isinstance(value, bool) or math.isnan(number):
         raise ValueError
-    return number + 0.0  # to some who read it, -0.0 is below 0
+    return number + 0.0  # -0.0 is normalised to 0.0
 
 
 def _read_bool(value: Any) -> bool:

@@ -1,7 +1,7 @@
-"""Numbers, intervals and lists as people read them: the one place that writes them.
+"""Formatting of numbers, intervals and lists for people.
 
-Whatever a terminal, a page, a figure or a study says of a number is written here, so that a regret
-looks the same wherever it is met. Nothing here knows what is counted.
+Terminal output, pages, figures and the study use these functions, so that equal values look equal
+everywhere. The functions do not depend on the meaning of a value.
 """
 
 import math
@@ -26,11 +26,11 @@ __all__ = [
 ]
 
 NOTHING = "-"
-"""What stands in a table where there is no number."""
+"""The text of a missing value in a table."""
 
 
 def number(value: float | None) -> str:
-    """Write a number with three digits, or all before the point.
+    """Return a number with three digits, or with all digits before the point.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def number(value: float | None) -> str:
 
 
 def whole(value: float | None) -> str:
-    """Write a count, or a number of which nobody wants the digits after the point.
+    """Return a value rounded to a whole number.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def whole(value: float | None) -> str:
 
 
 def rough(value: float | None) -> str:
-    """Write the first three digits of a number, and zeros for the rest.
+    """Return a number rounded to three significant digits.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def rough(value: float | None) -> str:
 
 
 def short(value: float | None, digits: int = 3) -> str:
-    """Write a large number with a letter for its size: ticks of axes, speeds.
+    """Return a large value with a letter for its magnitude: ticks of axes, speeds.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def short(value: float | None, digits: int = 3) -> str:
 
 
 def decimals(value: float | None, digits: int = 2, *, sign: bool = False) -> str:
-    """Write a number with so many digits after the point: exponents, scores.
+    """Return a value with a fixed number of decimals: exponents, scores.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def decimals(value: float | None, digits: int = 2, *, sign: bool = False) -> str
 
 
 def share(value: float | None, digits: int = 0) -> str:
-    """Write a part of a whole.
+    """Return a share as a percentage.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def share(value: float | None, digits: int = 0) -> str:
 
 
 def ratio(value: float | None) -> str:
-    """Write how many times as much one is as another, for a table.
+    """Return a ratio for a table.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def ratio(value: float | None) -> str:
 
 
 def times(value: float) -> str:
-    """Write how many times as much, for a sentence; near 1 it keeps the digits that matter.
+    """Return a ratio for a sentence; values near 1 have three decimals.
 
     Examples
     --------
@@ -146,14 +146,14 @@ def times(value: float) -> str:
 
 
 def interval(low: float | None, high: float | None, write: Callable[[float], str] = number) -> str:
-    """Write an interval.
+    """Return an interval as text.
 
     Parameters
     ----------
     low, high
-        Its ends; None if there are none.
+        The values of its ends; None if there is no interval.
     write
-        What writes the ends.
+        The function that formats the ends.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def interval(low: float | None, high: float | None, write: Callable[[float], str
 
 
 def duration(seconds: float | None) -> str:
-    """Write how long something takes.
+    """Return a duration with its unit.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def duration(seconds: float | None) -> str:
 
 
 def counted(count: int, one: str, many: str | None = None) -> str:
-    """Write a number of things with the right form of their name.
+    """Return a count with the singular or plural of a noun.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def counted(count: int, one: str, many: str | None = None) -> str:
 
 
 def often(times: float, at_most: float | None = None) -> str:
-    """Write how often something happens, or between how often and how often.
+    """Return a frequency, or a range of frequencies, in words.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def often(times: float, at_most: float | None = None) -> str:
 
 
 def listed(things: Sequence[object], most: int = 8, last: str = "and") -> str:
-    """Write a list, cut when it is long.
+    """Return a list as text, shortened if it is long.
 
     Examples
     --------

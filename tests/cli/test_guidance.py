@@ -105,7 +105,7 @@ def test_examples_run(capsys, line, tmp_path, monkeypatch):
         ("measure --world ./x.npz", "a world in a file is written 'file:path=./x.npz'."),
         ("measure --world x.csv:rounds=9", "is written 'file:path=x.csv,rounds=9'."),
         ("play --policy DTS --world two-arm", "there is no policy named 'DTS'; did you mean dts?"),
-        ("play --policy mine.py --world two-arm", "come with '--import mine.py'."),
+        ("play --policy mine.py --world two-arm", "loaded by '--import mine.py'."),
         ("play --policy dts:Alpa=1 --world two-arm", "did you mean alpha?"),
         ("play --policy dts --world two-arm --mode sreve", "did you mean serve?"),
         ("play --policy dts --world two-arm --mode x", "it can be serve, panel; see"),

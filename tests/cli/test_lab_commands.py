@@ -81,7 +81,7 @@ def test_compare_for_people(capsys):
 @pytest.mark.parametrize(
     ("benchmark", "moves", "what"),
     [
-        ("exploitability", "the preferences switch twice", "exploitability, what one arm a"),
+        ("exploitability", "the preferences switch twice", "exploitability, the gain of one"),
         ("von-neumann", "who loses nothing switches twice", "against the von Neumann winner of"),
     ],
 )
@@ -395,7 +395,7 @@ def test_the_lab_without_its_extra_says_what_to_install(arguments):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "'pip install driftduel[lab]' brings it" in done.stderr
+    assert "'pip install driftduel[lab]' installs it" in done.stderr
     assert "Traceback" not in done.stderr
 
 

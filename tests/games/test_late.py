@@ -231,7 +231,7 @@ def test_a_world_that_changes_its_mind_about_delays_is_refused():
 
     world = Moody(make_world("random-walk:arms=2,rounds=300", seed=1), 3)
     world.chunk_rounds = 100
-    with pytest.raises(DriftduelError, match="they take 3 rounds first, and 4 from round 101 on"):
+    with pytest.raises(DriftduelError, match="it is 3 rounds first, and 4 from round 101 on"):
         play(Wanderer(2, np.random.default_rng(1)), world)
 
 

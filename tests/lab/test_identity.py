@@ -209,7 +209,7 @@ def test_bytecode_that_is_not_what_the_file_says_is_refused(written, tmp_path, m
     py_compile.compile(str(tmp_path / "own_policy.py"))
     before = key()
     written(own_policy=own.replace("arm = 0", "arm = 1"))
-    with pytest.raises(DriftduelError, match=r"own_policy.*\.pyc' is not what .* says") as error:
+    with pytest.raises(DriftduelError, match=r"own_policy.*\.pyc' does not match .*") as error:
         key()
     assert "remove it" in str(error.value)
     written(own_policy=own)

@@ -15,7 +15,7 @@ from driftduel.logs import counts_from_votes, evaluate, fit  # noqa: E402
 from driftduel.logs.evaluate import OURS, _losses_of_ratings, _summary  # noqa: E402
 from driftduel.logs.forecast import scores_when_first  # noqa: E402
 from driftduel.logs.ratings import log_loss, rate  # noqa: E402
-from driftduel.logs.vote_model import oriented  # noqa: E402
+from driftduel.logs.vote_model import votes_by_place  # noqa: E402
 from tests.scripts import load_script  # noqa: E402
 
 situations = load_script("benchmarks/log_situations.py")
@@ -129,7 +129,9 @@ def test_the_fit_before_a_block_knows_nothing_of_it():
     whole = evaluate(counts, 6, kind="utilities")
     # The last block by hand.
     edges = counts.grid(10)
-    votes = oriented(counts.wins[edges[-2] :].sum(axis=0), counts.ahead[edges[-2] :].sum(axis=0))
+    votes = votes_by_place(
+        counts.wins[edges[-2] :].sum(axis=0), counts.ahead[edges[-2] :].sum(axis=0)
+    )
     found = fit(counts.between(0, int(edges[-2])), "utilities")
     last = log_loss(votes, scores_when_first(found, ahead=float(votes.sum())))
     assert len(whole.starts) == 6
@@ -145,7 +147,7 @@ def test_the_fit_before_a_block_knows_nothing_of_it():
         ]}
     )  # fmt: skip
     other = evaluate(turned, 6, kind="utilities")
-    turned_votes = oriented(
+    turned_votes = votes_by_place(
         turned.wins[edges[-2] :].sum(axis=0), turned.ahead[edges[-2] :].sum(axis=0)
     )
     moved = log_loss(turned_votes, scores_when_first(found, ahead=float(votes.sum())))
@@ -156,7 +158,7 @@ def test_ratings_choose_their_rates_on_earlier_blocks():
     counts = counts_of("two changes", 3000)
     edges = counts.grid(10)
     votes = np.stack(
-        [oriented(counts.wins[i:j].sum(axis=0), counts.ahead[i:j].sum(axis=0))
+        [votes_by_place(counts.wins[i:j].sum(axis=0), counts.ahead[i:j].sum(axis=0))
          for i, j in pairwise(edges)]
     )  # fmt: skip
     losses = _losses_of_ratings(counts, edges, votes)
@@ -166,7 +168,8 @@ def test_ratings_choose_their_rates_on_earlier_blocks():
         "Elo + first place",
     }  # fmt: skip
     static = rate(
-        oriented(counts.wins[: edges[4]].sum(0), counts.ahead[: edges[4]].sum(0)), placed=False
+        votes_by_place(counts.wins[: edges[4]].sum(0), counts.ahead[: edges[4]].sum(0)),
+        placed=False,
     )
     assert losses["static Bradley-Terry"][4] == pytest.approx(
         log_loss(votes[4], static.when_first())

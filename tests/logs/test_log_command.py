@@ -149,7 +149,7 @@ def test_counting_many_files_says_what_counting_one_does(votes, capsys, tmp_path
     broken = votes[1300:].with_columns(winner=pl.lit("rum"))[:2]
     pl.concat([broken, votes[1300:]]).write_csv(parts[1])
     ended = said(capsys, "count", *parts, "--save", str(tmp_path / "counts.npz"))
-    assert "2 of 3,002 rows make no sense" in ended.err
+    assert "2 of 3,002 rows are invalid" in ended.err
     assert "line 2: file=b.csv, " in ended.err
     assert "3,000 votes" in ended.out
 
@@ -178,7 +178,7 @@ def test_rows_that_make_no_sense_are_said_on_stderr(path, capsys, tmp_path):
     text = Path(path).read_text("utf-8")
     (tmp_path / "bad.csv").write_text(text + "ale,ale,ale,2022-02-01\n", encoding="utf-8")
     heard = said(capsys, "summary", str(tmp_path / "bad.csv")).err
-    assert "1 of 3,001 rows make no sense" in heard
+    assert "1 of 3,001 rows are invalid" in heard
     assert "line 3002" in heard
 
 

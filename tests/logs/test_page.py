@@ -17,13 +17,13 @@ from driftduel.logs.calibration import calibration
 from driftduel.logs.charts import bars, span_of, time_axis, winner_areas
 from driftduel.logs.demo import CHANGES, NAMES, write_demo
 from driftduel.logs.page import _reigns_that_count, write_page
-from driftduel.logs.reading import Log, Problem, read_log
-from driftduel.logs.strength import Strengths, strengths
+from driftduel.logs.reading import Log, RowProblem, read_log
+from driftduel.logs.strength import OptionStrengths, strengths
 from driftduel.logs.ticks import time_ticks
 from driftduel.worlds import Piecewise
 
 SECTIONS = (
-    "winner", "changes", "strength", "eras", "calibration", "evaluation", "doubts", "measures",
+    "winner", "changes", "strength", "eras", "calibration", "evaluation", "limitations", "measures",
     "about",
 )  # fmt: skip
 TEA = [[0.5, 0.4, 0.2], [0.6, 0.5, 0.25], [0.8, 0.75, 0.5]]
@@ -43,7 +43,7 @@ def changing():
         Piecewise([TEA, GIN], [1, 1001], 2000),
         HOSTILE,
         skipped={"the winner is <b>nobody</b>": 2},
-        problems=(Problem(7, "the winner is <b>nobody</b>", {"<i>": "</td>"}),),
+        problems=(RowProblem(7, "the winner is <b>nobody</b>", {"<i>": "</td>"}),),
         left_out={"<u>rare</u>": 1},
         notes=("A note about <em>times</em>.",),
     )
@@ -69,7 +69,7 @@ def test_the_page_has_every_section(page):
 
 
 def test_the_page_compares_forecasts_with_ratings_and_defines_probability(page):
-    section = page[page.index('id="evaluation"') : page.index('id="doubts"')]
+    section = page[page.index('id="evaluation"') : page.index('id="limitations"')]
     assert "driftduel predicts the next block of votes" in section
     for model in ("driftduel", "static Bradley-Terry", "decayed Bradley-Terry", "Elo"):
         assert f'<td class="who">{model}</td>' in section
@@ -103,11 +103,11 @@ def test_every_drawing_says_what_it_shows(page):
 
 
 def test_what_makes_no_sense_is_shown(page):
-    doubts = page[page.index('id="doubts"') : page.index('id="measures"')]
-    assert "2 of 2,000 rows make no sense" in doubts
-    assert "&lt;u&gt;rare&lt;/u&gt;" in doubts
-    assert "With phi 1.50 it would be 1, and" in doubts
-    assert ">7</td>" in doubts
+    limits = page[page.index('id="limitations"') : page.index('id="measures"')]
+    assert "2 of 2,000 rows are invalid" in limits
+    assert "&lt;u&gt;rare&lt;/u&gt;" in limits
+    assert "With phi 1.50 it would be 1, and" in limits
+    assert ">7</td>" in limits
 
 
 def test_areas_add_up_and_are_steps(changing):
@@ -180,7 +180,7 @@ def test_strengths_are_those_of_the_world(changing):
     ],
 )
 def test_the_scale_of_strengths_has_room_for_all(low, high, span):
-    lines = Strengths(*(np.array([[value]]) for value in (0.0, low, low, high)))
+    lines = OptionStrengths(*(np.array([[value]]) for value in (0.0, low, low, high)))
     assert span_of(lines) == pytest.approx(span)
 
 
@@ -190,12 +190,12 @@ def test_calibration_is_of_votes_not_seen(changing):
     assert sum(one.votes for one in table) == found.counts.votes
     assert sum(one.agrees for one in table) >= len(table) - 3
     for one in table:
-        assert 0.5 <= one.said <= 1
+        assert 0.5 <= one.predicted <= 1
         assert one.low <= one.won <= one.high
     # Coins predict nothing: who looked at the votes themselves would see favourites.
     coins = log_of(Piecewise([np.full((3, 3), 0.5)], [1], 300))
     table = calibration(fit(coins.counts, "utilities"))
-    assert sum(one.said * one.votes for one in table) / 300 < 0.62
+    assert sum(one.predicted * one.votes for one in table) / 300 < 0.62
     assert sum(one.won * one.votes for one in table) / 300 < 0.58
 
 
@@ -222,13 +222,13 @@ def test_pages_of_other_logs(matrices, names, says, tmp_path):
 
 
 def test_the_command_takes_counts_and_lets_policies_play(changing, tmp_path, capsys, monkeypatch):
-    from driftduel.logs import sisters
+    from driftduel.logs import posterior_worlds
 
     log, _ = changing
     log.counts.save(tmp_path / "counts.npz")
-    small = sisters.compare_on_sisters
+    small = posterior_worlds.compare_on_posterior
     monkeypatch.setattr(
-        "driftduel.logs.page.compare_on_sisters",
+        "driftduel.logs.page.compare_on_posterior",
         lambda found: small(found, ["uniform"], size=2, runs=1, rounds=200),
     )
     words = ["report", str(tmp_path / "counts.npz"), "--fit", "utilities", "--out"]

@@ -66,8 +66,8 @@ def test_orders_that_do_not_fit_into_memory_at_once_are_dealt_in_parts(monkeypat
     moved = simulate(make_world("geometric-btl:arms=4,rounds=3000,phases=2", seed=1), 1, bins=64)
     monkeypatch.setattr(permutation, "_MOST_NUMBERS", 7 * 40 * 6)  # seven orders at once
     at_once = []
-    dealt = permutation._dealt
-    monkeypatch.setattr(permutation, "_dealt", lambda *a: at_once.append(a[-1]) or dealt(*a))
+    dealt = permutation._deal_wins
+    monkeypatch.setattr(permutation, "_deal_wins", lambda *a: at_once.append(a[-1]) or dealt(*a))
     assert p_value(moved, 0, len(moved.wins), orders=99) == 0.01
     assert p_value(still, 0, len(still.wins), orders=99) > 0.05
     assert max(at_once) == 7

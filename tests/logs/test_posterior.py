@@ -9,12 +9,12 @@ from driftduel.errors import DriftduelError
 from driftduel.evidence import log_e_value, log_stakes, starting_votes
 from driftduel.logs import posterior
 from driftduel.logs.certificate import certify
-from driftduel.logs.choice import KINDS, Choice, choose
+from driftduel.logs.choice import KINDS, ModelChoice, choose
 from driftduel.logs.counts import counts_from_votes
 from driftduel.logs.posterior import MEASURES, fit
 from driftduel.logs.simulate import simulate, votes_of
 from driftduel.logs.stretch import blend_of
-from driftduel.logs.vote_model import oriented
+from driftduel.logs.vote_model import votes_by_place
 from driftduel.measures import measure
 from driftduel.worlds import Piecewise, make_world
 
@@ -33,7 +33,7 @@ def test_who_is_best_now(three):
     truth = world.condorcet_winners()[-1][1]
     assert now.winner == str(truth)
     assert now.chances[now.winner] > 0.9
-    assert sum(now.chances.values()) + now.nobody == pytest.approx(1)
+    assert sum(now.chances.values()) + now.no_winner == pytest.approx(1)
     assert now.winner in now.likely
     assert abs(now.stretch - 6001) < 200
     assert abs(now.votes - 3000) < 200
@@ -54,7 +54,7 @@ def test_what_changed(three):
         assert change.winner_changed > 0.8
         assert change.reported
         assert change.p <= change.q <= 0.05
-    assert found.certified().switches <= 2
+    assert found.certificate().switches <= 2
 
 
 def test_the_measures_hold_the_truth(three):
@@ -64,7 +64,7 @@ def test_the_measures_hold_the_truth(three):
     for name in MEASURES:
         value = said[name]
         assert value.low <= value.median <= value.high
-        assert value.told
+        assert value.determined
         slack = 0.05 if "variation" in name else 0
         assert value.low - slack <= getattr(truth, name) <= value.high + slack
     bound = said["total_variation"].bound
@@ -107,15 +107,15 @@ def test_cycles_are_said_and_not_hidden():
     cycle = simulate(make_world("cycle:arms=5,rounds=3000"), 1)
     for kind in ("utilities", "pairs"):
         found = fit(cycle, kind)
-        assert found.now.nobody > 0.8
+        assert found.now.no_winner > 0.8
         assert found.now.winner is None
         assert found.now.evidence == 0
-        assert not found.measures(draws=20)["condorcet_switches"].told
+        assert not found.measures(draws=20)["condorcet_switches"].determined
 
 
 def test_no_switch_is_certain_where_there_is_no_winner():
     cycle = simulate(make_world("cycle:arms=3,rounds=20000"), 1)
-    certificate = fit(cycle).certified()
+    certificate = fit(cycle).certificate()
     assert certify(cycle).switches > 0  # all are excluded, again and again
     assert certificate.switches == len(certificate.windows) == 0
     assert certificate.empty == certify(cycle).switches
@@ -124,16 +124,16 @@ def test_no_switch_is_certain_where_there_is_no_winner():
 def test_a_pair_that_never_met_is_what_utilities_say():
     """Trap 8: no votes are no certainty."""
     wins = np.array([[0, 60, 0], [40, 0, 60], [0, 40, 0.0]])
-    wins = oriented(wins, np.zeros_like(wins))
+    wins = votes_by_place(wins, np.zeros_like(wins))
     blend = blend_of([wins])
-    P = blend.expected(wins)
+    P = blend.expected_preferences(wins)
     assert 0.55 < P[0, 2] < 0.8
     drawn = blend.draw(wins, blend.kinds(400, np.random.default_rng(0)), np.random.default_rng(1))
     np.testing.assert_allclose(drawn + drawn.transpose(0, 2, 1), 1.0)
     assert drawn[:, 0, 2].std() > drawn[:, 0, 1].std()
     certain = np.array([[0, 5.0], [0, 0.0]])  # always won, five times
-    certain = oriented(certain, np.zeros((2, 2)))
-    assert 0.5 < blend_of([certain]).expected(certain)[0, 1] < 1
+    certain = votes_by_place(certain, np.zeros((2, 2)))
+    assert 0.5 < blend_of([certain]).expected_preferences(certain)[0, 1] < 1
 
 
 @pytest.mark.long
@@ -157,8 +157,8 @@ def test_a_log_that_drifts_is_a_walk():
     world = found.worlds(1, rounds=500)[0]
     assert (world.arms, world.rounds) == (3, 500)
     said = found.measures(draws=10)
-    assert said["significant_switches"].told
-    assert not any(said[n].told for n in MEASURES if n != "significant_switches")
+    assert said["significant_switches"].determined
+    assert not any(said[n].determined for n in MEASURES if n != "significant_switches")
     assert said["total_variation"].bound is None
 
 
@@ -179,7 +179,7 @@ def test_a_walk_has_its_own_winners_and_changes():
 @pytest.mark.parametrize("kind", ["auto", "walk"])
 def test_a_log_that_stands_still_walks_only_if_asked_to(kind, monkeypatch):
     counts = simulate(make_world("geometric-btl:arms=4,rounds=4000,phases=1", seed=1), 1, bins=64)
-    lucky = Choice("walk", dict.fromkeys(KINDS, 0.6), dict.fromkeys(KINDS, 0.0))
+    lucky = ModelChoice("walk", dict.fromkeys(KINDS, 0.6), dict.fromkeys(KINDS, 0.0))
     monkeypatch.setattr(posterior, "choose", lambda *_: lucky)
     found = fit(counts, kind, bins=64)
     assert found.cuttings.still > 0.5
@@ -311,8 +311,8 @@ def test_gradual_drift_determines_neither_v_nor_the_preference_switches():
     won = rng.random(n) < 1 / (1 + np.exp(U[day, b] - U[day, a]))
     found = fit(counts_from_votes(a, b, won.astype(float), day))
     said = found.measures(draws=10)
-    assert not said["total_variation"].told
-    assert not said["preference_switches"].told
+    assert not said["total_variation"].determined
+    assert not said["preference_switches"].determined
 
 
 def test_renaming_and_permuting_change_nothing():
@@ -350,7 +350,7 @@ def test_kind_errors():
     with pytest.raises(DriftduelError, match="kind=glicko must be one of"):
         fit(counts, "glicko")
     with pytest.raises(DriftduelError, match="level=2"):
-        fit(counts, "utilities").certified(2)
+        fit(counts, "utilities").certificate(2)
     assert "votes=4" in repr(fit(counts))
     assert fit(counts).rough
 
@@ -373,11 +373,11 @@ def test_logs_that_say_next_to_nothing(more, kind):
     counts = counts_from_votes(first, second, rng.integers(3, size=60) / 2, **more)
     found = fit(counts, kind)
     assert found.changes == []
-    assert sum(found.now.chances.values()) + found.now.nobody == pytest.approx(1)
+    assert sum(found.now.chances.values()) + found.now.no_winner == pytest.approx(1)
     assert found.now.since >= found.now.stretch == counts.first[0]
     said = found.measures(draws=5)
     assert all(value.low <= value.high for value in said.values())
-    assert found.certified().switches == 0
+    assert found.certificate().switches == 0
     assert found.world().rounds == 60
 
 

@@ -13,11 +13,11 @@ pytest.importorskip("scipy")
 
 from driftduel.errors import DriftduelError  # noqa: E402
 from driftduel.logs import counts_from_votes, read_log, votes_of  # noqa: E402
-from driftduel.logs.counting import NO_WEIGHT, count_rows, make_bins, prepared  # noqa: E402
+from driftduel.logs.counting import NO_WEIGHT, count_rows, make_bins, prepare_votes  # noqa: E402
 from driftduel.logs.files import open_rows  # noqa: E402
 from driftduel.logs.reading import clock_of  # noqa: E402
-from driftduel.logs.results import outcome_of, words_for  # noqa: E402
-from driftduel.logs.rows import Rows  # noqa: E402
+from driftduel.logs.results import parse_outcome, words_for  # noqa: E402
+from driftduel.logs.rows import LogRows  # noqa: E402
 from driftduel.logs.times import read_clock, time_text  # noqa: E402
 from driftduel.worlds import make_world  # noqa: E402
 
@@ -182,9 +182,9 @@ def test_parts_of_a_log_that_share_their_bins_add_up():
     rows, _ = open_rows(frame)
     columns = read_log(frame).columns
     clock = clock_of(rows, rows.collect_schema(), columns)
-    bins = make_bins(Rows(prepared(rows, columns, clock)), 64)
+    bins = make_bins(LogRows(prepare_votes(rows, columns, clock)), 64)
     parts = [
-        count_rows(Rows(prepared(part.lazy(), columns, clock)), bins).counts
+        count_rows(LogRows(prepare_votes(part.lazy(), columns, clock)), bins).counts
         for part in (frame[:1100], frame[1100:])
     ]
     whole = read_log(frame, bins=64).counts
@@ -368,11 +368,11 @@ def test_words_and_numbers_for_the_winner():
     assert "1" not in words_for(None, [])
     # an option's own name goes before what the word means otherwise
     words = words_for(None, [])
-    assert outcome_of("b", "a", "a", None, words) == 0.0
-    assert outcome_of("b", "a", "tie", None, words) == 0.5
-    assert outcome_of("b", "a", "b", "yes", words) == 0.5
-    why = "'perhaps' does not say whether it is a tie"
-    assert outcome_of("b", "a", "b", "perhaps", words) == why
+    assert parse_outcome("b", "a", "a", None, words) == 0.0
+    assert parse_outcome("b", "a", "tie", None, words) == 0.5
+    assert parse_outcome("b", "a", "b", "yes", words) == 0.5
+    why = "'perhaps' is not a valid value of the tie column"
+    assert parse_outcome("b", "a", "b", "perhaps", words) == why
 
 
 # ---- times ----

@@ -158,7 +158,7 @@ def test_a_log_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
     votes = pl.scan_csv(tmp_path / "votes.csv", infer_schema=False).with_columns(
         pl.col("time").cast(pl.Float64).alias("when"), pl.col("weight").cast(pl.Float64)
     )
-    read = rows.Rows(votes.drop("group", "time"))
+    read = rows.LogRows(votes.drop("group", "time"))
     assert sum(len(batch.kind) for batch in read.batches()) == read.size == 3000
     frame(names=("ale", "gin", "rum")).write_csv(tmp_path / "votes.csv")
     with pytest.raises(DriftduelError, match="changed while it was read"):

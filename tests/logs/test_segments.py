@@ -12,7 +12,7 @@ from scipy.special import betaln
 
 from driftduel.logs.bradley_terry import bradley_terry, dispersion
 from driftduel.logs.counts import counts_from_votes
-from driftduel.logs.segments import HAZARDS, STRENGTHS, TAUS, Cuttings, cuttings, segment
+from driftduel.logs.segments import HAZARDS, STRENGTHS, TAUS, Segmentation, cuttings, segment
 from driftduel.logs.simulate import simulate
 from driftduel.worlds import make_world
 
@@ -121,7 +121,7 @@ def test_where_a_change_is_if_there_is_one_equals_the_enumeration():
         inside = [k for k in cutting if 2 <= k <= 4]
         if len(inside) == 1:
             single[inside[0] - 2] += share
-    ours = found._alone(2, 4)
+    ours = found._single_change(2, 4)
     np.testing.assert_allclose(ours / ours.sum(), single / single.sum(), atol=1e-3)
 
 
@@ -299,7 +299,7 @@ def test_a_change_is_not_hidden_because_it_may_be_in_many_places(monkeypatch):
     found = cuttings(small_log(16), np.arange(17), "pairs", phi=1.0)
     plain = found.changes()
     assert len(plain) == 1
-    monkeypatch.setattr(Cuttings, "mode", lambda self: np.empty(0, np.int64))
+    monkeypatch.setattr(Segmentation, "mode", lambda self: np.empty(0, np.int64))
     assert found.changes() == plain
 
 

@@ -8,15 +8,15 @@ pytest.importorskip("scipy")
 from scipy.optimize import minimize
 
 from driftduel.logs.bradley_terry import bradley_terry
-from driftduel.logs.knots import Knots
-from driftduel.logs.vote_model import oriented
+from driftduel.logs.paths import LogPaths
+from driftduel.logs.vote_model import votes_by_place
 from driftduel.logs.walk import PACES
 from driftduel.logs.walk import fit_walk as fit_walk_to_votes
 from driftduel.measures import measure
 
 
 def fit_walk(wins):
-    return fit_walk_to_votes(oriented(wins, np.zeros_like(wins)))
+    return fit_walk_to_votes(votes_by_place(wins, np.zeros_like(wins)))
 
 
 def wins_of(B=6, K=3, seed=0, votes=60):
@@ -105,7 +105,7 @@ def test_a_still_log_walks_slowly_and_a_moving_one_fast():
 
 
 def test_knots_move_in_straight_lines():
-    world = Knots([[0.0, 1.0, 0.5], [2.0, 0.0, 0.5]], [0.25, 0.75], 1000)
+    world = LogPaths([[0.0, 1.0, 0.5], [2.0, 0.0, 0.5]], [0.25, 0.75], 1000)
     assert world.condorcet_winners() == [(1, 1), (417, 2), (418, 0)] or (
         world.condorcet_winners()[0][1] == 1 and world.condorcet_winners()[-1][1] == 0
     )
@@ -115,7 +115,7 @@ def test_knots_move_in_straight_lines():
     assert middle[0, 1] == pytest.approx(1 / (1 + np.exp(-0.5)), abs=0.002)
     assert measure(world).condorcet_switches in (1, 2)
     # The same rounds, whether they are walked to or jumped to, and however many there are.
-    long = Knots([[0.0, 1.0], [2.0, 0.0]], [0.0, 1.0], 1_000_000)
+    long = LogPaths([[0.0, 1.0], [2.0, 0.0]], [0.0, 1.0], 1_000_000)
     assert long.step > 1
     whole = long.chunk(1, 1_000_001)
     part = long.chunk(500_003, 500_100)

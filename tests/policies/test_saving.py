@@ -9,6 +9,7 @@ import pytest
 
 from driftduel.errors import DriftduelError
 from driftduel.policies import (
+    Policy,
     load_policy,
     make_policy,
     policy_from_bytes,
@@ -33,6 +34,22 @@ def go_on(policy, outcome, first, last):
         duels.append(duel)
         policy.tell_first_won(duel, outcome(t, duel.first, duel.second))
     return duels
+
+
+def test_the_methods_save_and_load(tmp_path):
+    policy = make_policy("king", 3, 7)
+    pending = policy.ask()
+    policy.save(tmp_path / "p.npz")
+    loaded = [Policy.load(tmp_path / "p.npz"), type(policy).load(str(tmp_path / "p.npz"))]
+    for again in (policy, *loaded):
+        again.tell(pending, pending.first)
+    assert policy_to_bytes(loaded[0]) == policy_to_bytes(loaded[1]) == policy_to_bytes(policy)
+    assert type(loaded[0]) is type(policy)
+    other = type(make_policy("uniform", 3, 7))
+    with pytest.raises(DriftduelError, match=r"is a saved King \(king\), not a UniformRandom; use"):
+        other.load(tmp_path / "p.npz")
+    with pytest.raises(DriftduelError, match="cannot read"):
+        Policy.load(tmp_path / "missing.npz")
 
 
 @pytest.mark.parametrize("spec", SPECS)

@@ -307,7 +307,7 @@ RNG = np.random.default_rng(0)
         (lambda: uniform_random("3", RNG), "arms must be a whole number of at least 2; got '3'."),
         (lambda: uniform_random(3, np.random), "rng must be a numpy.random.Generator, such as"),
         (lambda: cycle(1), "arms must be a whole number of at least 3; got 1."),
-        (lambda: cycle(4), "arms must be odd, for a circle with no favourites; got 4."),
+        (lambda: cycle(4), "arms must be odd, for a symmetric cycle; got 4."),
         (lambda: cycle_on_top([1, 0]), "arms must be a whole number of at least 3; got 2."),
         (lambda: cycle_on_top(range(4), [0.6, 0.7]), "strengths must be three numbers; got 2."),
         (

@@ -524,7 +524,7 @@ def test_regret_without_a_winner_is_called_by_its_name(tmp_path, benchmark):
     if benchmark == "exploitability":
         assert "Exploitability over time" in text
         assert "exploitability so far (mean of runs)" in page
-        assert "Regret is exploitability, what one arm a phase would have won" in text
+        assert "Regret is exploitability, the gain of one arm per phase" in text
         assert "In every run the preferences change twice, in rounds 301 and 601." in text
     else:
         assert "Regret over time" in text

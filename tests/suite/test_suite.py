@@ -285,7 +285,7 @@ def test_the_suite_with_another_benchmark(capsys, tmp_path, monkeypatch):
     assert exploited["regret"] == pytest.approx(paper["regret"])
     assert main([*arguments[:-1], *out]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "Regret: exploitability, what one arm a phase would have won" in said
+    assert "Regret: exploitability, the gain of one arm per phase" in said
 
 
 def test_a_world_without_a_winner_in_the_suite_says_what_to_add(tmp_path):

@@ -15,7 +15,7 @@ from driftduel.worlds import (
     make_world,
 )
 from driftduel.worlds._kernels import link_value, probability
-from driftduel.worlds._walk import SpendingWalk, Walk
+from driftduel.worlds._walk import BlockWalk, SpendingWalk
 
 pytestmark = pytest.mark.kernels
 SPECS = [
@@ -38,7 +38,7 @@ def naive_walk(start, sd, seed, size, rounds, clip):
 @pytest.mark.parametrize("clip", [False, True])
 def test_walk_equals_one_step_after_the_other(clip):
     start = np.array([0.1, 0.9, 0.5])
-    walk = Walk(start, 0.3, seed=5, block_rounds=8, clip=clip)
+    walk = BlockWalk(start, 0.3, seed=5, block_rounds=8, clip=clip)
     expected = naive_walk(start, 0.3, 5, 8, 60, clip)
     rng = np.random.default_rng(0)
     for _ in range(30):  # jumps forth and back
@@ -69,7 +69,7 @@ def naive_spending(start, variation, rounds, seed, size):
 
 @pytest.mark.parametrize("blocks", [(3, 0, 5), (2, 1, 0, 4, 5), (0, 1, 2, 0, 3, 4, 7)])
 def test_a_walk_that_went_back_goes_on_where_it_was(blocks):
-    walk = Walk(np.array([0.1, 0.9]), 0.3, seed=5, block_rounds=8, clip=True)
+    walk = BlockWalk(np.array([0.1, 0.9]), 0.3, seed=5, block_rounds=8, clip=True)
     expected = naive_walk([0.1, 0.9], 0.3, 5, 8, 64, True)
     for block in blocks:
         first = 8 * block + 1

@@ -64,7 +64,7 @@ GOOD = {"matrices": lone_winner(2).matrix[None], "starts": [1], "rounds": 10}
         ({**GOOD, "matrices": [[[0.5, np.nan], [0.4, 0.5]]]}, "nan"),
         ({**GOOD, "present": [[1, 1, 1]]}, "an array (1, 2); its shape is (1, 3)"),
         ({**GOOD, "present": [[1, 2]]}, "present must be 0 or 1"),
-        ({**GOOD, "present": [[0, 0]]}, "nobody is there in phase 1"),
+        ({**GOOD, "present": [[0, 0]]}, "no arm is present in phase 1"),
         ({**GOOD, "ties": [0.1, 0.1]}, "ties must be a number at least 0 and below 1 for each"),
         ({**GOOD, "ties": [np.nan]}, "ties must be a number at least 0 and below 1 for each"),
         ({**GOOD, "ties": [0.9]}, "preferences lie between s/2 and 1 - s/2"),

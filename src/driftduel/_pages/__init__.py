@@ -1,8 +1,8 @@
-"""Pages for a browser: Python prepares plain data, templates write the HTML.
+"""HTML pages: Python prepares plain data, templates render the HTML.
 
-A room that has a page keeps its templates in a folder ``templates`` beside its modules; what pages
-have in common - the layout, its colours for day and night, tables that sort - is in ours. Whatever
-a template is given is escaped, so no name of a policy, a world or a folder can become a tag.
+A package with a page has a folder ``templates`` beside its modules; the layout, its light and dark
+colours, and sortable tables are shared and stored here. All values passed to a template are
+escaped, so no name of a policy, a world or a folder can become a tag.
 """
 
 import html
@@ -24,13 +24,13 @@ _SHORT = 30
 
 
 def environment(package: str, extra: str = "report") -> "Environment":
-    """Return what renders the templates of a room, e.g. of ``driftduel.report``.
+    """Return the template environment of a package, e.g. of ``driftduel.report``.
 
-    Escaping is always on, and a value that was forgotten is an error. Templates have the filters
+    Escaping is always on, and a missing value is an error. Templates have the filters
     ``spec`` (a name that may break after its commas and colons), ``marked`` (a sentence with names
-    between backticks) and ``sortable`` (a number to sort by), all that `driftduel.wording` writes,
-    as filters and as functions, and ``source(name)``, a file beside them as it is. `extra` is what
-    to install if something is missing.
+    between backticks) and ``sortable`` (a number to sort by), the functions of `driftduel.wording`
+    as filters and as functions, and ``source(name)``, the content of a file beside them. The
+    argument `extra` is named in the error if a package is missing.
     """
     try:
         from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -61,7 +61,7 @@ def _safe(text: str) -> "Markup":
 
 
 def html_escaped(text: str) -> str:
-    """Make a user's text harmless."""
+    """Return a user's text with HTML escaped."""
     return html.escape(text, quote=True)
 
 
@@ -74,7 +74,7 @@ def _with_breaks(escaped: str) -> str:
 
 
 def marked(text: str) -> "Markup":
-    """Escape a sentence, and make code of what is between backticks; short code is kept whole."""
+    """Escape a sentence, and mark text between backticks as code; short code is not wrapped."""
 
     def code(match: re.Match[str]) -> str:
         whole = ' class="whole"' if len(match[1]) <= _SHORT else ""
@@ -88,6 +88,6 @@ def _sortable(value: float | None) -> str:
 
 
 def as_json(data: Mapping[str, Any]) -> str:
-    """Write JSON that can stand inside a script element."""
+    """Return JSON that is safe inside a script element."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

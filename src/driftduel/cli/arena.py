@@ -284,10 +284,10 @@ def _import(arguments: argparse.Namespace) -> None:
     from driftduel import wording
     from driftduel.arena import ArenaManager
     from driftduel.arena.import_export import import_log
-    from driftduel.cli.log import renamed
+    from driftduel.cli.log import parse_columns
     from driftduel.logs import read_log
 
-    log = read_log(arguments.file, columns=renamed(arguments.columns))
+    log = read_log(arguments.file, columns=parse_columns(arguments.columns))
     manager = ArenaManager(_store(arguments))
     try:
         token = None

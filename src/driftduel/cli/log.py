@@ -1,4 +1,4 @@
-"""Read a log of real comparisons: who is best now, did that change, and how sure is it."""
+"""Analyse a log of votes: the best option now, changes, forecasts and policies."""
 
 import argparse
 from typing import TYPE_CHECKING, Any
@@ -18,23 +18,23 @@ __all__ = [
     "add_model",
     "add_rounds",
     "configure",
-    "fitted",
-    "renamed",
+    "parse_columns",
+    "read_and_fit",
 ]
 
 COMMANDS = {
-    "summary": "what is in a log, and who is best now",
-    "changes": "what changed, when, how sure that is, and whether the winner did",
+    "summary": "the contents of a log, and the best option now",
+    "changes": "changes with dates and probabilities, and changes of the winner",
     "measure": "the paper's five measures, with intervals",
     "forecast": "the probability that one option beats another at the end of the log",
-    "evaluate": "how well the next block of votes is predicted, beside ratings such as Elo",
-    "world": "a world that looks like the log, for play, compare and all else",
-    "compare": "what policies would have lost on such traffic, beside what the log lost",
-    "replay": "let a policy ask for a log's real outcomes, where that does not mislead",
-    "report": "a page about all of it that opens anywhere",
+    "evaluate": "quality of rolling forecasts, compared with ratings such as Elo",
+    "world": "a world fitted to the log, for play, compare and other commands",
+    "compare": "regret of policies on similar traffic, compared with the log's own duels",
+    "replay": "regret of policies on the real outcomes of a log, where that is unbiased",
+    "report": "one HTML page with all results",
     "demo": "a small simulated log with three known changes, from file to page",
-    "count": "count the votes once, of many or large files; the other commands take the counts too",
-    "schema": "the JSON Schema of what a command prints with --json",
+    "count": "count the votes of many or large files once; all commands accept the counts",
+    "schema": "the JSON Schema of the --json output of a command",
 }
 WITH_JSON = (
     "summary", "changes", "measure", "forecast", "evaluate", "world", "compare", "replay", "report",
@@ -76,7 +76,7 @@ def _add_log(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--columns",
         metavar="OURS=THEIRS,...",
-        help="which column is which, where names do not say it: first=model_a,second=model_b, "
+        help="columns that are not recognised by name: first=model_a,second=model_b, "
         f"winner=result.winner of a nested key; there are {', '.join(_COLUMNS)}",
     )
     parser.add_argument("--time", metavar="COLUMN", help="the column of times")
@@ -114,13 +114,13 @@ def _add_log(parser: argparse.ArgumentParser) -> None:
 
 
 def add_fit(parser: argparse.ArgumentParser) -> None:
-    """Declare how to fit, and how to print what comes of it."""
+    """Declare the arguments of the fit and of the output."""
     add_model(parser)
     add_json(parser)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """Declare the choice of JSON."""
+    """Declare the argument --json."""
     parser.add_argument(
         "--json",
         action="store_true",
@@ -129,12 +129,12 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """Declare how to fit."""
+    """Declare the arguments of the fit."""
     parser.add_argument(
         "--fit",
         choices=("auto", "utilities", "pairs", "walk"),
         default="auto",
-        help="what preferences may do; auto (default): what predicts held-out votes best",
+        help="model of the preferences; auto (default): the best one on held-out votes",
     )
     parser.add_argument(
         "--no-first-place",
@@ -148,7 +148,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 def _add_changes(parser: argparse.ArgumentParser) -> None:
     add_fit(parser)
     parser.add_argument(
-        "--plot", metavar="FILE", help="also draw who was best when (PNG, SVG or PDF)"
+        "--plot", metavar="FILE", help="also plot the probable winner over time (PNG, SVG or PDF)"
     )
 
 
@@ -161,7 +161,7 @@ def _add_measure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_rounds(parser: argparse.ArgumentParser) -> None:
-    """Declare how much traffic."""
+    """Declare the argument --rounds."""
     parser.add_argument(
         "--rounds", type=_rounds, metavar="T", help="rounds of traffic; else one for each vote"
     )
@@ -208,7 +208,7 @@ def _add_schema(parser: argparse.ArgumentParser) -> None:
 
 
 def read(arguments: argparse.Namespace) -> "Log":
-    """Read the log that was named."""
+    """Read the log of the positional argument."""
     from driftduel.logs import read_log
 
     source: Any = arguments.files if len(arguments.files) > 1 else arguments.files[0]
@@ -218,7 +218,7 @@ def read(arguments: argparse.Namespace) -> "Log":
 def _how_to_read(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments of `read_log` and `count_files`."""
     return {
-        "columns": renamed(arguments.columns),
+        "columns": parse_columns(arguments.columns),
         "time": arguments.time,
         "group": arguments.group.split("+") if arguments.group else None,
         "time_format": arguments.time_format,
@@ -229,29 +229,29 @@ def _how_to_read(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def renamed(text: str | None) -> dict[str, str]:
-    """Read what --columns says."""
+def parse_columns(text: str | None) -> dict[str, str]:
+    """Parse the value of --columns into columns by role."""
     from driftduel.errors import DriftduelError
 
-    renamed = {}
+    columns = {}
     for part in text.split(",") if text else ():
         ours, sign, theirs = part.partition("=")
         if not sign or not theirs:
             raise DriftduelError(f"--columns {part!r} must be like winner=model_a.")
-        renamed[ours.strip()] = theirs.strip()
-    return renamed
+        columns[ours.strip()] = theirs.strip()
+    return columns
 
 
-def fitted(arguments: argparse.Namespace) -> "tuple[Log, Fit]":
-    """Read and fit the log that was named."""
+def read_and_fit(arguments: argparse.Namespace) -> "tuple[Log, Fit]":
+    """Read and fit the log of the positional argument."""
     log = read(arguments)
     if not arguments.json:
-        say_notes(log)
+        print_notes(log)
     return log, fit_of(log, arguments)
 
 
 def fit_of(log: "Log", arguments: argparse.Namespace) -> "Fit":
-    """Fit a log as the arguments ask, with progress on stderr if it takes long."""
+    """Fit a log with the parsed arguments; show progress on stderr if it takes long."""
     import sys
     import time
 
@@ -273,21 +273,21 @@ def fit_of(log: "Log", arguments: argparse.Namespace) -> "Fit":
     )
 
 
-def say_notes(log: "Log") -> None:
-    """Say on stderr what was assumed, and which rows make no sense."""
+def print_notes(log: "Log") -> None:
+    """Print assumptions and invalid rows to stderr."""
     import sys
 
     from driftduel.cli.text import wrapped
-    from driftduel.logs.columns import quoted
+    from driftduel.logs.columns import quote
 
     def plain(value: object, most: int) -> str:
-        return "" if value is None else quoted(value, most)[1:-1]
+        return "" if value is None else quote(value, most)[1:-1]
 
     for note in log.notes:
         print(wrapped(f"driftduel: {note}", "  ", ""), file=sys.stderr)
     if log.skipped:
         lost = sum(log.skipped.values())
-        print(f"driftduel: {lost:,} of {log.rows:,} rows make no sense:", file=sys.stderr)
+        print(f"driftduel: {lost:,} of {log.rows:,} rows are invalid:", file=sys.stderr)
         for why, rows in log.skipped.items():
             print(f"  {rows:>9,}  {why}", file=sys.stderr)
         for problem in log.problems[:5]:
@@ -301,12 +301,12 @@ def say_notes(log: "Log") -> None:
 def _summary(arguments: argparse.Namespace) -> None:
     from driftduel.cli.terminal import bold
     from driftduel.cli.text import as_json, show_table, wrapped
-    from driftduel.logs.facts import facts, says_now
+    from driftduel.logs.descriptions import describe_log, describe_winner
     from driftduel.logs.times import time_text
     from driftduel.wording import decimals, share
 
-    log, fit = fitted(arguments)
-    about = facts(log, fit)
+    log, fit = read_and_fit(arguments)
+    about = describe_log(log, fit)
     if arguments.json:
         print(as_json(about))
         return
@@ -328,11 +328,11 @@ def _summary(arguments: argparse.Namespace) -> None:
         rows.append(("heaviest group", share(about["heaviest_group"], 1), "of the votes"))
     if about["weighted"]:
         effective = whole(counts.effective_votes)
-        rows.append(("effective votes", effective, "as many of equal weight would say as much"))
+        rows.append(("effective votes", effective, "the same information with equal weights"))
     show_table(rows, right="1")
-    print(f"\n{bold(wrapped(says_now(fit)))}")
+    print(f"\n{bold(wrapped(describe_winner(fit)))}")
     table = sorted(now.chances.items(), key=lambda item: -item[1])[:_SHOWN_OPTIONS]
-    table.append(("no winner", now.nobody))
+    table.append(("no winner", now.no_winner))
     show_table([(name, share(p, 1)) for name, p in table], ("best now", "probability"), right="1")
     print()
     for line in about["remarks"]:
@@ -342,25 +342,30 @@ def _summary(arguments: argparse.Namespace) -> None:
 def _changes(arguments: argparse.Namespace) -> None:
     from driftduel.cli.terminal import bold
     from driftduel.cli.text import as_json, say_left_out, show_table, wrapped
-    from driftduel.logs.facts import changes, says_changes, says_estimate, says_now
+    from driftduel.logs.descriptions import (
+        describe_changes,
+        describe_estimate,
+        describe_winner,
+        list_changes,
+    )
     from driftduel.wording import share
 
     if arguments.plot:
         from driftduel.figures.style import check_figure_path
 
         check_figure_path(arguments.plot)
-    log, fit = fitted(arguments)
-    about = changes(log, fit)
+    log, fit = read_and_fit(arguments)
+    about = list_changes(log, fit)
     if arguments.plot:
         from driftduel.logs.figure import plot_winners
 
-        plot_winners(fit, arguments.plot, title=says_now(fit))
+        plot_winners(fit, arguments.plot, title=describe_winner(fit))
     if arguments.json:
         print(as_json(about))
         return
-    print(bold(wrapped(says_changes(about))))
+    print(bold(wrapped(describe_changes(about))))
     if about["changes"]:
-        print(f"\n{wrapped(says_estimate(fit))}")
+        print(f"\n{wrapped(describe_estimate(fit))}")
         left_out = show_table(
             [
                 (
@@ -386,21 +391,23 @@ def _changes(arguments: argparse.Namespace) -> None:
 
 def _measure(arguments: argparse.Namespace) -> None:
     from driftduel.cli.text import as_json, show_table, wrapped
-    from driftduel.logs.facts import measured
+    from driftduel.logs.descriptions import describe_measures
     from driftduel.wording import interval, number
 
-    log, fit = fitted(arguments)
-    about = measured(log, fit, arguments.rounds, arguments.draws)
+    log, fit = read_and_fit(arguments)
+    about = describe_measures(log, fit, arguments.rounds, arguments.draws)
     if arguments.json:
         print(as_json(about))
         return
     rows = []
     for name, label in _MEASURES.items():
         row = about[name]
-        told = "" if row["told"] else "not told by this log: depends on how finely one looks"
+        open_ = (
+            "" if row["told"] else "not determined by this log: depends on the resolution in time"
+        )
         least = f"at least {number(row['bound'])}" if row["bound"] is not None else ""
         spread = interval(row["low"], row["high"])
-        rows.append((label, number(row["median"]), spread, told or least))
+        rows.append((label, number(row["median"]), spread, open_ or least))
     show_table(rows, ("measure", "median", "90% interval", ""), right="1")
     print()
     for line in about["remarks"]:
@@ -421,7 +428,7 @@ def _world(arguments: argparse.Namespace) -> None:
 
     from driftduel.cli.text import as_json, wrapped
     from driftduel.errors import DriftduelError
-    from driftduel.logs.sisters import sisters
+    from driftduel.logs.posterior_worlds import draw_worlds
     from driftduel.worlds import save_world
 
     path = Path(arguments.save)
@@ -429,9 +436,9 @@ def _world(arguments: argparse.Namespace) -> None:
         raise DriftduelError(f"worlds are written as .npz; {path.name!r} ends otherwise.")
     if arguments.sisters < 0:
         raise DriftduelError(f"--sisters {arguments.sisters} must be at least 0.")
-    _, fit = fitted(arguments)
+    _, fit = read_and_fit(arguments)
     if arguments.sisters:
-        worlds = sisters(fit, arguments.sisters, arguments.rounds)
+        worlds = draw_worlds(fit, arguments.sisters, arguments.rounds)
         paths = [path.with_name(f"{path.stem}-{i}.npz") for i in range(1, len(worlds) + 1)]
     else:
         worlds, paths = [fit.world(arguments.rounds)], [path]
@@ -458,7 +465,7 @@ def _count(arguments: argparse.Namespace) -> None:
         skipped = {"skipped": dict(log.skipped), "left_out": list(log.left_out)}
         print(as_json({"file": arguments.save, **about, **skipped, "notes": list(log.notes)}))
         return
-    say_notes(log)
+    print_notes(log)
     print(f"{log.counts.votes:,} votes between {log.counts.options} options: {arguments.save}")
 
 
@@ -487,5 +494,5 @@ _RUN = {
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Never called: every command of a log has its own."""
+    """Never called: every subcommand has its own function."""
     raise AssertionError

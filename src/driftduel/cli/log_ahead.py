@@ -1,4 +1,4 @@
-"""Forecasts of the next votes of a log, and how good such forecasts were."""
+"""The commands `log forecast` and `log evaluate`."""
 
 import argparse
 from typing import Any
@@ -23,13 +23,13 @@ def add_forecast(parser: argparse.ArgumentParser) -> None:
 
 def forecast(arguments: argparse.Namespace) -> None:
     """Print P(a beats b) at the end of the log."""
-    from driftduel.cli.log import fitted
+    from driftduel.cli.log import read_and_fit
     from driftduel.cli.text import as_json, show_table, wrapped
     from driftduel.errors import DriftduelError
     from driftduel.wording import share
 
     pair = _pair(arguments.pair)
-    log, fit = fitted(arguments)
+    log, fit = read_and_fit(arguments)
     found = fit.forecast(absent=arguments.absent)
     shown = found.names if arguments.absent else found.present
     if pair is not None:
@@ -113,7 +113,7 @@ def add_evaluate(parser: argparse.ArgumentParser) -> None:
 
 def evaluate(arguments: argparse.Namespace) -> None:
     """Print the log-loss of rolling forecasts beside those of ratings."""
-    from driftduel.cli.log import read, say_notes
+    from driftduel.cli.log import print_notes, read
     from driftduel.cli.report import say
     from driftduel.cli.terminal import bold
     from driftduel.cli.text import as_json, show_table, wrapped
@@ -121,7 +121,7 @@ def evaluate(arguments: argparse.Namespace) -> None:
 
     log = read(arguments)
     if not arguments.json:
-        say_notes(log)
+        print_notes(log)
     found = evaluate_log(
         log, arguments.blocks, kind=arguments.fit, seed=arguments.seed, progress=say
     )

@@ -1,4 +1,4 @@
-"""The page about a log, and the demo that ends with one."""
+"""The commands `log report` and `log demo`."""
 
 import argparse
 
@@ -14,25 +14,25 @@ def add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-policies",
         action="store_true",
-        help="leave out which policy would lose least on such traffic, which takes a while",
+        help="omit the comparison of policies, which takes a while",
     )
 
 
 def report(arguments: argparse.Namespace) -> None:
-    """Read, fit, write and say where."""
+    """Read and fit a log, write the page and print its path."""
     from pathlib import Path
 
     from driftduel._pages import environment
-    from driftduel.cli.log import fit_of, read, say_notes
+    from driftduel.cli.log import fit_of, print_notes, read
     from driftduel.cli.report import say
     from driftduel.cli.text import as_json, wrapped
-    from driftduel.logs.facts import changes, says_changes, says_now
+    from driftduel.logs.descriptions import describe_changes, describe_winner, list_changes
     from driftduel.logs.page import write_page
 
-    environment("driftduel.logs", "logs")  # says what is missing before long work
+    environment("driftduel.logs", "logs")  # raise a missing extra before the long work
     log = read(arguments)
     if not arguments.json:
-        say_notes(log)
+        print_notes(log)
     say("fitting")
     fitted = fit_of(log, arguments)
     first, more = Path(arguments.files[0]).name, len(arguments.files) - 1
@@ -44,7 +44,7 @@ def report(arguments: argparse.Namespace) -> None:
         policies=not arguments.no_policies,
         progress=say,
     )
-    now, changed = says_now(fitted), says_changes(changes(log, fitted))
+    now, changed = describe_winner(fitted), describe_changes(list_changes(log, fitted))
     if arguments.json:
         about = {"page": str(page), "now": now, "changes": changed, "notes": list(log.notes)}
         print(as_json(about))
@@ -63,7 +63,7 @@ def add_demo(parser: argparse.ArgumentParser) -> None:
 
 
 def demo(arguments: argparse.Namespace) -> None:
-    """Simulate a log, read it as any other, and say what the truth was."""
+    """Simulate a log, analyse it, and print the true changes."""
     from driftduel._pages import environment
     from driftduel.cli import parser
     from driftduel.cli.terminal import bold
@@ -74,7 +74,7 @@ def demo(arguments: argparse.Namespace) -> None:
         raise DriftduelError(f"--seed {arguments.seed} must be a whole number at least 0.")
     environment("driftduel.logs", "logs")
     path = str(write_demo(arguments.out, arguments.seed))
-    print(f"A simulated log of which the truth is known: {path}")
+    print(f"A simulated log with known changes: {path}")
     for words in (
         ["summary", path],
         ["changes", path],

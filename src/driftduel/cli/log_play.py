@@ -1,4 +1,4 @@
-"""Play on a log: policies on worlds that may have made it, and on its real outcomes."""
+"""The commands `log compare` and `log replay`: policies on posterior draws and real outcomes."""
 
 import argparse
 
@@ -15,10 +15,10 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SPEC",
-        help="a policy, name:key=value,...; as many as you like; without, a cast worth a look",
+        help="a policy, name:key=value,...; may be repeated (a default selection)",
     )
     parser.add_argument(
-        "--sisters", type=int, default=12, metavar="N", help="worlds that may have made it (12)"
+        "--sisters", type=int, default=12, metavar="N", help="worlds drawn from the posterior (12)"
     )
     parser.add_argument(
         "--runs", type=int, default=3, metavar="N", help="games of each policy on each (3)"
@@ -29,20 +29,20 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
 
 
 def compare(arguments: argparse.Namespace) -> None:
-    """Compare policies on the sisters of a log."""
+    """Compare policies on posterior draws of a log's world."""
     from driftduel.cli.common import load_imports
-    from driftduel.cli.log import fitted
+    from driftduel.cli.log import read_and_fit
     from driftduel.cli.progress import Progress
     from driftduel.cli.terminal import bold
     from driftduel.cli.text import as_json, say_left_out, show_table, wrapped
-    from driftduel.logs.sisters import compare_on_sisters
+    from driftduel.logs.posterior_worlds import compare_on_posterior
     from driftduel.wording import interval, number, share
 
     load_imports(arguments)
-    log, fit = fitted(arguments)
+    log, fit = read_and_fit(arguments)
     progress = Progress("log compare")
     try:
-        compared = compare_on_sisters(
+        compared = compare_on_posterior(
             fit, arguments.policy, arguments.sisters, arguments.runs, arguments.rounds,
             arguments.seed, progress,
         )  # fmt: skip
@@ -91,7 +91,7 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SPEC",
-        help="a policy, name:key=value,...; as many as you like (king)",
+        help="a policy, name:key=value,...; may be repeated (king)",
     )
     parser.add_argument(
         "--runs", type=int, default=20, metavar="N", help="games of each, real and simulated (20)"
@@ -103,7 +103,7 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
 def replay(arguments: argparse.Namespace) -> None:
     """Replay policies on the real outcomes of a log."""
     from driftduel.cli.common import load_imports
-    from driftduel.cli.log import fitted
+    from driftduel.cli.log import read_and_fit
     from driftduel.cli.progress import Progress
     from driftduel.cli.terminal import bold
     from driftduel.cli.text import as_json, show_table, wrapped
@@ -112,7 +112,7 @@ def replay(arguments: argparse.Namespace) -> None:
     from driftduel.wording import decimals, number, share
 
     load_imports(arguments)
-    log, fit = fitted(arguments)
+    log, fit = read_and_fit(arguments)
     outcomes = real_outcomes(log, fit)
     progress = Progress("log replay")
     try:

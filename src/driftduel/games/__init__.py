@@ -1,4 +1,4 @@
-"""Games: a policy meets a world."""
+"""Games: a policy plays on a world."""
 
 from driftduel.games.game import play, streams
 from driftduel.games.result import Play

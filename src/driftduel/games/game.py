@@ -27,7 +27,7 @@ Progress = Callable[[int, int], None]
 
 
 def streams(seed: int) -> tuple[np.random.SeedSequence, ...]:
-    """Split a seed into three independent streams: for the world, the outcomes, the policy."""
+    """Return three independent streams of a seed: for the world, the outcomes, the policy."""
     if seed < 0:
         raise DriftduelError(f"seed={seed} must be a whole number at least 0.")
     return tuple(np.random.SeedSequence(seed).spawn(3))
@@ -44,40 +44,41 @@ def play(
     stages: ArrayLike = (),
     progress: Progress | None = None,
 ) -> Play:
-    """Let a policy play all rounds of a world.
+    """Play all rounds of a world with a policy, and return the result as a `Play` object.
 
     The seed is split into three streams. A world given as a spec is drawn from the first, unless
-    the spec fixes its own seed; each round's outcome compares one number of the second with
-    P_t(a, b), so different policies face the same luck; a policy given as a spec draws from the
-    third. Whatever the engine, the same seed gives the same game.
+    the spec fixes its own seed; each round's outcome compares one value of the second with
+    P_t(a, b), so all policies have the same outcome draws; a policy given as a spec draws from the
+    third. The same seed gives the same game on every engine.
 
     Parameters
     ----------
     policy
-        A spec, or a fresh policy. It is told what it wants to know and its spec does not say: the
-        world's rounds, and for some the switches or the variation (see `knowledge`).
+        A spec, or a fresh policy object. Parameters of prior knowledge that the spec does not set
+        are computed from the world: the number of rounds, and for some policies the switches or the
+        variation (see `knowledge`).
     world
-        A spec or a world.
+        A spec or a world object.
     seed
-        Fixes everything.
+        Seed of all random numbers.
     points
-        About how many rounds of the regret curve to keep, evenly on a log scale; or the rounds
-        themselves, ascending.
+        The approximate number of stored rounds of the regret curve, evenly on a log scale; or the
+        rounds themselves, ascending.
     benchmark
-        Regret against the ``condorcet`` winner; for worlds without one in every round, against the
-        ``von-neumann`` winner, the ``exploitability`` of what is played, or ``borda`` or
+        Regret against the ``condorcet`` winner (default); for worlds with rounds without one,
+        against the ``von-neumann`` winner, the ``exploitability`` of the plays, or ``borda`` or
         ``copeland`` scores.
     mode
-        ``serve`` or ``panel``, for the policy; None: as it is, which for a spec is ``serve``.
+        ``serve`` or ``panel``; the default is the mode of the policy object, ``serve`` for a spec.
     stages
-        Rounds, ascending, after which to write down where the policy stands (`Policy.stage`). One
-        that has nothing to tell after the first of them is not asked again.
+        Rounds, ascending, after which the stage of the policy is recorded (`Policy.stage`). The
+        method is not called again if its first value is an empty `Stage`.
     progress
-        Called now and then with (rounds played, rounds in all). What it raises ends the game.
+        Function called at intervals with (rounds played, all rounds). An exception ends the game.
 
     Notes
     -----
-    Ctrl-C ends the game after the current stretch of rounds; what was reached is returned.
+    Ctrl-C ends the game after the current segment of rounds; the partial result is returned.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def play(
 
 
 def _check_fresh(policy: Policy, world: World) -> None:
-    """Refuse a policy that was made for another number of arms, or has played."""
+    """Raise if the policy object has another number of arms, or has played."""
     if len(policy.present) != world.arms or policy.arms != world.arms or policy.ledger.asked:
         raise DriftduelError(
             f"a game needs a fresh policy for {world.arms} arms; this one is for {policy.arms}, "
@@ -152,7 +153,7 @@ def _check_points(points: int | ArrayLike) -> None:
 
 
 def _marks(points: int | ArrayLike, rounds: int) -> NDArray[np.int64]:
-    """Return the rounds of the curve."""
+    """Return the rounds of the regret curve."""
     if isinstance(points, int | np.integer):
         return log_rounds(rounds, int(points))
     marks = np.asarray(points).ravel()

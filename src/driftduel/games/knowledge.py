@@ -1,4 +1,4 @@
-"""What a policy asks to be told about a world, and no more."""
+"""Prior knowledge of policies: true parameters of a world."""
 
 from functools import lru_cache
 from typing import Any
@@ -12,15 +12,15 @@ __all__ = ["KNOWN", "knowledge"]
 
 _FROM_MEASURES = {"switches", "variation", "at"}
 KNOWN = frozenset({"horizon", *_FROM_MEASURES})
-"""The keys under which a policy may be told the truth."""
+"""The parameters of policies that may be set to true values of the world."""
 
 
 def knowledge(policy: str | Spec, world: World) -> dict[str, Any]:
-    """Return the truth about a world under the keys that a policy has.
+    """Return the true values of a world for the parameters of a policy.
 
     ``horizon`` is the number of rounds; ``switches`` and ``at`` are the number and the rounds of
-    the Condorcet winner's switches, or of the preferences' where some round has no winner;
-    ``variation`` is the total variation V. A key that the spec gives itself is left to it.
+    the Condorcet winner's switches, or of the preferences if some round has no winner;
+    ``variation`` is the total variation V. Keys that the spec sets are not included.
     """
     spec = Spec.parse(policy)
     keys = {parameter.name for parameter in POLICIES[spec.name].parameters} - set(spec.values)
@@ -37,6 +37,6 @@ def knowledge(policy: str | Spec, world: World) -> dict[str, Any]:
     return known
 
 
-@lru_cache(maxsize=8)  # many policies ask about the same world
+@lru_cache(maxsize=8)  # cached: many policies use the same world
 def _truth(world: World) -> Measures:
     return measure(world, significance=None)

@@ -1,4 +1,4 @@
-"""Answers on their way: told in the order of asking, so many rounds after their duel."""
+"""Delayed feedback: outcomes are delivered in order, a fixed number of rounds after their duel."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -13,32 +13,32 @@ __all__ = ["Late"]
 
 
 class Late:
-    """Duels of a game that are decided, and whose answers the policy has yet to hear.
+    """Queue of decided duels with feedback that is not delivered yet.
 
-    They outlive the chunks and stretches of a game. A game by ask and tell has them in a queue. A
-    compiled one has them in a ring with a place for each round that an answer takes: the duel of
-    round t takes the place of the one of round t - delay, which is told then. What compiled code
-    keeps to itself is put into the policy's ledger when the game is over.
+    It persists across the chunks and segments of a game. A game by ask and tell uses a deque. A
+    compiled game uses a ring buffer with one slot per round of delay: the duel of round t takes the
+    slot of the duel of round t - delay, which is delivered then. At the end of the game the
+    remaining duels are moved to the ledger of the policy.
 
     Parameters
     ----------
     policy
-        Who plays.
+        The policy.
     """
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.delay = 0
-        """How many more duels are asked for before an answer is told."""
+        """The number of further duels before an outcome is delivered."""
         self.ring = np.empty((0, 3), np.int64)
-        """(delay, 3) the two arms, and what is to be told of them: 1, 0 or -1."""
+        """(delay, 3) the two arms, and the outcome to deliver: 1, 0 or -1."""
         self.notes = np.empty((0, 0))
-        """(delay, notes) what the policy noted when it asked."""
+        """(delay, notes) the notes of the policy from the choice of the duel."""
         self._begun = False
         self._queue: deque[tuple[Duel, int]] = deque()
 
     def expect(self, chunk: Chunk) -> None:
-        """Learn from a chunk, before it is played, how late its answers are."""
+        """Set the delay from a chunk before it is played; raise if it differs between chunks."""
         if not self._begun:
             self._begun, self.delay = True, chunk.delay
             if isinstance(self.policy, KernelPolicy):
@@ -46,30 +46,30 @@ class Late:
                 self.notes = np.empty((self.delay, len(self.policy.scratch)))
         elif chunk.delay != self.delay:
             raise DriftduelError(
-                f"answers must be as late in all rounds of a world; they take {self.delay} rounds "
+                f"the delay must be the same in all rounds of a world; it is {self.delay} rounds "
                 f"first, and {chunk.delay} from round {int(chunk.starts[0])} on."
             )
 
     def tell(self, duel: Duel, won: int) -> None:
-        """Send off an answer, and tell the one that arrives now, if there is one.
+        """Enqueue an outcome, and deliver the one that is due now, if any.
 
         Parameters
         ----------
         duel
-            The duel asked for last.
+            The last duel.
         won
-            What `Policy.tell_first_won` takes.
+            The argument of `Policy.tell_first_won`.
         """
         self._queue.append((duel, won))
         if len(self._queue) > self.delay:
             self.policy.tell_first_won(*self._queue.popleft())
 
     def give_up(self) -> None:
-        """Drop what is in the ring: the game went wrong in the middle of a round."""
+        """Clear the ring buffer after an error in the middle of a round."""
         self.delay = 0
 
     def close(self) -> None:
-        """Leave the duels of the ring with the policy, as open ones, as they are in live use."""
+        """Move the duels of the ring buffer to the policy's ledger as pending duels."""
         if len(self.ring) and self.delay:
             self.policy.ledger.reopen(self._in_ring())
 

@@ -1,6 +1,6 @@
-"""The compiled loop, one for every pair of kernels and shape of a round.
+"""The compiled loop, one function for every pair of kernels and shape of a round.
 
-Importing this imports the compiler.
+Importing this module imports the compiler.
 """
 
 from functools import cache
@@ -17,7 +17,7 @@ from driftduel.worlds._kernels import UNKNOWN, decide
 
 __all__ = ["ASTRAY", "compiled_loop"]
 
-ASTRAY = 4  # beside the flags of a `tell` kernel
+ASTRAY = 4  # in addition to the flags of a `tell` kernel
 
 _mean_loss, _better_loss, _both_lose, _any_loses = map(hot, GAME_BLENDS)
 
@@ -30,34 +30,33 @@ def compiled_loop(
     unknown: bool = False,
     late: bool = False,
 ) -> Any:
-    """Return the loop that plays a policy made of these kernels.
+    """Return the compiled loop function for a policy with these kernels.
 
-    It plays the rounds ``first, ..., end - 1`` of a chunk and returns the next round, the next
-    mark, how many restarts it saw, how many duels nobody could answer, and its flags. It stops
-    early when the policy needs room (`GROW`), when there is no more room for restarts, or when the
-    policy asked for arms that are not there (`ASTRAY`, with the arms); the caller sees to that and
-    calls again. Kernels are compiled into the loop, which is why there is one loop for each pair.
+    The function plays the rounds ``first, ..., end - 1`` of a chunk and returns the next round, the
+    next mark, the number of restarts, the number of duels without an outcome, and its flags. It
+    stops early if the policy needs more memory (`GROW`), if the buffer of restarts is full, or if
+    the policy chose absent arms (`ASTRAY`, with the arms); the caller handles the flag and calls
+    again. Kernels are inlined into the loop, hence one loop per pair of kernels.
 
-    The four settings are constants to the compiler, so that a world without ties, absences, unknown
-    and late answers is played by a loop that knows of none of them.
+    The four flags are compile-time constants, so the loop of a world without ties, absences,
+    missing and delayed outcomes has no branches for them.
 
     Parameters
     ----------
     kernels
-        The policy's.
+        The kernels of the policy.
     ties
-        Whether a duel may tie. The policy then hears of nothing, or of -1 if it wants to. One whose
-        ties a coin decides needs no such loop: P counts a tie as half a win, and so does a number
-        that is compared with P.
+        Whether a duel may tie. The policy then gets no feedback, or the value -1 if it supports it.
+        A policy with ties decided by a coin needs no such loop: P counts a tie as half a win, and
+        so does an outcome draw that is compared with P.
     absences
-        Whether arms come and go: at the start of each segment those that come are announced, then
-        those that leave.
+        Whether arms join and leave: at the start of each segment the joins are announced, then the
+        departures.
     unknown
-        Whether there are duels whose answer nobody knows; to the policy they are like ties that
-        teach nothing.
+        Whether outcomes may be missing; for the policy they are ties without feedback.
     late
-        Whether answers come late, by as many rounds as `ring` has places. The place of a round has
-        its duel, and `kept` its notes, until the answer is told.
+        Whether feedback is delayed, by the number of slots of `ring`. The slot of a round holds its
+        duel, and `kept` its notes, until the outcome is delivered.
     """
     ask, tell, unanswered = kernels.ask, kernels.tell, kernels.unanswered
     announce: Any = _announce(kernels) if absences else None
@@ -92,7 +91,7 @@ def compiled_loop(
                 last = segment + 1 == len(chunk.starts)
                 next_start = chunk.end if last else chunk.starts[segment + 1]
             a, b = ask(state, rng, t, notes)
-            if not (0 <= a < arms and 0 <= b < arms):  # a kernel of somebody's own may be wrong
+            if not (0 <= a < arms and 0 <= b < arms):  # a user-defined kernel may be wrong
                 flags, strange = ASTRAY, (int(a), int(b))
                 break
             won = decide(
@@ -113,17 +112,17 @@ def compiled_loop(
             else:
                 flags = tell(state, t, a, b, won, notes)
             x, y = loss[a], loss[b]
-            if absences:  # a loss is there already: cheaper than looking it up, if it tells
+            if absences:  # the loss is loaded already: NaN is cheaper than a lookup
                 away = not (here[a] and here[b]) if unknown else np.isnan(x + y)
                 if away:
                     flags, strange = ASTRAY, (int(a), int(b))
                     break
-            # Arithmetic, not branches: who is in a duel cannot be predicted, by design.
+            # Arithmetic, not branches: the arms of a duel are unpredictable by design.
             mean += _mean_loss(x, y)
             better += _better_loss(x, y)
             both += int(_both_lose(x, y))
             either += int(_any_loses(x, y))
-            counts[0, a] += 1  # two rows, so that neither waits for the other
+            counts[0, a] += 1  # two rows, to avoid a dependency between the two additions
             counts[1, b] += 1
             if t == next_mark:
                 curves[mark, 0], curves[mark, 1] = mean, better
@@ -147,7 +146,7 @@ def compiled_loop(
 
 @hot
 def _segment_of(starts, t):  # type: ignore[no-untyped-def]
-    """Return the segment of a round; numpy's search would cost every process that compiles.
+    """Return the segment of a round; the numpy function would add compile time to each process.
 
     Examples
     --------
@@ -166,7 +165,7 @@ def _segment_of(starts, t):  # type: ignore[no-untyped-def]
 
 @hot
 def _exchange(kept, place, notes, told):  # type: ignore[no-untyped-def]
-    """Keep the notes of a duel, and take out those kept before it if they are told now."""
+    """Store the notes of a duel, and return the stored ones if their outcome is delivered now."""
     for i in range(len(notes)):
         note = notes[i]
         if told:
@@ -175,7 +174,7 @@ def _exchange(kept, place, notes, told):  # type: ignore[no-untyped-def]
 
 
 def _announce(kernels: Kernels) -> Any:
-    """Return a kernel that tells a policy who comes, and then who leaves."""
+    """Return a kernel that announces joins, then departures, to a policy."""
     change, present = kernels.change, kernels.present
 
     def announce(state, rng, t, here):  # type: ignore[no-untyped-def]

@@ -1,4 +1,4 @@
-"""How long compiled code may run before somebody is asked whether it should go on."""
+"""Bounds on the length of one compiled call, so that Ctrl-C is handled."""
 
 import signal
 import threading
@@ -7,16 +7,16 @@ from contextlib import contextmanager
 
 __all__ = ["MOST_ROUNDS", "Pace", "interruptible"]
 
-# Long enough that the calls cost nothing, short enough that Ctrl-C and progress feel immediate.
+# Long enough to make call overhead negligible, short enough for Ctrl-C and progress.
 MOST_ROUNDS = 1 << 17
 _SECONDS_A_CALL = 0.2
 
 
 class Pace:
-    """How many rounds the next call may play: about as many as fit into a fifth of a second.
+    """An adaptive number of rounds per compiled call, about a fifth of a second each.
 
-    A round takes a hundredth of a microsecond or a second; nobody knows before the first. So the
-    first call plays one, and none plays many times more than the one before it.
+    The time of a round varies from 10 ns to seconds, and is unknown before the first call. So the
+    first call plays one round, and the number grows by a bounded factor from call to call.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Pace:
         self.seconds = 0.0
 
     def note(self, rounds: int, seconds: float) -> None:
-        """Learn how long a call took."""
+        """Update the estimate with the duration of a call."""
         self.seconds += seconds
         fitting = int(rounds * _SECONDS_A_CALL / max(seconds, 1e-9))
         self.rounds = max(1, min(fitting, 16 * self.rounds, MOST_ROUNDS))
@@ -32,7 +32,7 @@ class Pace:
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
-    """Turn Ctrl-C into a question, so that a game ends between two stretches and not inside."""
+    """Yield a function that returns whether Ctrl-C was pressed, to end a game between two calls."""
     pressed = False
 
     def press(*_: object) -> None:

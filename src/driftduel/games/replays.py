@@ -1,4 +1,4 @@
-"""The replays of one game: seen round by round, or at so many moments."""
+"""The replays of one game, read from a trace or from the stages at some rounds."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,46 +19,48 @@ _COLUMNS = 900
 
 
 class Replay(NamedTuple):
-    """One replay."""
+    """One replay of the policy."""
 
     start: int
     end: int
-    """Its last round, as planned."""
+    """Its planned last round."""
     last: int
-    """The last round in which it was seen."""
+    """The last round in which it was observed."""
     depth: int
-    """How many others it runs inside of; 0 is the call that opens an episode."""
+    """The nesting depth; the value 0 is the call that opens an episode."""
 
 
 @dataclass(frozen=True)
 class Replays:
-    """All that a picture of a game with replays shows."""
+    """The data of a figure of a game with replays."""
 
     arms: int
     rounds: int
     replays: tuple[Replay, ...]
-    """The calls that open an episode among them."""
+    """The replays, including the calls that open an episode."""
     episodes: int
     inside: float
-    """In what share of the rounds a replay ran."""
+    """The share of rounds with an active replay."""
     edges: NDArray[np.int64]
-    """Time in columns: each goes from the round after an edge to the next edge."""
+    """The edges of the time columns: each column goes from the round after an edge to the next
+    edge.
+    """
     active: NDArray[np.float64]
-    """(arms, columns) in what share of a column's rounds an arm was in the active set."""
+    """(arms, columns) the share of a column's rounds with the arm in the active set."""
     eliminations: tuple[tuple[int, int], ...]
     """(round, arm) whenever an arm left the good set."""
     restarts: tuple[int, ...]
     moments: int | None = None
-    """At how many moments somebody looked; None if in every round."""
+    """The number of observed stages; None if every round was observed."""
 
     @property
     def count(self) -> int:
-        """How many replays were seen."""
+        """The number of observed replays."""
         return sum(replay.depth > 0 for replay in self.replays)
 
 
 def replays_of(played: "Trace") -> Replays:
-    """Read a trace, round by round."""
+    """Return the replays of a trace."""
     if (played.replay_start < 0).any():
         raise DriftduelError(
             f"policy {played.policy.name!r} has no replays; only a trace of one that has can be "
@@ -86,18 +88,18 @@ def replays_of(played: "Trace") -> Replays:
 def replays_at_moments(
     stages: Sequence[tuple[int, Stage]], arms: int, restarts: Iterable[int]
 ) -> Replays:
-    """Put together what was seen at some moments, the last of them the end of the game.
+    """Return the replays observed at some stages, the last of them at the end of the game.
 
-    A replay that began and ended between two moments is missing.
+    A replay that began and ended between two stages is missing.
 
     Parameters
     ----------
     stages
-        Where the policy stood, and after which round.
+        Pairs of a round and the stage of the policy after it.
     arms
-        How many there are.
+        The number of arms.
     restarts
-        Rounds after which the policy started anew.
+        Rounds after which the policy was reset.
     """
     seen: dict[tuple[int, int], Replay] = {}
     active = np.zeros((arms, len(stages)))
@@ -128,7 +130,7 @@ def replays_at_moments(
 
 
 def nested_replays(played: "Trace") -> list[Replay]:
-    """Follow the replays of a trace from round to round."""
+    """Return the nested replays of a trace."""
     every: list[list[int]] = []
     stack: list[list[int]] = []
     starts, ends = played.replay_start.tolist(), played.replay_end.tolist()
@@ -146,23 +148,23 @@ def nested_replays(played: "Trace") -> list[Replay]:
             while stack[-1][0] != start:
                 stack.pop()
         for running in stack:
-            running[2] = min(t, running[1])  # one that was outlived has ended in between
+            running[2] = min(t, running[1])  # a replay that is missing now has ended in between
     return [Replay(*replay) for replay in every]
 
 
 def _eliminations(
     before: Sequence[int], episodes: Sequence[int], good: Sequence[Sequence[int]], arms: int
 ) -> Iterable[tuple[int, int]]:
-    """Tell after which rounds arms left the good set, in which an episode begins with all.
+    """Yield the rounds after which arms left the good set; an episode begins with all arms.
 
     Parameters
     ----------
     before
-        The round before each look, or before the ones that it stands for.
+        The round before each stage, or before the rounds that it represents.
     episodes, good
-        The first round of the episode, and the good set, at each look.
+        The first round of the episode, and the good set, at each stage.
     arms
-        How many there are.
+        The number of arms.
     """
     last, there = 0, set(range(arms))
     for t, episode, left in zip(before, episodes, good, strict=False):

@@ -1,4 +1,4 @@
-"""Restarts that no change explains."""
+"""Restarts without a change: false alarms."""
 
 from collections.abc import Sequence
 
@@ -8,10 +8,10 @@ __all__ = ["needless_restarts"]
 
 
 def needless_restarts(restarts: Sequence[int], switches: Sequence[int]) -> int:
-    """Count restarts with no true switch since the one before.
+    """Count false alarms: restarts without a true switch since the previous restart.
 
-    A restart after round r starts anew in round r + 1, and may know of switches up to that round:
-    an oracle starts anew in the very round of the switch.
+    A restart after round r resets the policy in round r + 1, and may use switches up to that round:
+    an oracle restarts in the round of the switch.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What came of one game."""
+"""The result of one game."""
 
 from dataclasses import dataclass, field
 
@@ -19,62 +19,64 @@ __all__ = ["Play"]
 
 @dataclass(frozen=True, repr=False)
 class Play:
-    """What came of one game."""
+    """The result of one game."""
 
     policy: Policy
-    """The policy as the game left it."""
+    """The policy object after the game."""
     world: World
     seed: int
     benchmark: str
-    """What its regret is against, one of `driftduel.regret.BENCHMARKS`."""
+    """The benchmark of regret, one of `driftduel.regret.BENCHMARKS`."""
     at: NDArray[np.int64]
-    """Rounds up to the last one played, log-spaced unless `play` was told otherwise."""
+    """Rounds up to the last one played, log-spaced by default."""
     regret: dict[str, NDArray[np.float64]]
-    """Regret summed up to each of them, by kind: the four that `driftduel.regret.kinds_of` has for
-    the benchmark, dynamic, weak, binary-weak and binary-strong for ``condorcet``. A game for
-    ``exploitability`` has counted what von-neumann, borda and copeland take, and has them too."""
+    """Cumulative regret at each of them, by kind: the four of the function
+    `driftduel.regret.kinds_of` for the benchmark, by default dynamic, weak, binary-weak and
+    binary-strong. A game with ``exploitability`` also has von-neumann, borda and copeland."""
     plays: NDArray[np.int64]
-    """(len(at), K) how often each arm was in a duel up to then; twice for one with itself."""
+    """(len(at), K) the number of duels of each arm up to each of them; a duel of an arm with itself
+    counts twice."""
     restarts: list[int]
-    """Rounds after whose answer, which may have come later, the policy started anew."""
+    """Rounds with an outcome, possibly delayed, after which the policy was reset."""
     switches: list[int]
-    """Rounds whose Condorcet winner is not that of the round before. With the benchmark
-    ``exploitability``: in which a phase begins; with the others: in which other arms than before
-    lose nothing. For ``von-neumann`` that is the same wherever there is a winner."""
+    """Rounds with a change of the Condorcet winner. With the benchmark ``exploitability``: first
+    rounds of phases; with the others: rounds with a change of the arms with loss 0. For
+    ``von-neumann``
+    both definitions agree if there is a winner."""
     rounds: int
-    """Rounds played: all of the world's, or fewer when the game was stopped."""
+    """The number of played rounds: all rounds of the world, or fewer if the game was stopped."""
     seconds: float
-    """Wall-clock time, compilation aside."""
+    """Wall-clock time in seconds, without compilation."""
     unknown: int = 0
-    """Duels whose answer nobody knows; the policy was told nothing of them."""
+    """The number of duels with a missing outcome; the policy got no feedback."""
     scene: Scene = field(default_factory=Scene)
-    """What the world was like: who was best when, how many arms were there, how many duels tie."""
+    """A summary of the world: its winners, present arms and ties."""
     stages: list[tuple[int, Stage]] = field(default_factory=list)
-    """Where the policy stood after the rounds that `play` was asked to look at it."""
+    """The stages of the policy after the rounds in the argument `stages` of `play`."""
 
     @property
     def finished(self) -> bool:
-        """Tell whether all rounds were played."""
+        """Return whether all rounds were played."""
         return self.rounds == self.world.rounds
 
     @property
     def curve(self) -> NDArray[np.float64]:
-        """The regret that its benchmark stands for, ``dynamic`` for ``condorcet``, up to `at`."""
+        """Cumulative regret of its benchmark at the rounds `at`; ``dynamic`` by default."""
         return self.regret[kinds_of(self.benchmark)[0]]
 
     @property
     def total(self) -> float:
-        """The same of all rounds played."""
+        """The value of regret after all played rounds."""
         return float(self.curve[-1]) if self.rounds else 0.0
 
     @property
     def rounds_per_second(self) -> float:
-        """How fast it went."""
+        """The speed of the game."""
         return self.rounds / self.seconds if self.seconds > 0 else 0.0
 
     @property
     def needless(self) -> int:
-        """How many restarts no change explains: the best arm was the same since the one before."""
+        """The number of false alarms: restarts without a change of the best arm since the last."""
         return needless_restarts(self.restarts, self.switches)
 
     def __repr__(self) -> str:

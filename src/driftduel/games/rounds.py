@@ -1,4 +1,4 @@
-"""One round by ask and tell, to the bit as the compiled loop plays it."""
+"""One round by ask and tell, bit-identical to the compiled loop."""
 
 import numpy as np
 
@@ -12,12 +12,12 @@ __all__ = ["attend", "check_changes", "decided", "skips_ties"]
 
 
 def skips_ties(policy: Policy, chunk: Chunk) -> bool:
-    """Tell whether a duel of a chunk may tie, and the policy is then told nothing or of a tie."""
+    """Return whether a duel of a chunk may tie without an outcome for the policy."""
     return len(chunk.ties) > 0 and policy.ledger.ties == "skip"
 
 
 def attend(policy: Policy, chunk: Chunk, row: int) -> None:
-    """Announce to a policy the arms that come, and then those that leave."""
+    """Announce joins, then departures, to a policy."""
     if not chunk.present.size:
         return
     here, known = np.flatnonzero(chunk.present[row]).tolist(), policy.present
@@ -30,15 +30,15 @@ def attend(policy: Policy, chunk: Chunk, row: int) -> None:
 
 
 def check_changes(policy: Policy, chunk: Chunk) -> None:
-    """Refuse a policy whose set of arms cannot change a world in which it does."""
+    """Raise if the arms of the world change and the policy does not support it."""
     if chunk.present.size and not policy.can_change:
-        Policy.change(policy, 0, here=False)  # says that it cannot
+        Policy.change(policy, 0, here=False)  # raises the error
 
 
 def decided(policy: Policy, duel: Duel, chunk: Chunk, row: int, luck: float) -> tuple[int, int]:
-    """Decide a duel by a number between 0 and 1.
+    """Decide a duel by an outcome draw between 0 and 1.
 
-    Returns 1 or 0, `TIE` or `UNKNOWN`, and what the policy is to be told, which may be less.
+    Returns 1 or 0, `TIE` or `UNKNOWN`, and the value for the policy, which may be less specific.
     """
     a, b = duel.first, duel.second
     if chunk.present.size and not (chunk.present[row, a] and chunk.present[row, b]):

@@ -1,4 +1,4 @@
-"""What one may want to know of a game afterwards: what the world was like, where a policy stood."""
+"""Records of a game: properties of the world, and stages of the policy."""
 
 from collections import deque
 
@@ -13,30 +13,29 @@ __all__ = ["Looks", "Scene"]
 
 
 class Scene:
-    """Who was best when, how many arms were there, how many duels tie.
+    """The winners of a world, the number of present arms, and the share of ties.
 
-    A game walks through its world anyway; walking a second time, to ask, may take longer than the
-    game.
+    Recorded during the game, because a second pass over the world may take longer than the game.
     """
 
     def __init__(self) -> None:
         self.winners: list[tuple[int, int | None]] = []
-        """(first round, Condorcet winner) of every stretch; None where nobody wins."""
+        """(first round, Condorcet winner) of every stretch; None means no winner."""
         self.present: tuple[int, int] | None = None
-        """The fewest and the most arms that were there at a time; None where all always were."""
+        """The minimum and maximum number of present arms; None if all arms are always present."""
         self.ties = 0.0
-        """How often a duel of two arms ties in the first round."""
+        """The probability of a tie of two different arms in the first round."""
         self._last: int | None = None
 
     def note(self, chunk: Chunk, winners: NDArray[np.int64]) -> None:
-        """See the next rounds.
+        """Record the next rounds.
 
         Parameters
         ----------
         chunk
             The rounds.
         winners
-            The Condorcet winner of each of its rows, -1 where there is none.
+            The Condorcet winner of each of its rows, or -1.
         """
         if self._last is None and chunk.ties.size:
             self.ties = float(chunk.ties[chunk.rows[0]])
@@ -55,19 +54,19 @@ class Scene:
 
 
 class Looks:
-    """Looks at a policy after certain rounds, ascending."""
+    """A recorder of a policy's stage after certain rounds, ascending."""
 
     def __init__(self, rounds: ArrayLike) -> None:
         self.stages: list[tuple[int, Stage]] = []
-        """The rounds, and where the policy stood after them."""
+        """The rounds, and the stages of the policy after them."""
         self._rounds = deque(np.asarray(rounds, np.int64).tolist())
 
     def before(self, end: int) -> int:
-        """Return the round before which a stretch must end that would end before `end`."""
+        """Return the end of the segment: `end`, or the round after the next recorded one."""
         return min(end, self._rounds[0] + 1) if self._rounds else end
 
     def note(self, policy: Policy) -> None:
-        """Look, if it is time to."""
+        """Record the stage if the current round is one of the rounds."""
         if self._rounds and policy.ledger.asked == self._rounds[0]:
             stage = policy.stage()
             if stage == Stage():

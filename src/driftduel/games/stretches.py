@@ -1,4 +1,4 @@
-"""Stretches of a game: some rounds of a chunk, compiled or by ask and tell."""
+"""Segments of a game: some rounds of a chunk, compiled or by ask and tell."""
 
 import time
 from typing import Any
@@ -23,16 +23,16 @@ Ints = NDArray[np.int64]
 
 
 class Tally:
-    """What a game adds up: regret, plays and unknown answers so far, and at the marks."""
+    """The totals of a game: regret, plays and missing outcomes so far, and at the marks."""
 
     def __init__(self, marks: Ints, arms: int) -> None:
         self.marks = marks
         self.mark = 0
-        """How many marks were reached."""
+        """The number of marks reached."""
         self.sums = np.zeros(len(GAME_BLENDS))
         self.curves = np.zeros((len(marks), len(GAME_BLENDS)))
         self.counts = np.zeros((2, arms), np.int64)
-        """How often each arm was first, and second."""
+        """The number of duels of each arm as first, and as second."""
         self.plays = np.zeros((len(marks), arms), np.int64)
         self.unknown = 0
 
@@ -51,24 +51,24 @@ class Tally:
 def play_stretch(
     policy: Policy, chunk: Chunk, luck: Floats, losses: Floats, tally: Tally, late: Late, end: int
 ) -> float:
-    """Play from the policy's next round to the one before `end`; return the seconds it took.
+    """Play from the policy's next round to the one before `end`; return the duration in seconds.
 
     Parameters
     ----------
     policy
-        Who plays.
+        The policy.
     chunk
-        Rounds of a world, those to be played among them.
+        Rounds of a world, including those to be played.
     luck
-        A number for each of them, which decides its duel.
+        The outcome draw of each of these rounds.
     losses
-        (R, K) what each arm loses in each row of the chunk.
+        (R, K) the loss of each arm in each row of the chunk.
     tally
-        What is added to.
+        The totals, updated.
     late
-        Answers that were not told yet, which is told and added to.
+        The queue of delayed feedback, updated.
     end
-        The round after the last to be played.
+        The round after the last one to be played.
     """
     stretch = _compiled if isinstance(policy, KernelPolicy) else _interpreted
     return stretch(policy, chunk, luck, losses, tally, late, end)
@@ -94,7 +94,8 @@ def _compiled(
         )  # fmt: skip
 
     t = policy.ledger.asked + 1
-    if t == 1:  # play no rounds: compiling, or loading what was compiled, is not the policy's time
+    # Play no rounds: compilation, or loading from the cache, is not part of the measured time.
+    if t == 1:
         call(t, t)
     begun = time.perf_counter()
     while t < end:

@@ -1,4 +1,4 @@
-"""A game written down round by round."""
+"""A record of a game, round by round."""
 
 import csv
 from collections.abc import Callable, Iterable
@@ -29,8 +29,8 @@ COLUMNS = (
     "round", "first", "second", "first_won", "active", "replay_start", "replay_end",
     "episode_start",
 )  # fmt: skip
-"""Columns of a trace file. What a policy does not have, and who won a tie or a duel whose answer
-nobody knows, is left empty."""
+"""Columns of a trace file. Attributes that a policy does not have, and the winner of a tie or of a
+duel with a missing outcome, are empty."""
 
 Ints = NDArray[np.int64]
 _MOST_ROUNDS = 10_000_000
@@ -38,7 +38,7 @@ _MOST_ROUNDS = 10_000_000
 
 @dataclass(frozen=True, repr=False)
 class Trace:
-    """One row a round; arms from 0, rounds from 1, and -1 for what a policy does not have."""
+    """One row per round; arms from 0, rounds from 1; the value -1 marks missing attributes."""
 
     policy: Policy
     world: World
@@ -46,20 +46,21 @@ class Trace:
     first: Ints
     second: Ints
     first_won: Ints
-    """1 or 0; -1 for a tie, whatever the policy was told of it, and when; -2 if nobody knows."""
+    """The outcome: 1 or 0; -1 for a tie, independent of the policy's feedback; -2 if it is missing.
+    """
     active: list[tuple[int, ...]]
     """The active set A_t of every round."""
     good: list[tuple[int, ...]]
-    """The good set when the round began; not part of the file."""
+    """The good set at the start of the round; not part of the file."""
     replay_start: Ints
     replay_end: Ints
     episode_start: Ints
     present: list[tuple[int, ...]] = field(default_factory=list)
-    """The arms that were there in every round; empty in a world in which all are."""
+    """The present arms of every round; empty if all arms are always present."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of its file: `COLUMNS`, and the arms present where they come and go."""
+        """The columns of its file: `COLUMNS`, and the present arms if they change."""
         return (*COLUMNS, "present") if self.present else COLUMNS
 
     def __len__(self) -> int:
@@ -79,7 +80,7 @@ class Trace:
         return [
             ("seed", str(self.seed)),
             ("rounds", whole(len(self))),
-            ("duels", f"{whole(alone)} of an arm with itself, {whole(open_)} that nobody won"),
+            ("duels", f"{whole(alone)} of an arm with itself, {whole(open_)} without a winner"),
             ("restarts", whole(len(self.policy.restarts))),
             ("columns", ", ".join(self.columns)),
         ]
@@ -93,14 +94,14 @@ def trace(
     mode: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Trace:
-    """Play the game that `play` plays, by ask and tell, and keep every round.
+    """Play the same game as the function `play`, by ask and tell, and record every round.
 
     Parameters
     ----------
     policy, world, seed, mode
-        As for `play`; the duels are the same.
+        Same arguments as of `play`; the duels are the same.
     progress
-        Called now and then with (rounds played, rounds in all).
+        Function called at intervals with (rounds played, all rounds).
     """
     for_world, for_outcomes, for_policy = streams(seed)
     if not isinstance(world, World):
@@ -149,7 +150,7 @@ def trace(
 
 
 def check_trace_path(path: str | Path) -> Path:
-    """Refuse, before a long game, a file that could not be written after it."""
+    """Return a path that can be written, or raise before a long game."""
     path = Path(path)
     if path.suffix not in (".csv", ".parquet"):
         raise DriftduelError(f"a trace is written as .csv or .parquet; {path.name!r} is neither.")
@@ -161,7 +162,7 @@ def check_trace_path(path: str | Path) -> Path:
 
 
 def write_trace(played: Trace, path: str | Path) -> None:
-    """Write a trace as CSV or Parquet; the file appears whole or not at all."""
+    """Write a trace as CSV or Parquet, atomically."""
     path = check_trace_path(path)
     with whole_file(path) as temporary:
         (_write_csv if path.suffix == ".csv" else _write_parquet)(played, temporary)
@@ -179,7 +180,7 @@ def _write_csv(played: Trace, path: Path) -> None:
 
 
 def _texts(played: Trace, name: str) -> Iterable[Any]:
-    """Return a column as CSV has it: sets of arms with blanks between, nothing for -1."""
+    """Return the CSV values of a column: sets of arms separated by blanks, empty for -1."""
     column = getattr(played, name)
     if isinstance(column, list):
         return (" ".join(map(str, arms)) for arms in column)

@@ -1,4 +1,4 @@
-"""What a game's regret is measured against, chunk by chunk."""
+"""The benchmark of a game's regret, chunk by chunk."""
 
 from typing import Any
 
@@ -16,15 +16,15 @@ Ints = NDArray[np.int64]
 
 
 class Yardstick:
-    """Say what every arm loses, and note the rounds in which the best arm changes.
+    """The losses of every arm, and the rounds with a change of the best arm.
 
-    A game for ``exploitability``, which can be told only when a phase is over, is played against
-    the von Neumann winner and counts the plays at the end of every phase.
+    The value of ``exploitability`` is defined only at the end of a phase, so such a game is played
+    against the von Neumann winner and counts the plays at the end of every phase.
 
     Parameters
     ----------
     world
-        Where the game takes place.
+        The world of the game.
     benchmark
         One of `driftduel.regret.BENCHMARKS`.
     wanted
@@ -37,18 +37,18 @@ class Yardstick:
         self._against = benchmark if self._phases is None else "von-neumann"
         self._switches: list[int] = []
         self.scene = Scene()
-        """What the world was like, as far as it was asked for."""
+        """A summary of the world up to the last chunk."""
         self._best: NDArray[Any] | None = None
 
     @property
     def marks(self) -> Ints:
-        """The rounds up to which a game must add up its regret and its plays."""
+        """The rounds at which a game stores its regret and its plays."""
         if self._phases is None:
             return self.wanted
         return np.union1d(self.wanted, self._phases[1:] - 1)
 
     def losses(self, chunk: Chunk) -> Floats:
-        """Return what each arm loses in each row of a chunk, the one after the last."""
+        """Return the loss of each arm in each row of the next chunk."""
         winners = chunk.row_winners()
         self.scene.note(chunk, winners)
         if self._against == "condorcet":
@@ -60,7 +60,7 @@ class Yardstick:
         return losses
 
     def _note_switches(self, chunk: Chunk, best: NDArray[Any]) -> None:
-        """Note the rounds of a chunk whose best, (R,) or (R, K), is not that of the one before."""
+        """Record the rounds of a chunk with a change of the best arm, given as (R,) or (R, K)."""
         now = best.reshape(len(best), -1)[chunk.rows]
         before = now[:1] if self._best is None else self._best
         changed = (now != np.concatenate((before, now[:-1]))).any(axis=1)
@@ -80,7 +80,7 @@ class Yardstick:
         at
             The marks reached, and the last round played.
         curves, plays
-            What was added up by then: the four blends of the losses, and the plays of each arm.
+            The totals at these rounds: the four blends of the losses, and the plays of each arm.
         """
         regret = {kind: curves[:, column] for column, kind in enumerate(kinds_of(self._against))}
         if self._phases is None:

@@ -1,4 +1,4 @@
-"""Logs of real comparisons: who is best now, did it change, and how sure is that.
+"""Analysis of vote logs: the best option now, changes over time, and their certainty.
 
 Needs the extra ``logs``.
 """
@@ -12,40 +12,40 @@ if _find_spec("scipy") is None:
 
 from driftduel.logs.bradley_terry import bradley_terry, dispersion
 from driftduel.logs.certificate import Certificate, certify
-from driftduel.logs.choice import Choice, choose
+from driftduel.logs.choice import ModelChoice, choose
 from driftduel.logs.counts import Counts, Groups, counts_from_votes, load_counts
 from driftduel.logs.evaluate import Evaluation, evaluate
 from driftduel.logs.forecast import Forecast
-from driftduel.logs.knots import Knots
+from driftduel.logs.paths import LogPaths
 from driftduel.logs.position import first_advantage
 from driftduel.logs.posterior import Change, Fit, Measured, Now, fit
-from driftduel.logs.reading import Log, Problem, read_log
-from driftduel.logs.replay import Replay
-from driftduel.logs.segments import Cuttings, segment
+from driftduel.logs.posterior_worlds import Comparison, compare_on_posterior
+from driftduel.logs.reading import Log, RowProblem, read_log
+from driftduel.logs.replay import LogReplay
+from driftduel.logs.segments import Segmentation, segment
 from driftduel.logs.simulate import simulate, votes_of
-from driftduel.logs.sisters import Comparison, compare_on_sisters
 
 __all__ = [
     "Certificate",
     "Change",
-    "Choice",
     "Comparison",
     "Counts",
-    "Cuttings",
     "Evaluation",
     "Fit",
     "Forecast",
     "Groups",
-    "Knots",
     "Log",
+    "LogPaths",
+    "LogReplay",
     "Measured",
+    "ModelChoice",
     "Now",
-    "Problem",
-    "Replay",
+    "RowProblem",
+    "Segmentation",
     "bradley_terry",
     "certify",
     "choose",
-    "compare_on_sisters",
+    "compare_on_posterior",
     "counts_from_votes",
     "dispersion",
     "evaluate",

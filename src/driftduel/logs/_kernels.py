@@ -1,9 +1,10 @@
-"""Compiled: the evidence of every stretch of bins, and sums over all ways to cut a log.
+"""Compiled functions: the evidence of every stretch of bins, and sums over all segmentations.
 
 Votes of a stretch are (2, K, K): wins of the row's option over the column's while the row's was
 shown first, and all its other wins (see `vote_model`). A stretch (i, j) has the bins i, ..., j - 1;
-a table of evidences is (B + 1, B + 1), with -inf where a stretch is not allowed. `units` is a table
-of the same shape: the number of independent groups with a vote in each stretch.
+a table of evidences is (B + 1, B + 1), with the value -inf where a stretch is not allowed. The
+argument `units` is a table of the same shape: the number of independent groups with a vote in each
+stretch.
 """
 
 import math
@@ -47,7 +48,7 @@ def _add(x: float, y: float) -> float:
 
 @kernel
 def likelihood(votes: Floats, h: float, nu: float, u: Floats) -> float:
-    """Return the log likelihood of votes (2, K, K); constants of the ties are left out."""
+    """Return the log likelihood of votes (2, K, K) as a function of `u`, without tie constants."""
     total = 0.0
     for a in range(len(u)):
         for b in range(a):
@@ -69,6 +70,7 @@ def likelihood(votes: Floats, h: float, nu: float, u: Floats) -> float:
 
 @hot
 def _gather(sums: Floats, votes: Floats) -> None:
+    """Add votes (2, K, K) to the argument `sums`, in place."""
     for side in range(2):
         for a in range(sums.shape[1]):
             for b in range(sums.shape[1]):
@@ -126,7 +128,7 @@ def climb(
     step: Floats,
     H: Floats,
 ) -> float:
-    """Move the utilities `u` to the mode of their posterior by Newton's method.
+    """Set the argument `u` to the mode of the utilities' posterior by Newton's method.
 
     The prior is normal around `mean` with a precision for each option. `H` is left as the Cholesky
     factor of the posterior's precision at the mode. Returns the sum of the logs of its diagonal.
@@ -144,7 +146,7 @@ def climb(
                 if first + second > 0.0:
                     gap = u[a] - u[b]
                     slope = votes[0, a, b] + votes[1, a, b]
-                    if h == 0.0:  # the place does not matter: one exponential instead of two
+                    if h == 0.0:  # both places have the same value: one exponential instead of two
                         first, second = first + second, 0.0
                     expected, variance = _moments(gap + h, nu)
                     slope -= first * expected
@@ -197,10 +199,10 @@ def utilities_evidence(
     H: Floats,
     precision: Floats,
 ) -> None:
-    """Fill `out` with Laplace's approximation of the log evidence of every stretch.
+    """Set `out` to the Laplace approximation of the log evidence of every stretch.
 
     In every stretch, utilities are drawn from a normal around `mean` with standard deviation `tau`.
-    An option without votes in a stretch keeps its prior and adds nothing.
+    An option without votes in a stretch keeps its prior and contributes the value 0.
     """
     B, K = votes.shape[0], votes.shape[2]
     precision[:] = 1.0 / (tau * tau)
@@ -234,7 +236,7 @@ def sparse_evidence(
     sums: Floats,
     known: Floats,
 ) -> None:
-    """Fill `out` with the log evidence of every stretch if few of many options change.
+    """Set `out` to the log evidence of every stretch, for the case that few options change.
 
     `scores` and `information` are (B, K): wins above expectation and their variance, for each
     option, at the utilities of the whole log, under which the votes of each bin have the log
@@ -273,7 +275,7 @@ def pairs_evidence(
     out: Floats,
     sums: Floats,
 ) -> None:
-    """Fill `out` with the log evidence of every stretch if each pair is independent.
+    """Set `out` to the log evidence of every stretch; each pair has an independent parameter.
 
     `wins` is (B, K, K). In every stretch a pair's preference is drawn from a Beta around its `rate`
     in the whole log, worth `strength` votes.
@@ -306,12 +308,12 @@ def pairs_evidence(
 def sum_over_cuts(
     evidence: Floats, cut: Floats, stay: Floats, forward: Floats, backward: Floats
 ) -> float:
-    """Sum over all ways to cut a log (Fearnhead's recursions).
+    """Return the log of the sum over all segmentations with a cut (Fearnhead's recursions).
 
-    ``cut[k]`` is the log prior of a cut before bin k, ``stay[k]`` the sum of the logs of staying
-    whole before the bins 1, ..., k. ``forward[k]`` becomes the log weight of all that lies before a
-    cut at k, that cut included, ``backward[k]`` of all that lies behind it. Returns the log of the
-    total over cuttings with at least one cut.
+    ``cut[k]`` is the log prior of a cut before bin k, ``stay[k]`` the sum of the log probabilities
+    of no cut before the bins 1, ..., k. The arrays `forward` and `backward` are output arguments:
+    ``forward[k]`` is set to the log weight of everything before a cut at k including that cut,
+    ``backward[k]`` to the log weight of everything after it.
     """
     B = len(evidence) - 1
     forward[:] = -np.inf
@@ -346,9 +348,9 @@ def sum_over_cuts(
 
 @kernel
 def best_cuts(evidence: Floats, cut: Floats, stay: Floats, best: Floats, before: Ints) -> float:
-    """Find the cutting of the largest weight; ``before[j]`` is where the stretch that ends begins.
+    """Find the segmentation with the largest weight and return the log of that value.
 
-    Returns the log of its weight.
+    ``before[j]`` is set to the first bin of the stretch that ends at j.
     """
     B = len(evidence) - 1
     best[:] = -np.inf
@@ -364,10 +366,10 @@ def best_cuts(evidence: Floats, cut: Floats, stay: Floats, best: Floats, before:
 
 @kernel
 def select_wins(size: Ints, total: Ints, uniform: Floats, out: Floats) -> None:
-    """Choose which of the votes of each stratum are won, by selection sampling.
+    """Choose which votes of each stratum are won, by selection sampling.
 
-    ``size`` is (S, B), the votes of a stratum in each bin, ``total`` (S,) its wins and `uniform`
-    has one number for each vote. ``out`` (S, B), zero before, becomes the wins.
+    The argument ``size`` is (S, B), the votes of a stratum in each bin; ``total`` is (S,), its
+    wins; `uniform` has one value for each vote. ``out`` (S, B), initially zero, is set to the wins.
     """
     at = 0
     for s in range(len(size)):

@@ -1,4 +1,4 @@
-"""Compiled: what is done to every row of a log."""
+"""Compiled functions that process every row of a log."""
 
 import math
 
@@ -16,29 +16,28 @@ Places = NDArray[np.int32]
 def number_keys(
     keys: Ints, begin: int, known: int, slots: Places, stored: Ints, numbers: Places, new: Places
 ) -> tuple[int, int]:
-    """Number rows by their keys: equal keys get equal numbers, in the order they come.
+    """Assign numbers to rows by key: equal keys get equal numbers, in order of occurrence.
 
     Parameters
     ----------
     keys
-        Of the rows; any bits, as good as random.
+        One key per row; any bits, uniformly distributed (hash values).
     begin
-        The first row that has no number yet.
+        The first row without a number.
     known
-        How many different keys there have been.
+        The number of distinct keys so far.
     slots, stored
         A hash table with open addressing, a power of two long: the number of the key in a slot, or
-        -1, and the key of a number.
+        -1, and the key value of each number.
     numbers
-        Where the rows' numbers go.
+        Output argument: the number of each row.
     new
-        Where the rows go that were the first with their key, by number.
+        Output argument: the first row with each new key, by number.
 
     Returns
     -------
     tuple
-        The first row that was not numbered, as the table has become too full, and how many
-        different keys there are now.
+        The first row without a number (the table is too full), and the number of distinct keys.
     """
     mask = len(slots) - 1
     for row in range(begin, len(keys)):
@@ -59,10 +58,10 @@ def number_keys(
 
 @kernel
 def count_kinds(kinds: Places, when: Floats, weight: Floats, rows: Ints) -> tuple[int, int]:
-    """Add to the `rows` of each kind those that have a time and a weight.
+    """Add the rows with a time and a weight to `rows`, by kind.
 
-    Without weights, `weight` is empty. Returns how many rows have no time, and how many that have
-    one have no weight.
+    Without weights, the argument `weight` is empty. Returns the number of rows without a time, and
+    the number of the other rows without a weight.
     """
     late, light = 0, 0
     for row in range(len(kinds)):
@@ -77,7 +76,8 @@ def count_kinds(kinds: Places, when: Floats, weight: Floats, rows: Ints) -> tupl
 
 @hot
 def _bin(edges: Floats, time: float, near: int) -> int:
-    """Return the last bin that begins at a time or before it, else the first; look near by first,
+    """Return the last bin that begins at or before a time, else the first; search near `near`
+    first,
     as most logs are in order."""  # noqa: D205, D209
     if edges[near] <= time and (near + 1 == len(edges) or time < edges[near + 1]):
         return near
@@ -93,7 +93,7 @@ def _bin(edges: Floats, time: float, near: int) -> int:
 
 @kernel
 def find_bins(when: Floats, edges: Floats, bins: Places) -> None:
-    """Find the bin of each time, as places in `edges`; -1 if it is no time."""
+    """Set `bins` to the index of each time in `edges`; the value -1 marks a missing time."""
     near = 0
     for row in range(len(when)):
         if math.isfinite(when[row]):
@@ -116,28 +116,29 @@ def add_votes(
     parts: Floats,
     first: Floats,
     last: Floats,
-    said: Floats,
+    totals: Floats,
 ) -> float:
-    """Add rows up by result, and return the sum of their squared weights.
+    """Sum the rows by result, and return the sum of their squared weights.
 
     Parameters
     ----------
     kinds, bins, part, when, weight
-        Of each row; its kind, its bin or -1, the part it is dealt to, its time, what it counts.
-        Without parts or weights these are empty.
+        One value per row: its kind, its bin or -1, its part, its time, its weight. Without parts or
+        weights these arrays are empty.
     cells
-        Of each kind: the first option, or -1 if it is not to be counted, the second, and the
+        One value per kind: the first option, or -1 if it is not counted, the second option, and the
         result: 0 if the first won, 1 if the second did, 2 for a tie.
     coarse
-        Of each bin, the coarse bin it belongs to.
+        The coarse bin of each bin.
     results
-        (3, F, K, K) the weight of each result, by the first option and the second, to be added to.
+        Output argument, (3, F, K, K): the weight of each result, by first and second option.
     parts
-        (2, parts, C, K, K) the same; a tie is half of either result, which takes less memory.
+        Output argument, (2, parts, C, K, K): the same; a tie is half of either result, which takes
+        less memory.
     first, last
-        (F,) the first and last times in each bin.
-    said
-        What the rows of each kind count together.
+        Output arguments, (F,): the first and last times in each bin.
+    totals
+        Output argument: the total weight of the rows of each kind.
     """
     one, other, result = cells
     counted, squares = 1.0, 0.0
@@ -162,7 +163,7 @@ def add_votes(
                 parts[1, p, c, a, b] += counted / 2
         first[f] = min(first[f], when[row])
         last[f] = max(last[f], when[row])
-        said[kind] += counted
+        totals[kind] += counted
         squares += counted * counted
     return squares
 
@@ -181,19 +182,19 @@ def write_cells(
     losers: Places,
     wins: Floats,
 ) -> int:
-    """Write each row's group, bin, winner, loser and wins; of a tie, twice. Return how many.
+    """Write group, bin, winner, loser and wins of each row (a tie: twice); return the number.
 
     Parameters
     ----------
     kinds, bins, weight
-        As of `add_votes`.
+        Same arguments as of `add_votes`.
     cells
-        Of each kind: the winner, or -1 if it is not to be counted, the loser, and the winner's
+        One value per kind: the winner, or -1 if it is not counted, the loser, and the winner's
         share of the win, 1 unless it is a tie.
     group, chosen
-        Of each row its group, and whether that is looked at; if all are, the latter is empty.
+        The group of each row, and whether that group is used; the latter is empty if all are.
     groups, places, winners, losers, wins
-        Twice as long, to be written to.
+        Output arguments, twice as long as the rows.
     """
     winner, loser, share = cells
     found, counted = 0, 1.0
@@ -219,7 +220,7 @@ def write_cells(
 
 @kernel
 def deal_evenly(sizes: Floats, bins: int, total: float, numbers: Ints) -> None:
-    """Number the bin of each thing: by its middle, `bins` of equal size, without empty ones."""
+    """Assign each item by its middle to one of `bins` bins of about equal size, none empty."""
     done, last, number = 0.0, -1, -1
     for place in range(len(sizes)):
         done += sizes[place]

@@ -1,10 +1,10 @@
-"""One Bradley-Terry fit, and how much more votes vary than independent ones would."""
+"""The Bradley-Terry fit, and the dispersion parameter of dependent votes."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from driftduel.logs.counts import Counts
-from driftduel.logs.vote_model import PLAIN, VoteModel, expected_share, oriented, residuals
+from driftduel.logs.vote_model import PLAIN, VoteModel, expected_share, residuals, votes_by_place
 
 __all__ = ["bradley_terry", "dispersion", "preferences_of"]
 
@@ -20,7 +20,7 @@ def bradley_terry(
     mean: Floats | None = None,
     model: VoteModel = PLAIN,
 ) -> tuple[Floats, Floats]:
-    """Fit utilities to votes: the posterior mode and the Cholesky factor of the precision there.
+    """Return the posterior mode of the utilities, and the Cholesky factor of the precision there.
 
     Parameters
     ----------
@@ -28,7 +28,8 @@ def bradley_terry(
         (K, K) wins of the row's option over the column's, or (2, K, K) votes by place (see
         `vote_model`); fractions are allowed.
     precision, mean
-        Of the normal prior of every utility, one number or one for each; without a mean, around 0.
+        Parameters of the normal prior of every utility, one value or one for each; the default mean
+        is 0.
     model
         First-place advantage and ties.
 
@@ -54,18 +55,18 @@ def bradley_terry(
 
 
 def preferences_of(utilities: Floats) -> Floats:
-    """Return the preferences (..., K, K) that utilities (..., K) stand for."""
+    """Return the preferences (..., K, K) as a function of utilities (..., K)."""
     gaps = utilities[..., :, None] - utilities[..., None, :]
     result: Floats = 1.0 / (1.0 + np.exp(-gaps))
     return result
 
 
 def dispersion(counts: Counts, model: VoteModel = PLAIN) -> float:
-    """Return phi: how much more groups of votes vary than as many independent votes would.
+    """Return the parameter phi: the variance of grouped votes relative to independent votes.
 
-    It is estimated from the fit to the whole log, as if nothing ever changed. A change increases
-    it, so a change that is found in spite of it is there. An estimate between changes that were
-    selected because the votes before and after them differ would be too small.
+    The value is estimated from a stationary fit to the whole log. A change increases it, so the
+    detection of a change is conservative. An estimate between changes that were selected because
+    the votes before and after them differ would be too small.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ def dispersion(counts: Counts, model: VoteModel = PLAIN) -> float:
     if groups is None or len(groups.ids) < 2:
         return max(1.0, alone)
     K = counts.options
-    whole = oriented(counts.wins.sum(axis=0), counts.ahead.sum(axis=0))
+    whole = votes_by_place(counts.wins.sum(axis=0), counts.ahead.sum(axis=0))
     mean = bradley_terry(whole, model=model)[0]
     gaps = mean[:, None] - mean[None, :]
     expected = expected_share(whole, gaps, model)

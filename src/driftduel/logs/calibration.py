@@ -8,42 +8,42 @@ from driftduel.logs.choice import predict
 from driftduel.logs.posterior import Fit
 from driftduel.logs.vote_model import expected_share
 
-__all__ = ["Predicted", "calibration", "wilson"]
+__all__ = ["CalibrationBin", "calibration", "wilson"]
 
 _BINS = 10
 _NORMAL = 1.959963984540054  # the 97.5% quantile
 
 
 @dataclass(frozen=True)
-class Predicted:
-    """Held-out votes whose favourite was given about the same chance."""
+class CalibrationBin:
+    """Held-out votes with about the same predicted probability of the favourite."""
 
-    said: float
-    """The favourite's mean chance, as it was predicted."""
+    predicted: float
+    """The mean predicted probability of the favourite."""
     won: float
-    """How often it won."""
+    """The share of votes that the favourite won."""
     low: float
     high: float
-    """95% of the uncertainty of that, by Wilson's interval; dependent votes count for fewer."""
+    """Wilson's 95% interval of the share; dependent votes count for less."""
     votes: float
 
     @property
     def agrees(self) -> bool:
-        """Whether what was said lies in the interval."""
-        return self.low <= self.said <= self.high
+        """Whether the predicted value lies in the interval."""
+        return self.low <= self.predicted <= self.high
 
 
-def calibration(fit: Fit) -> list[Predicted]:
-    """Predict votes from others than themselves, and compare with what happened.
+def calibration(fit: Fit) -> list[CalibrationBin]:
+    """Predict held-out votes, and compare the predicted probabilities with the results.
 
     Parts of the votes are held out in turn, and each part is predicted from all others. A vote is
-    counted once, from the side of its favourite, so chances are between 50 and 100%.
+    counted once, from the side of its favourite, so predicted values are between 50 and 100%.
     """
     a, b = np.triu_indices(fit.counts.options, 1)
-    votes, said, won = np.zeros(_BINS), np.zeros(_BINS), np.zeros(_BINS)
+    votes, predicted, won = np.zeros(_BINS), np.zeros(_BINS), np.zeros(_BINS)
     for _, parts, (expected,) in predict(fit.counts, fit.phi, [fit.kind], fit.vote_model):
         placed = parts.sum(axis=0)
-        # What was predicted is the share of votes as they were placed, ties as half a win.
+        # The predicted value is the share of votes as they were placed; a tie is half a win.
         P = np.clip(expected, 1e-12, 1 - 1e-12)
         chances = expected_share(placed, np.log(P / (1 - P)), fit.vote_model)
         held = placed.sum(axis=1)
@@ -54,19 +54,19 @@ def calibration(fit: Fit) -> list[Predicted]:
         place = np.minimum(((chance - 0.5) * 2 * _BINS).astype(np.int64), _BINS - 1)
         both = ahead + behind
         votes += np.bincount(place, both, _BINS)
-        said += np.bincount(place, both * chance, _BINS)
+        predicted += np.bincount(place, both * chance, _BINS)
         won += np.bincount(place, np.where(first, ahead, behind), _BINS)
     table = []
-    for n, sum_said, sum_won in zip(votes, said, won, strict=True):
+    for n, sum_predicted, sum_won in zip(votes, predicted, won, strict=True):
         if n > 0:
             part = float(sum_won / n)
             low, high = wilson(part, float(n) / fit.phi)
-            table.append(Predicted(float(sum_said / n), part, low, high, float(n)))
+            table.append(CalibrationBin(float(sum_predicted / n), part, low, high, float(n)))
     return table
 
 
 def wilson(part: float, n: float) -> tuple[float, float]:
-    """Return Wilson's 95% interval of a share that was seen in n cases."""
+    """Return Wilson's 95% interval of a share observed in n cases."""
     spread = _NORMAL**2 / n
     middle = (part + spread / 2) / (1 + spread)
     reach = np.sqrt(part * (1 - part) * spread + spread**2 / 4) / (1 + spread)

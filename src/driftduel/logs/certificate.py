@@ -1,8 +1,8 @@
 """Statements without a model: which option is best now, and which switches are certain.
 
 If an option is the Condorcet winner throughout some time, it wins each of its votes with
-probability above 1/2, whatever else changes. Too few wins over one rival therefore exclude it, and
-once every option is excluded the winner must have changed.
+probability above 1/2, independent of other changes. Too few wins over one rival therefore exclude
+it, and once every option is excluded the winner must have changed.
 
 Ties are not counted. All votes of one group about a pair count as one, which may be won in part.
 Where the two places of a pair are filled unequally, both orders count the same (`_face_to_face`).
@@ -101,7 +101,7 @@ def _face_to_face(votes: Floats, both_orders: Bools) -> Floats:
 
 
 def _shown_in_both_orders(counts: Counts) -> Bools:
-    """Return the (K, K) pairs whose order matters: shown both ways, and not by an arena.
+    """Return the (K, K) pairs with a relevant order: shown both ways, and not by an arena.
 
     An arena draws the order of each pair with a fair coin, so that it does not matter there.
     """
@@ -182,7 +182,10 @@ def log_evidence(counts: Counts, option: int, since: int, present: Bools) -> flo
 
 
 def _choices(counts: Counts, begin: int, present: Bools) -> int:
-    """Return by how much the choice of the option divides the evidence, see `log_evidence`."""
+    """Return the factor for the choice of the option, which divides the evidence.
+
+    See `log_evidence` for its derivation.
+    """
     votes = counts.wins.sum(axis=1) + counts.wins.sum(axis=2)
     later = votes[begin:]
     seen = (later > 0).any(axis=0)
@@ -228,7 +231,8 @@ def certify(counts: Counts, level: float = 0.95) -> Certificate:
     both_orders = _shown_in_both_orders(counts)
     B, K = len(votes), counts.options
     scales = int(np.floor(np.log2(B))) + 1
-    ends = np.full((K, B), B + 1)  # where the first interval that begins here and excludes ends
+    # End of the first interval that begins here and excludes the option.
+    ends = np.full((K, B), B + 1)
     for scale in range(scales):
         size = 1 << scale
         starts = np.arange(0, B - size + 1, size)
@@ -251,7 +255,7 @@ def certify(counts: Counts, level: float = 0.95) -> Certificate:
 
 
 def _too_few(wins: Floats, log_allowed: float, *, adaptive: bool) -> Bools:
-    """Return which wins over a rival are too few for an option that beats it all the time."""
+    """Return whether each value of `wins` is too small for an option that beats its rival."""
     losses = wins.transpose(0, 2, 1)
     if adaptive or not (wins == np.floor(wins)).all():
         return np.asarray(log_e_value(losses, wins) >= -log_allowed)

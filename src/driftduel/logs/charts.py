@@ -1,7 +1,7 @@
-"""The drawings of a log's page, as plain data: shapes in percent of a plot, and words beside them.
+"""The charts of a log page as plain data: shapes in percent of a plot, and labels.
 
-A plot is stretched to whatever width a page has, so shapes are in percent from its left and top
-edge, and all that must not be stretched - words - is left to the page.
+A plot is stretched to the width of the page, so shapes have values in percent from its left and top
+edge. Text must not be stretched and is placed by the page.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from driftduel.figures.lines import LINE_COLOURS
 from driftduel.logs.posterior import Change, Fit
-from driftduel.logs.strength import Strengths, edges_of, stepped
+from driftduel.logs.strength import OptionStrengths, edges_of, step_corners
 from driftduel.logs.ticks import time_ticks
 from driftduel.logs.times import time_text
 from driftduel.wording import share
@@ -22,30 +22,30 @@ __all__ = ["COLOURS", "Axis", "bars", "ranking", "ribbons", "span_of", "time_axi
 
 Floats = NDArray[np.float64]
 
-COLOURS = LINE_COLOURS[:-1]  # the last is grey, as what is nobody's is
-_SEEN = 0.02  # who was never more probably the winner has no area of its own
+COLOURS = LINE_COLOURS[:-1]  # the last is grey: the class of "no winner"
+_SEEN = 0.02  # options below this maximal probability share one area
 _MOST_RIBBONS = 12
 _MOST_LANES = 4
 
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of time."""
+    """A time axis."""
 
     low: float
     high: float
     clock: str
 
     def percent(self, times: Any) -> Floats:
-        """Return where times are, in percent from the left."""
+        """Return the positions of times, in percent from the left."""
         span = self.high - self.low
-        if span <= 0:  # all at one time, which is then as wide as the plot
+        if span <= 0:  # a single time: the axis is as wide as the plot
             return np.linspace(0.0, 100.0, max(1, np.size(times))).reshape(np.shape(times))
         place: Floats = (np.asarray(times, np.float64) - self.low) / span * 100
         return place
 
     def ticks(self, most: int = 8) -> list[dict[str, Any]]:
-        """Return the marks of the axis; if there are many, every second has no room on a phone."""
+        """Return the tick marks; if there are many, every second one is hidden on a phone."""
         ticks = time_ticks(self.low, self.high, self.clock, most)
         return [
             {
@@ -58,23 +58,24 @@ class Axis:
 
 
 def time_axis(fit: Fit) -> Axis:
-    """Return the axis of a log's whole time."""
+    """Return the time axis of a whole log."""
     return Axis(float(fit.counts.first[0]), float(fit.counts.last[-1]), fit.counts.clock)
 
 
 def _path(x: Floats, y: Floats) -> str:
+    """Return the value of the SVG attribute `d` of a line."""
     return "M" + "L".join(f"{a:.2f} {b:.2f}" for a, b in zip(x, y, strict=True))
 
 
 def _area(x: Floats, low: Floats, high: Floats) -> str:
-    """Return a closed path between two lines; y is counted from the top."""
+    """Return the SVG path of the area between two lines; y values are counted from the top."""
     there = _path(x, 100 * (1 - high))
     back = _path(x[::-1], 100 * (1 - low[::-1]))
     return f"{there}L{back[1:]}Z"
 
 
 def ranking(fit: Fit) -> list[int]:
-    """Return the options, first those that were the winner longest, then by their wins."""
+    """Return the options, sorted by the time as the winner, then by wins."""
     wins = fit.counts.wins.sum(axis=0)
     ahead = wins.sum(axis=1) / np.maximum((wins + wins.T).sum(axis=1), 1e-300)
     order = np.lexsort((-ahead, -fit.winners[:, :-1].mean(axis=0)))
@@ -82,12 +83,12 @@ def ranking(fit: Fit) -> list[int]:
 
 
 def _kind(place: int) -> str:
-    """Return the class that gives an option its colour, the same in all drawings."""
+    """Return the CSS class of an option's colour, the same in all charts."""
     return f"c{place}" if place < len(COLOURS) else "others"
 
 
 def winner_areas(fit: Fit, axis: Axis) -> list[dict[str, Any]]:
-    """Return the areas of P(winner), stacked as steps: the options, all others, nobody."""
+    """Return the stacked areas of P(winner): each option, the others, no winner."""
     chances = fit.winners
     K = fit.counts.options
     order = ranking(fit)
@@ -101,17 +102,17 @@ def winner_areas(fit: Fit, axis: Axis) -> list[dict[str, Any]]:
     floor = np.zeros(len(chances))
     areas = []
     for name, kind, chance in rows:
-        times, low = stepped(edges_of(fit), floor)
+        times, low = step_corners(edges_of(fit), floor)
         floor = floor + chance
-        _, high = stepped(edges_of(fit), np.minimum(floor, 1.0))
+        _, high = step_corners(edges_of(fit), np.minimum(floor, 1.0))
         path = _area(axis.percent(times), low, high)
         named = bool(chance.max() >= _SEEN)
         areas.append({"name": name, "kind": kind, "path": path, "named": named})
     return areas
 
 
-def span_of(strengths: Strengths) -> tuple[float, float]:
-    """Return what part of 0 to 1 all ribbons need, in tenths, the middle of it in tenths too."""
+def span_of(strengths: OptionStrengths) -> tuple[float, float]:
+    """Return the range of values that all ribbons need, in tenths; the middle is in tenths, too."""
     low = min(8, int(np.floor(10 * float(strengths.low.min()) + 1e-9)))
     high = max(low + 2, int(np.ceil(10 * float(strengths.high.max()) - 1e-9)))
     if (high - low) % 2:
@@ -119,8 +120,8 @@ def span_of(strengths: Strengths) -> tuple[float, float]:
     return low / 10, high / 10
 
 
-def ribbons(fit: Fit, strengths: Strengths, axis: Axis) -> list[dict[str, Any]]:
-    """Return a panel for each option, those that matter most first."""
+def ribbons(fit: Fit, strengths: OptionStrengths, axis: Axis) -> list[dict[str, Any]]:
+    """Return a panel for each option, sorted by `ranking`."""
     x = axis.percent(strengths.times)
     order = ranking(fit)[:_MOST_RIBBONS]
     floor, top = span_of(strengths)
@@ -153,7 +154,7 @@ def ribbons(fit: Fit, strengths: Strengths, axis: Axis) -> list[dict[str, Any]]:
 
 
 def bars(changes: Sequence[Change], axis: Axis) -> list[dict[str, Any]]:
-    """Return a bar for each change, and its bracket in a lane where it hides no other."""
+    """Return a bar for each change, and its interval in a track without overlap."""
     ends = [-np.inf] * _MOST_LANES
     shapes = []
     for change in changes:
@@ -164,13 +165,13 @@ def bars(changes: Sequence[Change], axis: Axis) -> list[dict[str, Any]]:
             time_text(time, axis.clock) for time in (change.time, change.low, change.high)
         )
         winner = change.new_winner
-        who = f", from {change.before or 'none'} to {change.after or 'none'}" if winner else ""
+        names = f", from {change.before or 'none'} to {change.after or 'none'}" if winner else ""
         what = "The winner changed" if winner else "Preferences changed, the winner did not"
         shapes.append(
             {
                 "at": round(at, 3), "low": round(low, 3), "high": round(high, 3), "lane": lane,
                 "winner": winner,
-                "says": f"{what} around {when}{who}, 95% sure between {early} and {late}.",
+                "says": f"{what} around {when}{names}, 95% interval {early} to {late}.",
             }
         )  # fmt: skip
     return shapes

@@ -1,7 +1,7 @@
-"""Which column of a log holds what: the two options, the result, the time.
+"""Identification of a log's columns: the two options, the result, the time.
 
-A column is named by the user, or recognised by its name. A file in which several columns may hold
-the same is refused with the reading that would have been taken, for the user to confirm.
+A column is named by an argument or recognised by its name. If several columns are possible for one
+role, the file is refused; the error shows the argument that confirms the default reading.
 """
 
 import difflib
@@ -12,13 +12,13 @@ from dataclasses import dataclass, fields
 from driftduel.errors import DriftduelError
 from driftduel.wording import listed
 
-__all__ = ["ROLES", "Columns", "compact", "find_columns", "quoted", "side_names"]
+__all__ = ["ROLES", "LogColumns", "compact", "find_columns", "quote", "side_names"]
 
 ROLES = (
     "winner", "loser", "first", "second", "time", "group", "weight", "tie",
     "first_score", "second_score", "first_won", "second_won",
 )  # fmt: skip
-"""What a column can be named as; see `read_log`."""
+"""The roles of columns, as keys of the argument `columns` of `read_log`."""
 
 # Names are compared without case, spaces and punctuation; see `compact`.
 _SIDES = (
@@ -45,15 +45,15 @@ _OTHERS = {
     "weight": ("weight",),
     "tie": ("tie", "tied", "draw"),
 }
-_TWICE = "_duplicated_0"  # what polars adds to a name that is there already
+_TWICE = "_duplicated_0"  # the suffix that polars adds to a duplicate name
 
 
-def quoted(value: object, most: int = 60) -> str:
-    """Quote a value that may be anything, so that it fits into a sentence.
+def quote(value: object, most: int = 60) -> str:
+    """Return a value as a quoted string, shortened to fit into a sentence.
 
     Examples
     --------
-    >>> quoted("tea"), quoted("x" * 1_000_000, 8)
+    >>> quote("tea"), quote("x" * 1_000_000, 8)
     ("'tea'", "'xxxxxxxx...'")
     """
     text = value if isinstance(value, str) else str(value)
@@ -72,7 +72,7 @@ def compact(name: str) -> str:
 
 
 def side_names() -> Iterator[tuple[str, str, str, str]]:
-    """Yield names of the first and the second option's column, and the sides they are made of."""
+    """Yield pairs of column names for the two options, and the words for their sides."""
     for x, y in _SIDES:
         for noun in _NOUNS:
             if noun or not x.isdigit():
@@ -82,25 +82,25 @@ def side_names() -> Iterator[tuple[str, str, str, str]]:
 
 
 @dataclass(frozen=True)
-class Columns:
-    """The names of a log's columns; those that it does not have are None."""
+class LogColumns:
+    """The names of a log's columns; the value of a missing column is None."""
 
     winner: str | None = None
     loser: str | None = None
     first: str | None = None
     second: str | None = None
-    """None if the log has winner, loser and the one of the two that was shown first."""
+    """None if the log has the columns winner, loser and the option shown first."""
     time: str | None = None
     group: tuple[str, ...] = ()
-    """What votes depend on, together: two votes are of one group if they agree in all of these."""
+    """Columns that define groups: votes with equal values in all of them are dependent."""
     weight: str | None = None
     tie: str | None = None
     scores: tuple[str, ...] = ()
-    """The scores of the first and the second option, of which the higher wins."""
+    """Columns of the scores of the first and the second option; the higher value wins."""
     flags: tuple[str, ...] = ()
-    """Whether the first option won and whether the second did; further ones are ties."""
+    """Boolean columns: the first option won, the second option won; further columns are ties."""
     beside: tuple[str, ...] = ()
-    """Columns whose names begin like the winner's, as in a one-hot set of all options."""
+    """Columns with the same prefix as the winner's, as in a one-hot set of all options."""
 
     @property
     def placed(self) -> bool:
@@ -114,8 +114,8 @@ class Columns:
             return self.first, self.second
         return str(self.winner), str(self.loser)
 
-    def used(self) -> set[str]:
-        """Return the names of all columns that mean something."""
+    def used_names(self) -> set[str]:
+        """Return the names of all columns with a role."""
         several = {*self.group, *self.scores, *self.flags}
         single = (getattr(self, field.name) for field in fields(self))
         return several | {name for name in single if isinstance(name, str)}
@@ -125,18 +125,20 @@ class Columns:
 
         Examples
         --------
-        >>> Columns(first="home", second="away", scores=("hg", "ag")).argument()
+        >>> LogColumns(first="home", second="away", scores=("hg", "ag")).argument()
         '--columns first=home,second=away,first_score=hg,second_score=ag'
         """
         named = {role: getattr(self, role) for role in ("first", "second", "winner", "loser")}
         named |= zip(("first_score", "second_score"), self.scores, strict=False)
         named |= zip(("first_won", "second_won", "tie"), self.flags, strict=False)
-        said = ",".join(f"{role}={name}" for role, name in named.items() if name is not None)
-        return f"--columns {said}"
+        pairs = ",".join(f"{role}={name}" for role, name in named.items() if name is not None)
+        return f"--columns {pairs}"
 
 
-def find_columns(there: Sequence[str], given: Mapping[str, str | Sequence[str] | None]) -> Columns:
-    """Find out which column is which: as the user named it, or by its name.
+def find_columns(
+    there: Sequence[str], given: Mapping[str, str | Sequence[str] | None]
+) -> LogColumns:
+    """Assign columns to roles, by the arguments of the user or by their names.
 
     Parameters
     ----------
@@ -145,7 +147,7 @@ def find_columns(there: Sequence[str], given: Mapping[str, str | Sequence[str] |
     given
         Columns by their role: ``{"winner": "model_a", "group": ["race", "day"]}``.
     """
-    named, group = _given(there, given)
+    named, group = _check_named_columns(there, given)
     by_name: dict[str, str] = {}
     for name in there:
         if compact(name) and name not in named.values():
@@ -157,8 +159,8 @@ def find_columns(there: Sequence[str], given: Mapping[str, str | Sequence[str] |
     if winner is not None and winner in _one_hot_set(there):
         others = [name for name in _one_hot_set(there) if name != winner]
         raise DriftduelError(
-            f"{quoted(winner)} is one of several columns of which one is set in each row, with "
-            f"{_listed(others)}; name them all: {_flags_argument(there)}."
+            f"{quote(winner)} is one of several columns of which one is set in each row, with "
+            f"{_join_names(others)}; name them all: {_flags_argument(there)}."
         )
     if winner is not None and "first_score" not in named:
         scores = ()
@@ -166,7 +168,7 @@ def find_columns(there: Sequence[str], given: Mapping[str, str | Sequence[str] |
         flags = ()
     if loser is not None and (first is None or second is None or "first" not in given):
         second = None  # the winner and the loser name the pair
-    columns = Columns(
+    columns = LogColumns(
         winner=winner,
         loser=None if second is not None else loser,
         first=first,
@@ -183,16 +185,16 @@ def find_columns(there: Sequence[str], given: Mapping[str, str | Sequence[str] |
     return columns
 
 
-def _given(
+def _check_named_columns(
     there: Sequence[str], given: Mapping[str, str | Sequence[str] | None]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Check the columns that the user named; return them by role, and those of groups."""
+    """Check the columns given as arguments; return them by role, and the group columns."""
     named: dict[str, str] = {}
     group: tuple[str, ...] = ()
     for role, names in given.items():
         if role not in ROLES:
             raise DriftduelError(
-                f"there is no column {quoted(role)} to name; there are {', '.join(ROLES)}."
+                f"there is no column {quote(role)} to name; there are {', '.join(ROLES)}."
             )
         if names is None:
             continue
@@ -200,12 +202,12 @@ def _given(
         for name in several:
             if name not in there:
                 raise DriftduelError(
-                    f"the log has no column {quoted(name)}; {_nearest(name, there)}"
+                    f"the log has no column {quote(name)}; {_nearest(name, there)}"
                 )
         if role == "group":
             group = several
         elif len(several) != 1:
-            raise DriftduelError(f"{role} must be one column, not {_listed(several)}.")
+            raise DriftduelError(f"{role} must be one column, not {_join_names(several)}.")
         else:
             named[role] = several[0]
     for one, other in (("first_score", "second_score"), ("first_won", "second_won")):
@@ -216,7 +218,7 @@ def _given(
 
 
 def _pair(by_name: Mapping[str, str], named: Mapping[str, str]) -> tuple[str | None, str | None]:
-    """Return the columns of the two options, or of the first alone."""
+    """Return the columns of the two options, or of the first one only."""
     if "first" in named or "second" in named:
         first, second = named.get("first"), named.get("second")
         for x, y, *_ in side_names():
@@ -236,15 +238,15 @@ def _pair(by_name: Mapping[str, str], named: Mapping[str, str]) -> tuple[str | N
             return None, None  # the winner and the loser name the pair
         taken, other = found[:2]
         raise DriftduelError(
-            f"{quoted(taken[0])} and {quoted(taken[1])} were understood as the two options, but "
-            f"{quoted(other[0])} and {quoted(other[1])} may be meant; confirm with --columns "
+            f"{quote(taken[0])} and {quote(taken[1])} were understood as the two options, but "
+            f"{quote(other[0])} and {quote(other[1])} may be meant; confirm with --columns "
             f"first={taken[0]},second={taken[1]}."
         )
     return found[0]
 
 
 def _score_names(first: str | None, second: str | None) -> list[tuple[str, str]]:
-    """Return names of two scores: home_goals and away_goals, score_1 and score_2, ..."""
+    """Return pairs of column names of scores: home_goals and away_goals, score_1 and score_2."""
     sides = [(x, y) for x, y in _SIDES]
     if first is not None and second is not None:
         sides.append((compact(first), compact(second)))
@@ -264,6 +266,7 @@ def _of_pair(
     role: str,
     names: Sequence[tuple[str, str]],
 ) -> tuple[str, ...]:
+    """Return the first pair of `names` among the columns, or the columns given as arguments."""
     if f"first_{role}" in named:
         return named[f"first_{role}"], named[f"second_{role}"]
     return next(((by_name[x], by_name[y]) for x, y in names if x in by_name and y in by_name), ())
@@ -277,12 +280,13 @@ def _flag_names() -> Iterator[tuple[str, str]]:
 
 
 def _tie_flags(by_name: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the boolean columns of ties."""
     names = (name for word in _TIE_FLAGS for name in (f"winner{word}", word))
     return tuple(dict.fromkeys(by_name[name] for name in names if name in by_name))
 
 
 def _flags(by_name: Mapping[str, str], named: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the columns of a one-hot result: the first won, the second did, ties."""
+    """Return the columns of a one-hot result: the first option won, the second option won, ties."""
     flags = _of_pair(by_name, named, "won", list(_flag_names()))
     if not flags or "tie" in named:
         return flags
@@ -290,10 +294,12 @@ def _flags(by_name: Mapping[str, str], named: Mapping[str, str]) -> tuple[str, .
 
 
 def _one_hot_set(there: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that form a one-hot result by their names, independent of arguments."""
     return _flags({compact(name): name for name in reversed(there)}, {})
 
 
 def _beside(winner: str | None, there: Sequence[str]) -> tuple[str, ...]:
+    """Return the other columns with the prefix of the winner's column."""
     begin = re.match(r"winner[_ .]", winner or "", re.IGNORECASE)
     if begin is None:
         return ()
@@ -301,7 +307,7 @@ def _beside(winner: str | None, there: Sequence[str]) -> tuple[str, ...]:
 
 
 def _flags_argument(there: Sequence[str]) -> str:
-    return Columns(flags=_one_hot_set(there)).argument()
+    return LogColumns(flags=_one_hot_set(there)).argument()
 
 
 def _winner(
@@ -316,7 +322,7 @@ def _winner(
         paired = [by_name[w] for x, w in _LOSERS.items() if x in by_name and w in by_name]
         if len(found) > 1 and not paired and compact(found[0]) != "winner":
             raise DriftduelError(
-                f"{quoted(found[0])} was understood as the winner, but {quoted(found[1])} may be "
+                f"{quote(found[0])} was understood as the winner, but {quote(found[1])} may be "
                 f"meant; confirm with --columns winner={found[0]}."
             )
         plain = [name for name in found if compact(name) == "winner"]
@@ -342,21 +348,21 @@ def _tuple(name: str | None) -> tuple[str, ...]:
     return () if name is None else (name,)
 
 
-def _check(columns: Columns, there: Sequence[str], has_pair: bool) -> None:
-    """Refuse columns of which no vote can be read, and name the missing role."""
+def _check(columns: LogColumns, there: Sequence[str], has_pair: bool) -> None:
+    """Raise if the columns do not define a vote; the error names the missing role."""
     has_result = columns.winner is not None or columns.scores or columns.flags
     if not has_result or not (has_pair or columns.loser is not None):
         if has_result:
             found = columns.winner or (*columns.scores, *columns.flags)[0]
-            what = f"has a result, {quoted(found)}, but not the two options"
+            what = f"has a result, {quote(found)}, but not the two options"
             roles = ["loser"] if columns.winner is not None else []
             remedy = " or ".join([f"--columns {role}=NAME" for role in roles]
                                  + ["--columns first=NAME,second=NAME"])  # fmt: skip
         elif has_pair:
-            pair = f"{quoted(columns.first)} and {quoted(columns.second)}"
+            pair = f"{quote(columns.first)} and {quote(columns.second)}"
             what = f"has two options, {pair}, but no result"
             remedy = "--columns winner=NAME or --columns first_score=NAME,second_score=NAME"
-            remedy = _nested(there, "winner", remedy)
+            remedy = _nested_argument(there, "winner", remedy)
         else:
             what = "has neither"
             remedy = (
@@ -364,22 +370,22 @@ def _check(columns: Columns, there: Sequence[str], has_pair: bool) -> None:
             )
         raise DriftduelError(
             f"a log needs the columns winner and loser, or two options and a result; this one "
-            f"{what}: its columns are {_listed(there)}. Name them, as in {remedy}."
+            f"{what}: its columns are {_join_names(there)}. Name them, as in {remedy}."
         )
     result = [name for name in (columns.winner, columns.loser) if name is not None]
     named = [*(name for name in (columns.first, columns.second) if name is not None), *result]
     named += [*columns.scores, *columns.flags]
     if len(set(named)) < len(named):
-        raise DriftduelError(f"one column cannot be two things: {_listed(named)}.")
-    for name in sorted(columns.used()):
+        raise DriftduelError(f"one column cannot be two things: {_join_names(named)}.")
+    for name in sorted(columns.used_names()):
         if f"{name}{_TWICE}" in there:
             raise DriftduelError(
-                f"the log has two columns {quoted(name)}; leave one of them out, or rename it."
+                f"the log has two columns {quote(name)}; leave one of them out, or rename it."
             )
 
 
-def _nested(there: Sequence[str], role: str, otherwise: str) -> str:
-    """Return the argument for a nested key whose last part is a role, if there is one."""
+def _nested_argument(there: Sequence[str], role: str, otherwise: str) -> str:
+    """Return the argument for a nested key that ends with a role, or `otherwise`."""
     found = (name for name in there if "." in name and compact(name.rpartition(".")[2]) == role)
     nested = next(found, None)
     return otherwise if nested is None else f"--columns {role}={nested}"
@@ -387,8 +393,8 @@ def _nested(there: Sequence[str], role: str, otherwise: str) -> str:
 
 def _nearest(name: str, there: Sequence[str]) -> str:
     close = difflib.get_close_matches(name, there, n=1)
-    return f"did you mean {quoted(close[0])}?" if close else f"it has {_listed(there)}."
+    return f"did you mean {quote(close[0])}?" if close else f"it has {_join_names(there)}."
 
 
-def _listed(names: Sequence[str]) -> str:
-    return listed([quoted(name) for name in names], most=12) or "no column at all"
+def _join_names(names: Sequence[str]) -> str:
+    return listed([quote(name) for name in names], most=12) or "no column at all"

@@ -1,7 +1,7 @@
-"""From rows to counts.
+"""Conversion of rows to counts.
 
-What the words of a row mean is decided for each kind of row, in plain Python; rows are then added
-up as numbers. What makes no sense is counted, never dropped silently.
+The text of a row is interpreted once for each kind of row, in plain Python; rows are then summed as
+numbers. Invalid rows are counted by reason, never dropped silently.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from driftduel.errors import DriftduelError
 from driftduel.logs._row_kernels import add_votes, find_bins, write_cells
-from driftduel.logs.columns import Columns, quoted
+from driftduel.logs.columns import LogColumns, quote
 from driftduel.logs.counts import (
     LARGEST_WEIGHT,
     PARTS,
@@ -30,8 +30,8 @@ from driftduel.logs.counts import (
     starts_of_runs,
     time_words,
 )
-from driftduel.logs.results import NEITHER, are_flags, outcome_of, result_of, words_for
-from driftduel.logs.rows import KEYS, Batch, Rows
+from driftduel.logs.results import NEITHER, are_flags, parse_outcome, result_of, words_for
+from driftduel.logs.rows import KEYS, Batch, LogRows
 from driftduel.logs.times import Clock
 from driftduel.wording import listed
 
@@ -45,7 +45,7 @@ __all__ = [
     "bins_of_times",
     "count_rows",
     "make_bins",
-    "prepared",
+    "prepare_votes",
     "read_kinds",
     "some_times",
 ]
@@ -53,12 +53,12 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_MOST_TIMES = 4_000_000  # beyond, the bins are made of a sample of the times
+_MOST_TIMES = 4_000_000  # with more rows, the bins are computed from a sample of the times
 _SAMPLE_OF_TIMES = 500_000
 _MOST_GROUP_ROWS = 4_000_000
 _FEWEST_GROUPS = 1000
 MOST_OPTIONS = 1000
-"""The largest number of options that are counted, unless fewer are asked for."""
+"""The default of the largest number of options that are counted."""
 NO_TIME = "the time is missing or cannot be read"
 NO_WEIGHT = f"the weight is not above 0 and at most {LARGEST_WEIGHT:,.0f}"
 NO_VOTES = "there are no votes between the options that have the most."
@@ -66,24 +66,25 @@ NO_VOTES = "there are no votes between the options that have the most."
 
 @dataclass(frozen=True)
 class Counted:
-    """Counts, and what was left out of them."""
+    """Counts of a log, and the rows and options that were left out."""
 
     counts: Counts
     rows: int
-    """All rows, with those that make no sense."""
+    """The number of all rows, invalid ones included."""
     skipped: Mapping[str, int]
-    """Why rows were left out, and how many."""
+    """The number of invalid rows by reason."""
     left_out: Mapping[str, int]
     """Options with too few votes to be counted among `most`, and their votes."""
     meaning: Callable[[pl.DataFrame], pl.DataFrame] | None
-    """Adds to rows what they say: `won`, the first option's share of the win, or `why` not. None
-    where the counting was done elsewhere."""
+    """A function that adds columns to rows: `won`, the first option's share of the win, or `why`,
+    the
+    reason why a row is invalid. None if another process counted the rows."""
     winners: Sequence[str | None] = ()
     """The different values of the column of winners."""
 
 
-def prepared(frame: pl.LazyFrame, columns: Columns, clock: Clock | None) -> pl.LazyFrame:
-    """Return the columns that matter under our names: first, second, winner, tie, when, ..."""
+def prepare_votes(frame: pl.LazyFrame, columns: LogColumns, clock: Clock | None) -> pl.LazyFrame:
+    """Return the columns under their standard names: first, second, winner, tie, when, ..."""
     kept = result_of(columns)
     if columns.tie is not None:
         kept["tie"] = pl.col(columns.tie).cast(pl.String)
@@ -100,7 +101,7 @@ def prepared(frame: pl.LazyFrame, columns: Columns, clock: Clock | None) -> pl.L
         sound = (weight > 0) & (weight <= LARGEST_WEIGHT)
         wanted.append(pl.when(sound).then(weight).alias("weight"))
     if columns.group:
-        # The same words give the same number in every part of a log.
+        # Equal values give the same number in every part of a log.
         words = pl.struct(pl.col(name).cast(pl.String) for name in columns.group)
         wanted.append(words.hash(1).alias("group"))
     return frame.select(wanted)
@@ -111,26 +112,26 @@ class Bins:
     """Fine bins, by time."""
 
     edges: Floats
-    """(F,) the first time of each."""
+    """(F,) the first time of each bin."""
     coarse: Ints
-    """(F,) the coarse bin each belongs to."""
+    """(F,) the coarse bin of each bin."""
     events: Floats
-    """(F,) about how many different times each has."""
+    """(F,) the approximate number of distinct times in each bin."""
     exact: bool = True
-    """Whether all times were looked at; in very long logs, a sample is."""
+    """Whether all times were used; very long logs are sampled."""
 
 
 def make_bins(
-    rows: Rows, bins: int, *, most: int = MOST_OPTIONS, counted_rows: bool = False
+    rows: LogRows, bins: int, *, most: int = MOST_OPTIONS, counted_rows: bool = False
 ) -> Bins:
-    """Make fine bins of about equal votes; none cuts an event, which is all votes of one time.
+    """Return fine bins of about equal votes; a bin never splits an event (all votes of one time).
 
     Parameters
     ----------
     rows
-        Of the log.
+        The rows of the log.
     bins
-        Coarse bins.
+        The number of coarse bins.
     most
         The largest number of options that will be counted.
     counted_rows
@@ -146,13 +147,13 @@ def make_bins(
     return Bins(edges, coarse, lengths, rows.size <= _MOST_TIMES)
 
 
-def some_times(rows: Rows) -> tuple[Floats, float]:
-    """Return the times of a log, or of a very long one a sample, and how many each stands for."""
+def some_times(rows: LogRows) -> tuple[Floats, float]:
+    """Return the times of a log (of a very long one, a sample), and the weight of each value."""
     kept = 1
     if rows.size > _MOST_TIMES:
         kept = 1 << int(np.ceil(np.log2(rows.size / _SAMPLE_OF_TIMES)))
     when = rows.times(kept)
-    if not len(when) and kept > 1:  # a few huge events, none of which is in the sample
+    if not len(when) and kept > 1:  # a few huge events, all missing from the sample
         when, kept = np.unique(rows.times()), 1
     if not len(when):
         raise DriftduelError("no row has a time that can be read.")
@@ -160,7 +161,7 @@ def some_times(rows: Rows) -> tuple[Floats, float]:
 
 
 def bins_of_times(when: Floats, weights: float | Floats, options: int, bins: int) -> Bins:
-    """Make fine bins of about equal votes, given times and how many votes each stands for."""
+    """Return fine bins of about equal votes, given times and the number of votes of each value."""
     if (when[1:] < when[:-1]).any():
         order = np.argsort(when, kind="stable")
         when = when[order]
@@ -180,43 +181,44 @@ def bins_of_times(when: Floats, weights: float | Floats, options: int, bins: int
 
 
 class Read(NamedTuple):
-    """What the kinds of row in a log mean."""
+    """The interpretation of a log's kinds of row."""
 
-    said: Sequence[float | str]
-    """The first option's share of the win, or why a kind makes no sense."""
+    outcomes: Sequence[float | str]
+    """For each kind, the first option's share of the win, or the reason why it is invalid."""
     votes: Mapping[str, int]
-    """The votes of each option, most first."""
+    """The votes of each option, in descending order."""
     skipped: Mapping[str, int]
-    """Why rows make no sense, and how many."""
+    """The number of invalid rows by reason."""
     meaning: Callable[[pl.DataFrame], pl.DataFrame]
-    """As of `Counted`."""
+    """The same function as in `Counted`."""
     winners: Sequence[str | None]
     """The different values of the column of winners."""
 
 
-def read_kinds(rows: Rows, columns: Columns | None = None) -> Read:
-    """Find out what the rows of a log mean.
+def read_kinds(rows: LogRows, columns: LogColumns | None = None) -> Read:
+    """Interpret the kinds of row of a log.
 
     Parameters
     ----------
     rows
-        Of the log.
+        The rows of the log.
     columns
-        Of the log, for the words in its results and for messages; None: our own.
+        The columns of the log, for the values of its results and for messages; by default the
+        standard names.
     """
     winners = rows.kinds["winner"].unique().to_list() if "winner" in rows.keys else []
     if columns is not None and columns.beside and are_flags(winners):
         raise DriftduelError(
-            f"{quoted(columns.winner)} holds 0 and 1 only and seems to be one of a set of columns, "
-            f"with {listed([quoted(name) for name in columns.beside], most=5)}; a log needs one "
+            f"{quote(columns.winner)} holds 0 and 1 only and seems to be one of a set of columns, "
+            f"with {listed([quote(name) for name in columns.beside], most=5)}; a log needs one "
             f"column with the name of the winner: --columns winner=NAME."
         )
     words = words_for(columns, winners)
-    said = _outcomes(rows.kinds, rows.keys, words)
+    outcomes = _outcomes(rows.kinds, rows.keys, words)
     votes: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
     for outcome, often, *pair in zip(
-        said, rows.sound.tolist(), *(rows.kinds[name] for name in KEYS[:2]), strict=False
+        outcomes, rows.sound.tolist(), *(rows.kinds[name] for name in KEYS[:2]), strict=False
     ):
         if isinstance(outcome, str):
             wrong[outcome] += often
@@ -229,67 +231,69 @@ def read_kinds(rows: Rows, columns: Columns | None = None) -> Read:
         return _with_outcomes(table, rows.keys, words)
 
     skipped = {why: often for why, often in skipped.items() if often}
-    return Read(said, _most_first(votes), skipped, meaning, winners)
+    return Read(outcomes, _most_first(votes), skipped, meaning, winners)
 
 
-def _need_results(votes: Counter[str], wrong: Counter[str], columns: Columns | None) -> None:
-    """Refuse a column of winners that was misread: most of its values name neither option."""
+def _need_results(votes: Counter[str], wrong: Counter[str], columns: LogColumns | None) -> None:
+    """Raise if most values of the winner's column name neither option: the column was misread."""
     neither = {why: often for why, often in wrong.items() if why.endswith(NEITHER)}
     lost = sum(neither.values())
     if lost <= sum(votes.values()) / 2:  # each vote is counted for both of its options
         return
-    columns = columns or Columns("winner", first="first", second="second")
+    columns = columns or LogColumns("winner", first="first", second="second")
     why = max(neither, key=lambda why: neither[why])
     raise DriftduelError(
-        f"in {lost:,} rows, more than the others, {quoted(columns.winner)} names neither option "
+        f"in {lost:,} rows, more than the others, {quote(columns.winner)} names neither option "
         f"({why}); the columns were understood as {columns.argument()}: name others, or write "
         f"the winner as one of the two options."
     )
 
 
 def _most_first(often: Mapping[str, int]) -> dict[str, int]:
-    """Sort by number, then name; nothing that never was."""
+    """Return the entries above 0, sorted by number in descending order, then by name."""
     return dict(sorted(((n, c) for n, c in often.items() if c), key=lambda x: (-x[1], x[0])))
 
 
 def count_rows(
-    rows: Rows,
+    rows: LogRows,
     fine_bins: Bins,
     *,
     names: Sequence[str] | None = None,
     most: int = MOST_OPTIONS,
     clock: str = "number",
-    columns: Columns | None = None,
+    columns: LogColumns | None = None,
 ) -> Counted:
     """Count the rows of a log.
 
     Parameters
     ----------
     rows
-        Of the log.
+        The rows of the log.
     fine_bins
-        As `make_bins` makes them: of this log, or of one that this is a part of.
+        The bins from `make_bins`, of this log or of a log that contains it.
     names
-        The options to be counted, of which the log may have none; None: those with the most votes.
+        The options to count, which the log need not contain; by default those with the most votes.
     most
-        How many these are at most.
+        The largest number of options if `names` is not given.
     clock
-        As of `counts_from_votes`.
+        Same argument as of `counts_from_votes`.
     columns
-        Of the log; None: our own.
+        The columns of the log; by default the standard names.
     """
-    said, votes, skipped, meaning, winners = read_kinds(rows, columns)
+    outcomes, votes, skipped, meaning, winners = read_kinds(rows, columns)
     if not votes:
         reason = max(skipped, key=lambda why: skipped[why])
         raise DriftduelError(
             f"none of the {rows.size:,} rows can be read as a comparison: {reason} "
             f"({skipped[reason]:,} times)."
         )
-    # In an order of their own, so that nothing depends on the order of rows.
+    # Sorted, so that no result depends on the order of rows.
     counted = tuple(sorted(list(votes)[:most] if names is None else names))
     left_out = {name: count for name, count in votes.items() if name not in set(counted)}
     placed = columns is None or columns.placed
-    tally = _Tally(_kinds(rows, said, counted), fine_bins, len(counted), rows, placed=placed)
+    tally = _VoteCounter(
+        _kinds(rows, outcomes, counted), fine_bins, len(counted), rows, placed=placed
+    )
     for batch in rows.batches():
         tally.add(batch)
     counts = tally.counts(counted, clock)
@@ -299,36 +303,36 @@ def count_rows(
 
 
 class _Kinds(NamedTuple):
-    """What each kind of row says, in numbers."""
+    """The kinds of row as arrays of numbers."""
 
     a: Ints
     b: Ints
-    """The two options; -1 where it makes no sense, or is about an option that is left out."""
+    """The two options; the value -1 marks an invalid kind or an option that is left out."""
     won: Floats
-    """The share of the win that `a` has."""
+    """The share of the win of option `a`."""
     votes: Ints
-    """How many rows there are."""
+    """The number of rows of each kind."""
 
 
-class _Tally:
-    """Adds the rows of a log up."""
+class _VoteCounter:
+    """Accumulator of the rows of a log."""
 
     def __init__(
-        self, kinds: _Kinds, bins: Bins, options: int, rows: Rows, *, placed: bool
+        self, kinds: _Kinds, bins: Bins, options: int, rows: LogRows, *, placed: bool
     ) -> None:
         F, C, K = len(bins.edges), int(bins.coarse[-1]) + 1, options
         self._kinds, self._bins, self._rows, self._placed = kinds, bins, rows, placed
         self._results, self._parts = np.zeros((3, F, K, K)), np.zeros((2, PARTS, C, K, K))
         self._first, self._last = np.full(F, np.inf), np.full(F, -np.inf)
-        self._said, self._squares = np.zeros(len(kinds.a)), 0.0
+        self._weights, self._squares = np.zeros(len(kinds.a)), 0.0
         self._cells = kinds.a, kinds.b, np.select([kinds.won == 1, kinds.won == 0], [0, 1], 2)
-        # Dealt into parts by group or event. A very long log's, by fine bin, which costs nothing.
+        # Rows are dealt into parts by group or event; in a very long log by fine bin, at no cost.
         self._dealt = rows.grouped or bins.exact
         self._share = _share_of_groups(rows) if rows.grouped else 1.0
         self._by_group: list[list[NDArray[Any]]] = []
 
     def add(self, batch: Batch) -> None:
-        """Add some rows."""
+        """Add a batch of rows."""
         bins = np.empty(len(batch.kind), np.int32)
         find_bins(batch.when, self._bins.edges, bins)
         part = np.zeros(0, np.uint8)
@@ -337,7 +341,7 @@ class _Tally:
             part = (scramble(words) % PARTS).astype(np.uint8)
         self._squares += add_votes(
             batch.kind, bins, part, batch.when, batch.weight, self._cells, self._bins.coarse,
-            self._results, self._parts, self._first, self._last, self._said,
+            self._results, self._parts, self._first, self._last, self._weights,
         )  # fmt: skip
         if self._rows.grouped:
             chosen = ranks(batch.group) < self._share if self._share < 1 else np.zeros(0, np.bool_)
@@ -356,11 +360,11 @@ class _Tally:
             self._by_group.append([column[:found].copy() for column in columns])
 
     def counts(self, names: tuple[str, ...], clock: str) -> Counts:
-        """Return what was counted."""
-        kinds, said = self._kinds, self._said  # which is 0 of what is not counted
+        """Return the counts of all rows added so far."""
+        kinds, weights = self._kinds, self._weights  # the weight of a kind that is not counted is 0
         votes = np.where(kinds.a >= 0, kinds.votes, 0)
         seen = np.flatnonzero(np.isfinite(self._first))
-        bin_of = _merged_bins(self._bins, seen, len(names))
+        bin_of = _merge_bins(self._bins, seen, len(names))
         begins = starts_of_runs(bin_of[seen])
         used, coarse = np.unique(self._bins.coarse[seen][begins], return_inverse=True)
         wins, ahead, tied = self._wins()
@@ -372,9 +376,9 @@ class _Tally:
             parts, parts_ahead = parts[:, used], parts_ahead[:, used]
         return Counts(
             names=names,
-            wins=_added_up(wins, seen, begins),
-            ahead=_added_up(ahead, seen, begins),
-            tied=_added_up(tied, seen, begins),
+            wins=_sum_bins(wins, seen, begins),
+            ahead=_sum_bins(ahead, seen, begins),
+            tied=_sum_bins(tied, seen, begins),
             first=first,
             last=last,
             events=np.where(first == last, 1, np.maximum(events, 1)).astype(np.int64),
@@ -383,7 +387,7 @@ class _Tally:
             parts_ahead=parts_ahead,
             votes=int(votes.sum()),
             ties=float(votes[kinds.won == 0.5].sum()),
-            weight=float(said.sum()),
+            weight=float(weights.sum()),
             squares=self._squares,
             clock=clock,
             groups=self._groups(bin_of) if self._rows.grouped else None,
@@ -406,24 +410,25 @@ class _Tally:
             np.add.at(parts, (part, self._bins.coarse), wins)
             np.add.at(parts_ahead, (part, self._bins.coarse), ahead)
             return parts, parts_ahead
-        for number in range(PARTS):  # one after the other, which takes less memory
+        for number in range(PARTS):  # one part after the other, which takes less memory
             parts[number] = parts[number].swapaxes(1, 2) + parts_ahead[number]
         return parts, parts_ahead if self._placed else np.zeros(parts.shape)
 
     def _groups(self, bin_of: Ints) -> Groups:
+        """Return the table of groups; `bin_of` maps fine bins to bins with votes."""
         groups, bins, *cells = (np.concatenate(x) for x in zip(*self._by_group, strict=True))
         return group_table([groups, bin_of[bins], *cells], self._share)
 
 
-def _added_up(tensor: Floats, seen: Ints, begins: Ints) -> Floats:
-    """Keep the bins with votes, and add up those that become one; without a copy if all stay."""
+def _sum_bins(tensor: Floats, seen: Ints, begins: Ints) -> Floats:
+    """Return the bins with votes, with merged bins summed; no copy if all bins are kept."""
     if len(seen) < len(tensor):
         tensor = tensor[seen]
     return tensor if len(begins) == len(seen) else np.add.reduceat(tensor, begins, axis=0)
 
 
-def _share_of_groups(rows: Rows) -> float:
-    """Return which share of all groups to look at, so that memory does not grow with the rows."""
+def _share_of_groups(rows: LogRows) -> float:
+    """Return the share of groups to keep, so that memory does not grow with the rows."""
     share = 1.0
     if rows.size <= _MOST_GROUP_ROWS:
         return share
@@ -433,15 +438,15 @@ def _share_of_groups(rows: Rows) -> float:
     return share
 
 
-# ---- what is done to the table of kinds ----
+# ---- the table of kinds ----
 
 
 def _outcomes(
     kinds: pl.DataFrame, keys: list[str], words: Mapping[str, float]
 ) -> list[float | str]:
-    """Return what each kind says: the first option's share of the win, or why it says nothing."""
+    """Return for each kind the first option's share of the win, or the reason why it is invalid."""
     return [
-        outcome_of(
+        parse_outcome(
             row["first"], row["second"], row.get("winner", row["first"]), row.get("tie"), words
         )
         for row in kinds.select(keys).iter_rows(named=True)
@@ -451,30 +456,30 @@ def _outcomes(
 def _with_outcomes(
     table: pl.DataFrame, keys: list[str], words: Mapping[str, float]
 ) -> pl.DataFrame:
-    """Add what each row says: `won`, the first option's share of the win, or `why` it is none."""
+    """Add the columns `won`, the first option's share of the win, and `why`, the error."""
     kinds = table.select(keys).unique()
-    said = _outcomes(kinds, keys, words)
+    outcomes = _outcomes(kinds, keys, words)
     kinds = kinds.with_columns(
-        pl.Series("won", [None if isinstance(s, str) else s for s in said], pl.Float64),
-        pl.Series("why", [s if isinstance(s, str) else None for s in said], pl.String),
+        pl.Series("won", [None if isinstance(s, str) else s for s in outcomes], pl.Float64),
+        pl.Series("why", [s if isinstance(s, str) else None for s in outcomes], pl.String),
     )
     return table.join(kinds, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
 
-def _kinds(rows: Rows, said: Sequence[float | str], names: tuple[str, ...]) -> _Kinds:
-    """Write kinds in numbers."""
+def _kinds(rows: LogRows, outcomes: Sequence[float | str], names: tuple[str, ...]) -> _Kinds:
+    """Convert the kinds of row to arrays of numbers."""
     place = {name: number for number, name in enumerate(names)}
     a, b = (
         np.array([place.get(name, -1) for name in rows.kinds[column]], np.int64)
         for column in KEYS[:2]
     )
-    won = np.array([-1.0 if isinstance(s, str) else s for s in said])
+    won = np.array([-1.0 if isinstance(s, str) else s for s in outcomes])
     a[(b < 0) | (won < 0)] = -1
     return _Kinds(a, b, won, rows.sound[: len(a)])
 
 
-def _merged_bins(fine_bins: Bins, used: Ints, options: int) -> Ints:
-    """Return the place of each fine bin among those that have votes, or fewer if there are many
+def _merge_bins(fine_bins: Bins, used: Ints, options: int) -> Ints:
+    """Return the index of each fine bin among those with votes, or fewer if there are many
     options, within its coarse bin.
     """  # noqa: D205
     has_votes = np.zeros(len(fine_bins.edges), np.bool_)

@@ -1,11 +1,12 @@
-"""Votes as counts: who beat whom, how often, in which stretch of time.
+"""Vote counts: wins per pair of options and time bin.
 
-All that is said about a log is read off its counts, never off its rows, so the work after counting
-does not depend on how many rows there are. Counts add up: parts of a log can be counted anywhere.
+All statements about a log are functions of its counts, never of its rows, so the work after
+counting does not depend on the number of rows. Counts add up: parts of a log can be counted on any
+machine.
 
-Time has two grains. *Fine* bins say exactly when something changed; *coarse* bins, unions of fine
-ones, are what a first look goes through, and what votes are held out in. No bin ever cuts an event,
-which is all votes of one time: rows of one event are in no order.
+Time has two resolutions. *Fine* bins give the exact time of a change; *coarse* bins, unions of fine
+ones, are used by the first pass, and votes are held out in them. A bin never splits an event (all
+votes of one time), because the rows of one event have no order.
 """
 
 import math
@@ -44,15 +45,15 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 PARTS = 10
-"""Events are dealt into this many parts, some of which are held out when models are compared."""
+"""The number of parts into which events are dealt; some are held out to compare models."""
 LARGEST_WEIGHT = 1e12
-"""Of a vote: beyond, one of them drowns all others, and sums lose their digits."""
+"""The largest weight of a vote; with larger values, sums would lose their digits."""
 _FINE = 20  # fine bins to a coarse one
-_FINE_IF_LONG = 5  # the same where not all times are looked at
-_MOST_CELLS = 4_000_000  # of the tensor of fine bins
-_MOST_CELLS_IF_WIDE = 6_000_000  # the same where options are so many that few bins are left
-_MOST_PART_CELLS = 25_000_000  # of the tensor of parts: 200 MB
-_MOST_GROUP_CELLS = 1_000_000  # beyond, a sample of whole groups is kept
+_FINE_IF_LONG = 5  # the same value if the times are sampled
+_MOST_CELLS = 4_000_000  # size of the tensor of fine bins
+_MOST_CELLS_IF_WIDE = 6_000_000  # the same value if many options leave few bins
+_MOST_PART_CELLS = 25_000_000  # size of the tensor of parts: 200 MB
+_MOST_GROUP_CELLS = 1_000_000  # with more groups, a sample of whole groups is kept
 _FEWEST_GROUPS = 1000
 _FEWEST_BINS = 64
 _FEWEST_BINS_IF_WIDE = 8
@@ -60,31 +61,31 @@ _FEWEST_BINS_IF_WIDE = 8
 
 @dataclass(frozen=True)
 class Groups:
-    """Which votes depend on each other: those of one race, session or voter.
+    """The dependence of votes: votes of one race, session or voter form a group.
 
-    A table of cells, one for each group, fine bin and (winner, loser). Of very many groups a
-    sample is kept, each group whole: those whose hash falls below a threshold, so that two parts
-    of a log keep the same ones.
+    A table of cells, one for each group, fine bin and (winner, loser). If there are very many
+    groups, a sample of whole groups is kept: those with a hash value below a threshold, so that two
+    parts of a log keep the same ones.
     """
 
     ids: NDArray[np.uint64]
     """(G,) the groups, ascending."""
     group: Ints
-    """(C,) each cell's group, as a place in `ids`."""
+    """(C,) the group of each cell, as an index of `ids`."""
     bin: Ints
-    """(C,) its fine bin."""
+    """(C,) the fine bin of each cell."""
     winner: Ints
     loser: Ints
     wins: Floats
     share: float = 1.0
-    """How many of all groups are kept."""
+    """The share of all groups that are kept."""
 
     def sizes(self) -> Floats:
         """Return the votes of each group."""
         return _totals(self.group, self.wins, len(self.ids))
 
     def first_bins(self) -> Ints:
-        """Return the fine bin in which each group begins."""
+        """Return the first fine bin of each group."""
         first = np.full(len(self.ids), np.iinfo(np.int64).max)
         np.minimum.at(first, self.group, self.bin)
         return first
@@ -92,7 +93,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class Counts:
-    """What a log says, without its rows."""
+    """Vote counts per pair and time bin, without the rows of the log."""
 
     names: tuple[str, ...]
     """The options."""
@@ -100,35 +101,35 @@ class Counts:
     """(F, K, K) wins of the row's option over the column's in each fine bin; a tie is half a win
     for each."""
     ahead: Floats
-    """(F, K, K) the part of `wins` in which the row's option was shown first; 0 unless `placed`."""
+    """(F, K, K) the part of `wins` in which the row's option was shown first; by default 0."""
     tied: Floats
     """(F, K, K) the weight of the ties of each pair, symmetric: ``wins - tied / 2`` are decided
     wins."""
     first: Floats
     """(F,) the first time in each fine bin."""
     last: Floats
-    """(F,) the last time in it."""
+    """(F,) the last time in each fine bin."""
     events: Ints
-    """(F,) how many different times it has."""
+    """(F,) the number of distinct times in each fine bin."""
     coarse: Ints
-    """(F,) the coarse bin it belongs to."""
+    """(F,) the coarse bin of each fine bin."""
     parts: Floats
     """(PARTS, C, K, K) the wins in each coarse bin, dealt by event or, if there are any, group."""
     parts_ahead: Floats
     """(PARTS, C, K, K) the part of `parts` in which the row's option was shown first."""
     votes: int
-    """Rows."""
+    """The number of rows."""
     ties: float
-    """Votes that were ties."""
+    """The number of ties."""
     weight: float
-    """The sum of all weights; as many as votes if they all weigh 1."""
+    """The sum of all weights; equal to `votes` with the default weight 1."""
     squares: float
     """The sum of all squared weights."""
     clock: str = "number"
-    """How times are to be read: ``row``, ``number``, ``date`` (days) or ``datetime``
+    """The unit of time values: ``row``, ``number``, ``date`` (days) or ``datetime``
     (microseconds), both since 1970."""
     groups: Groups | None = None
-    """What depends on what; None: every vote is independent of all others."""
+    """The groups of dependent votes; by default all votes are independent."""
     placed: bool = False
     """Whether the log records which option of each pair was shown first."""
     present: tuple[str, ...] | None = None
@@ -138,7 +139,7 @@ class Counts:
 
     @property
     def options(self) -> int:
-        """K."""
+        """The number of options, K."""
         return len(self.names)
 
     @property
@@ -158,12 +159,12 @@ class Counts:
 
     @property
     def effective_votes(self) -> float:
-        """Kish's effective number of votes: how many of equal weight would say as much."""
+        """Kish's effective number of votes: the number of equal weights with the same variance."""
         return self.weight**2 / self.squares if self.squares else 0.0
 
     @property
     def dispersion_of_weights(self) -> float:
-        """How much more the votes vary than as many votes of weight 1 would."""
+        """The variance of the votes relative to the same number of votes of weight 1."""
         return self.squares / self.weight if self.weight else 1.0
 
     def per_bin(self) -> Floats:
@@ -172,7 +173,7 @@ class Counts:
         return total
 
     def units(self) -> Floats:
-        """Return how many independent things happened in each fine bin: groups begun, or votes."""
+        """Return the number of independent units in each fine bin: new groups, or votes."""
         if self.groups is None:
             return self.per_bin() / self.dispersion_of_weights
         begun = np.bincount(self.groups.first_bins(), minlength=len(self.wins))
@@ -180,9 +181,9 @@ class Counts:
         return units
 
     def grid(self, bins: int) -> Ints:
-        """Return about `bins` stretches of equal votes as first fine bins, and one past the last.
+        """Return the first fine bins of about `bins` equal stretches, and one past the last.
 
-        They are unions of coarse bins.
+        The stretches have about equal votes and are unions of coarse bins.
         """
         starts = starts_of_runs(self.coarse)
         sizes = np.add.reduceat(self.per_bin(), starts)
@@ -197,7 +198,7 @@ class Counts:
         """Return the (PARTS, B, K, K) wins of each part in the stretches of a `grid`."""
         return np.add.reduceat(self.parts, self.coarse[grid[:-1]], axis=1)
 
-    def rarely_there(self, share: float = 0.9, bins: int = 20) -> tuple[str, ...]:
+    def rarely_present(self, share: float = 0.9, bins: int = 20) -> tuple[str, ...]:
         """Return the options without a vote in more than ``1 - share`` of a few long stretches."""
         wins = self.over(self.grid(bins))
         there = ((wins.sum(axis=1) + wins.sum(axis=2)) > 0).mean(axis=0)
@@ -273,9 +274,9 @@ class Counts:
     def __add__(self, other: "Counts") -> "Counts":
         """Return the counts of both logs together.
 
-        Bins that share a time become one. Logs of different times, or counted with the same
-        edges, lose nothing by it. If only one log records which option was shown first, the sum
-        does not record it. The options present at its end are those of the log that ends last.
+        Bins that share a time are merged; nothing is lost for logs of different times, or counted
+        with the same value of `edges`. If only one log records which option was shown first, the
+        sum does not record it. The options present at its end are those of the log that ends last.
         """
         if not isinstance(other, Counts):
             return NotImplemented
@@ -284,14 +285,15 @@ class Counts:
                 f"one log's times are {self.clock}s and the other's {other.clock}s; they cannot "
                 f"be counted together."
             )
-        if self.clock == "row" and len(self.wins):  # the other's rows come after all of these
+        # The rows of the argument follow all rows of this object.
+        if self.clock == "row" and len(self.wins):
             later = self.last[-1] + 1
             other = replace(other, first=other.first + later, last=other.last + later)
         names = self.names + tuple(name for name in other.names if name not in self.names)
-        return _merged([_renamed(self, names), _renamed(other, names)])
+        return _merge_counts([_with_options(self, names), _with_options(other, names)])
 
     def save(self, path: str | Path) -> None:
-        """Write the counts as an NPZ file without pickles, whole or not at all."""
+        """Write the counts to an NPZ file without pickles, atomically."""
         path = Path(path)
         if path.suffix.lower() != ".npz":
             raise DriftduelError(f"counts are written as .npz; {path.name!r} ends otherwise.")
@@ -309,8 +311,8 @@ class Counts:
 _TENSORS = ("wins", "ahead", "tied")
 _ARRAYS = (*_TENSORS, "first", "last", "events", "coarse", "parts", "parts_ahead")
 _NO_WEIGHT = f"that is not above 0 and at most {LARGEST_WEIGHT:,.0f}"
-_MOST_WINS = 1000 * LARGEST_WEIGHT  # in a cell
-_TOO_LARGE = 1e18  # nothing in a file of counts is, neither votes nor times
+_MOST_WINS = 1000 * LARGEST_WEIGHT  # largest value of a cell
+_TOO_LARGE = 1e18  # larger than any value in a file of counts, votes or times
 _NUMBERS = ("votes", "ties", "weight", "squares")
 _FLAGS = ("placed", "adaptive")
 _GROUP_FIELDS = ("ids", "group", "bin", "winner", "loser", "wins", "share")
@@ -337,32 +339,32 @@ def counts_from_votes(
     clock: str | None = None,
     placed: bool = True,
 ) -> Counts:
-    """Count votes.
+    """Return the counts of votes given as arrays.
 
     Parameters
     ----------
     first, second
-        The options of each vote, as places in `names`.
+        The options of each vote, as indices of `names`.
     outcome
         1 if the first won, 0 if the second did, 1/2 for a tie.
     time
-        When; None: one vote after the other, as they are given.
+        The time of each vote; by default the votes are in order of time.
     group
-        What each vote depends on, as whole numbers: votes of different groups are independent.
-        The same number must mean the same group in all parts of a log. None: all are.
+        The group of each vote, as whole numbers: votes of different groups are independent. Equal
+        values must mean the same group in all parts of a log. By default all votes are independent.
     weight
-        What each vote counts; None: 1.
+        The weight of each vote; the default is 1.
     names
-        The options; None: their numbers.
+        The options; by default their numbers.
     bins
-        About how many coarse bins to make, of equal votes; fewer if there are many options.
+        The approximate number of coarse bins of equal votes; fewer if there are many options.
     edges
-        Times at which fine bins begin, ascending, in place of bins of equal votes; for parts of a
+        Times at which fine bins begin, ascending, instead of bins of equal votes; for parts of a
         log that will be added.
     clock
-        How times are to be read, see `Counts`; None: ``number``, or ``row`` without times.
+        The unit of times, see `Counts`; the default is ``number``, or ``row`` without times.
     placed
-        Whether `first` is the option that was shown first; False: it is not known which was.
+        Whether `first` is the option that was shown first; False: not known.
 
     Examples
     --------
@@ -370,7 +372,7 @@ def counts_from_votes(
     >>> counts.votes, counts.ties, counts.wins.sum(axis=0).tolist()
     (3, 1.0, [[0.0, 1.0, 0.5], [0.0, 0.0, 0.0], [0.5, 1.0, 0.0]])
     """
-    votes = _checked(first, second, outcome, time, group, weight, names)
+    votes = _check_votes(first, second, outcome, time, group, weight, names)
     a, b, won, when, who, weights, names = votes
     clock = clock or ("number" if time is not None else "row")
     if clock not in _CLOCKS:
@@ -390,7 +392,8 @@ def counts_from_votes(
     else:
         cells = np.searchsorted(np.asarray(edges, np.float64), when[order[begins]], side="right")
         used, event_bin = np.unique(cells, return_inverse=True)
-        # A cell's coarse bin must not depend on the votes, or parts of a log would not fit.
+        # The coarse bin of a cell must not depend on the votes, or parts of a log could not be
+        # added.
         a_coarse_bin = -(-(np.size(edges) + 1) // bins)
         coarse = np.unique(used // a_coarse_bin, return_inverse=True)[1]
     event = np.empty(len(order), np.int64)
@@ -441,7 +444,7 @@ def counts_from_votes(
     )
 
 
-def _checked(
+def _check_votes(
     first: ArrayLike,
     second: ArrayLike,
     outcome: ArrayLike,
@@ -450,6 +453,7 @@ def _checked(
     weight: ArrayLike | None,
     names: Sequence[str] | None,
 ) -> tuple[Ints, Ints, Floats, Floats, Ints | None, Floats, tuple[str, ...]]:
+    """Return the arguments of `counts_from_votes` as arrays, or raise if a value is invalid."""
     a, b = np.asarray(first, np.int64), np.asarray(second, np.int64)
     won = np.asarray(outcome, np.float64)
     when = np.arange(len(a), dtype=np.float64) if time is None else np.asarray(time, np.float64)
@@ -481,10 +485,10 @@ def _checked(
 
 
 def fine_bins_for(options: int, bins: int, *, long: bool = False) -> int:
-    """Return how many fine bins to make: twenty to a coarse one, unless that takes much memory.
+    """Return the number of fine bins: twenty to a coarse one, unless that takes much memory.
 
-    In a very long log there are five, and still thousands of votes in each: to group all rows by
-    four times as many would take twice as long.
+    A very long log has five, and still thousands of votes in each: grouping all rows by four times
+    as many would take twice as long.
     """
     most = (_FINE_IF_LONG if long else _FINE) * coarse_bins_for(options, bins)
     fewest = np.clip(_MOST_CELLS_IF_WIDE // options**2, _FEWEST_BINS_IF_WIDE, _FEWEST_BINS)
@@ -492,12 +496,12 @@ def fine_bins_for(options: int, bins: int, *, long: bool = False) -> int:
 
 
 def coarse_bins_for(options: int, bins: int) -> int:
-    """Return how many coarse bins to make: `bins`, or as many as the tensor of parts may have."""
+    """Return the number of coarse bins: the argument `bins`, limited by the tensor of parts."""
     return max(min(bins, _MOST_PART_CELLS // (PARTS * options**2)), min(bins, 2))
 
 
 def even_bins(sizes: Floats, bins: int) -> Ints:
-    """Put things of these sizes into at most `bins` consecutive bins of about equal size."""
+    """Assign items of these sizes to at most `bins` consecutive bins of about equal size."""
     if len(sizes) <= bins:
         return np.arange(len(sizes))
     numbers = np.empty(len(sizes), np.int64)
@@ -506,7 +510,7 @@ def even_bins(sizes: Floats, bins: int) -> Ints:
 
 
 def starts_of_runs(values: NDArray[Any]) -> Ints:
-    """Return the places at which a value differs from the one before it, and the first.
+    """Return the first index, and each index at which the value differs from the one before.
 
     Examples
     --------
@@ -529,12 +533,12 @@ def _sums(cells: Sequence[Ints], values: Sequence[Floats], shape: tuple[int, ...
 
 
 def time_words(when: Floats) -> NDArray[np.uint64]:
-    """Return the bits of times, to be scrambled."""
+    """Return the bits of time values as integers, for `scramble`."""
     return (when + 0.0).view(np.uint64)  # + 0: minus zero is zero
 
 
 def scramble(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Mix the bits of each word (splitmix64), so that any few of them are as good as random."""
+    """Return a hash of each word (splitmix64); any subset of its bits is close to uniform."""
     mixed = words + np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -542,22 +546,22 @@ def scramble(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def ranks(groups: NDArray[np.uint64]) -> Floats:
-    """Return a number from 0 to 1 for each group, as good as random.
+    """Return a pseudo-random value from 0 to 1 for each group.
 
-    Scrambled twice, so that it says nothing about the part that a group is dealt to.
+    The hash function is applied twice, so that the value is independent of the group's part.
     """
     return scramble(scramble(groups)) / 2.0**64
 
 
 def group_table(columns: Sequence[NDArray[Any]], share: float = 1.0) -> Groups:
-    """Make the table of cells, and halve it until it is small enough.
+    """Return the table of cells, with groups sampled until it is small enough.
 
     Parameters
     ----------
     columns
-        Group, fine bin, winner, loser and wins of cells, which may repeat.
+        Group, fine bin, winner, loser and wins of cells, with repetitions.
     share
-        The share of all groups that are kept.
+        The share of all groups that are kept so far.
     """
     if not (columns[4] > 0).all():
         columns = [column[columns[4] > 0] for column in columns]
@@ -570,7 +574,7 @@ def group_table(columns: Sequence[NDArray[Any]], share: float = 1.0) -> Groups:
     cell = (cell * options + winner) * options + loser
     order = np.argsort(cell)
     begins = starts_of_runs(cell[order])
-    one = order[begins]  # a row of each cell
+    one = order[begins]  # one row of each cell
     group, rank = group[one], ranks(ids)
     while True:
         there, kept = rank < share, rank[group] < share
@@ -589,8 +593,8 @@ def group_table(columns: Sequence[NDArray[Any]], share: float = 1.0) -> Groups:
     )
 
 
-def _renamed(counts: Counts, names: tuple[str, ...]) -> Counts:
-    """Make room for options that others have."""
+def _with_options(counts: Counts, names: tuple[str, ...]) -> Counts:
+    """Return the counts with all options of `names`, which include the present ones."""
     if counts.names == names:
         return counts
     place = np.array([names.index(name) for name in counts.names])
@@ -616,8 +620,8 @@ def _renamed(counts: Counts, names: tuple[str, ...]) -> Counts:
     )
 
 
-def _joined(first: Floats, last: Floats) -> Ints:
-    """Number intervals of time so that those that share a time share a number."""
+def _number_overlapping(first: Floats, last: Floats) -> Ints:
+    """Return a number for each time interval; intervals that share a time get the same value."""
     order = np.lexsort((last, first))
     reach = np.maximum.accumulate(last[order])
     new = np.ones(len(order), np.bool_)
@@ -627,9 +631,10 @@ def _joined(first: Floats, last: Floats) -> Ints:
     return number
 
 
-def _merged(both: list[Counts]) -> Counts:
+def _merge_counts(both: list[Counts]) -> Counts:
+    """Return the sum of two counts with the same options."""
     first, last = (np.concatenate([getattr(c, n) for c in both]) for n in ("first", "last"))
-    fine = _joined(first, last)
+    fine = _number_overlapping(first, last)
     F, K = int(fine.max()) + 1, both[0].options
     if min(_FEWEST_BINS, *(len(c.wins) // 2 for c in both)) > F:
         raise DriftduelError(
@@ -640,7 +645,9 @@ def _merged(both: list[Counts]) -> Counts:
         (c.first[starts_of_runs(c.coarse)], c.last[np.append(starts_of_runs(c.coarse)[1:] - 1, -1)])
         for c in both
     ]
-    coarse_number = _joined(*(np.concatenate(side) for side in zip(*spans, strict=True)))
+    coarse_number = _number_overlapping(
+        *(np.concatenate(side) for side in zip(*spans, strict=True))
+    )
     split = np.cumsum([0, *(len(c.wins) for c in both)])
     split_coarse = np.cumsum([0, *(c.parts.shape[1] for c in both)])
     placed = all(c.placed for c in both)
@@ -668,14 +675,14 @@ def _merged(both: list[Counts]) -> Counts:
             g = counts.groups
             tables.append((g.ids[g.group], here[g.bin], g.winner, g.loser, g.wins))
     if tables and len(tables) < len(both):
-        raise DriftduelError("one log says what its votes depend on and the other does not.")
+        raise DriftduelError("only one of two logs has groups; count both with the same --group.")
     groups = None
     if tables:
         share = min(c.groups.share for c in both if c.groups is not None)
         columns = [np.concatenate(column) for column in zip(*tables, strict=True)]
         groups = group_table(columns, share)
     sums: dict[str, Any] = {name: sum(getattr(c, name) for c in both) for name in _NUMBERS}
-    # An event that lies in both is one event: a bin of a single time has no more than one.
+    # An event in both arguments is one event: a bin of a single time has at most one.
     events = np.where(merged_first == merged_last, 1, events)
     return Counts(
         names=both[0].names,
@@ -695,7 +702,7 @@ def _merged(both: list[Counts]) -> Counts:
 
 
 def without_empty(counts: Counts) -> Counts:
-    """Leave out fine bins in which nothing is left."""
+    """Return the counts without empty fine bins."""
     some = counts.per_bin() > 0
     if not some.any():
         raise DriftduelError(f"there are no votes between {', '.join(counts.names)}.")
@@ -719,7 +726,7 @@ def without_empty(counts: Counts) -> Counts:
 
 
 def load_counts(path: str | Path) -> Counts:
-    """Read what `Counts.save` wrote; whatever else it may be is refused in one sentence."""
+    """Read a file written by `Counts.save`; raise `DriftduelError` for any other content."""
     try:
         content = arrays(read_bytes(path))
     except DriftduelError as error:
@@ -739,7 +746,7 @@ def load_counts(path: str | Path) -> Counts:
         if (array.dtype.kind == "U") != text or not (
             text or ids or (np.abs(array.astype(np.float64)) < _TOO_LARGE).all()  # nor NaN
         ):
-            raise DriftduelError(f"{name!r} in {str(path)!r} is not what it should be.")
+            raise DriftduelError(f"{name!r} in {str(path)!r} has an invalid type or value.")
     names = tuple(content["names"].ravel().tolist())
     F, K, C = len(content["first"].ravel()), len(names), content["parts"].ravel().size
     C = C // max(PARTS * K * K, 1)

@@ -1,4 +1,4 @@
-"""A small log whose truth is known: sixteen weeks of blind tastings, with three changes."""
+"""A small simulated log with known parameters: sixteen weeks of blind tastings, three changes."""
 
 import csv
 from datetime import date, timedelta
@@ -35,18 +35,18 @@ CHANGES = (
     (_day(49), "Elder rises and Cocoa falls, while Basil stays best"),
     (_day(70), "Daisy takes the lead from Basil"),
 )
-"""The truth: what changes on which day."""
+"""The true changes, as (day, description)."""
 
 
 def write_demo(folder: str | Path, seed: int = 0) -> Path:
-    """Write the votes as ``votes.csv`` into a folder, and return the path.
+    """Write the votes to ``votes.csv`` in a folder, and return the path.
 
     Parameters
     ----------
     folder
-        It is made if it is not there.
+        The folder; it is created if it does not exist.
     seed
-        Fixes who met whom, and who won.
+        Seed of the pairs and outcomes; equal values give equal files.
     """
     world = Piecewise(
         preferences_of(np.array([utilities for _, utilities in _STRETCHES])),

@@ -1,4 +1,4 @@
-"""Whether preferences drift within a stretch that is modelled as stationary."""
+"""A test for drift within a stretch that is modelled as stationary."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ def trend_p_value(votes: Floats, model: VoteModel = PLAIN) -> float:
         whole += information
         by_time += t * information
         both += t * t * information
-    # The levels of the utilities were fitted to the same votes.
+    # The variance is smaller because the levels of the utilities were fitted to the same votes.
     spread = both - by_time @ np.linalg.pinv(whole, hermitian=True) @ by_time
     values, vectors = np.linalg.eigh((spread + spread.T) / 2)
     some = values > 1e-9 * max(values.max(), 1e-300)

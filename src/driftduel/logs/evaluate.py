@@ -19,7 +19,7 @@ from driftduel.logs.forecast import scores_when_first
 from driftduel.logs.posterior import fit
 from driftduel.logs.ratings import HALF_LIVES, Elo, Rating, log_loss, rate
 from driftduel.logs.reading import Log
-from driftduel.logs.vote_model import oriented
+from driftduel.logs.vote_model import votes_by_place
 from driftduel.wording import decimals, whole
 
 __all__ = ["BLOCKS", "OURS", "Evaluation", "evaluate"]
@@ -29,8 +29,8 @@ Ints = NDArray[np.int64]
 
 OURS = "driftduel"
 BLOCKS = 12
-"""Blocks that are predicted, by default."""
-_PREDICTED = 0.6  # of the log; the ratings choose their rates on the part before
+"""The default number of predicted blocks."""
+_PREDICTED = 0.6  # share of the log; the rate parameters of ratings are chosen on the part before
 _FEWEST_VOTES = 200
 _PLACE = " + first place"
 
@@ -40,9 +40,9 @@ class Evaluation:
     """Mean log-loss of votes that were predicted one block ahead."""
 
     votes: float
-    """Predicted votes (weights)."""
+    """The total weight of the predicted votes."""
     starts: tuple[float, ...]
-    """The time at which each predicted block begins."""
+    """The start time of each predicted block."""
     losses: dict[str, float]
     """Mean log-loss of a vote, by model; a tie counts half for each side."""
     apart: dict[str, float]
@@ -72,7 +72,7 @@ class Evaluation:
 
     @property
     def remarks(self) -> list[str]:
-        """What the numbers mean, in sentences."""
+        """Sentences that explain the numbers."""
         return [
             f"Mean log-loss of {whole(self.votes)} votes in the last {len(self.starts)} blocks, "
             f"each predicted from all votes before it; ties count half. Ratings have a ridge "
@@ -102,20 +102,20 @@ def evaluate(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Evaluation:
-    """Predict the last 60% of a log block by block, and compare with ratings.
+    """Compare rolling forecasts of the last 60% of a log with ratings.
 
     Parameters
     ----------
     log
         The log, or its counts.
     blocks
-        How many blocks to predict.
+        The number of blocks to predict.
     kind
-        How to fit, see `fit`; with ``auto`` the model is chosen again before each block.
-    seed
-        Fixes draws.
+        Same argument as of `fit`; with the default ``auto`` the model is chosen again before each
+        block.
+    seed        Seed of the posterior draws.
     progress
-        Called with a few words before each block.
+        Function called with a short description before each block.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def evaluate(
     edges = _edges(counts, blocks)
     say = progress or (lambda _: None)
     votes = np.stack(
-        [oriented(counts.wins[i:j].sum(axis=0), counts.ahead[i:j].sum(axis=0))
+        [votes_by_place(counts.wins[i:j].sum(axis=0), counts.ahead[i:j].sum(axis=0))
          for i, j in pairwise(edges)]
     )  # fmt: skip
     predicted = range(len(edges) - 1 - blocks, len(edges) - 1)
@@ -134,7 +134,7 @@ def evaluate(
     for number, block in enumerate(predicted):
         say(f"block {number + 1} of {blocks}")
         found = fit(counts.between(0, int(edges[block])), kind, seed=seed)
-        # The length of a block is fixed in advance, so that it may be used; the votes may not.
+        # The length of a block is fixed in advance and may be used; its votes may not (leakage).
         scores = scores_when_first(found, ahead=float(votes[block].sum()))
         losses[OURS][number] = log_loss(votes[block], scores)
     say("ratings")
@@ -171,7 +171,7 @@ def _losses_of_ratings(counts: Counts, edges: Ints, votes: Floats) -> dict[str, 
                 lost = np.array([log_loss(votes[block], one.when_first()) for one in found])
                 before = families.setdefault(name, [])
                 total = np.sum(before, axis=0) if before else np.zeros(len(lost))
-                # Before the first block nothing is known: take the rate in the middle.
+                # There is no loss before the first block: use the middle value of the rate.
                 chosen = int(total.argmin()) if before else len(lost) // 2
                 before.append(lost)
                 title = name + (_PLACE if placed else "")
@@ -180,9 +180,9 @@ def _losses_of_ratings(counts: Counts, edges: Ints, votes: Floats) -> dict[str, 
 
 
 def _ratings(counts: Counts, edges: Ints, placed: bool) -> Iterator[dict[str, list[Rating]]]:
-    """Yield the ratings before each block, one for each rate."""
+    """Yield the ratings before each block, one for each value of the rate parameter."""
     K = counts.options
-    fine = oriented(counts.wins, counts.ahead)
+    fine = votes_by_place(counts.wins, counts.ahead)
     sizes = counts.per_bin()
     done = np.cumsum(sizes)
     middle = done - sizes / 2
@@ -210,6 +210,7 @@ def _ratings(counts: Counts, edges: Ints, placed: bool) -> Iterator[dict[str, li
 def _summary(
     losses: dict[str, Floats], votes: Floats, counts: Counts, edges: Ints, blocks: int
 ) -> Evaluation:
+    """Return the mean losses, and the standard errors of their differences."""
     total = float(votes.sum())
     apart, errors = {}, {}
     for name, lost in losses.items():

@@ -1,4 +1,4 @@
-"""A figure of a log for papers and slides: who was the winner when, and where that changed."""
+"""A figure of a log for papers and slides: the probable winner over time, and its changes."""
 
 from pathlib import Path
 
@@ -19,16 +19,16 @@ _SEEN = 0.02
 
 
 def plot_winners(fit: Fit, path: str | Path, title: str = "") -> None:
-    """Draw the probability of every option being the winner, as steps, and the changes.
+    """Plot the probability of every option being the winner, as steps, and the changes.
 
     Parameters
     ----------
     fit
-        A log's.
+        A fitted log.
     path
-        PNG, SVG or PDF.
+        The output file: PNG, SVG or PDF.
     title
-        A line above the figure.
+        A line above the figure; by default none.
     """
     edges, chances = edges_of(fit), fit.winners
     order = [i for i in ranking(fit)[: len(COLOURS)] if chances[:, i].max() >= _SEEN]
@@ -48,7 +48,7 @@ def plot_winners(fit: Fit, path: str | Path, title: str = "") -> None:
             panel.stairs(floor + chance, edges, baseline=floor, fill=True, color=colour, lw=0,
                          **named)  # fmt: skip
             floor = floor + chance
-        kinds = {True: "winner changed", False: "other change"}  # said once each
+        kinds = {True: "winner changed", False: "other change"}  # one legend entry per value
         for change, mark in zip(reported, marks, strict=True):
             colour, dashes = (_SWITCH, "-") if mark["winner"] else (_CHANGE, (0, (3, 2)))
             panel.axvline(change.time, color="white", lw=2.6, alpha=0.7)

@@ -1,4 +1,4 @@
-"""Rows of a log from files and frames: CSV, Parquet, JSON and JSON lines, nested keys too."""
+"""Readers of log files and frames: CSV, Parquet, JSON and JSON lines, with nested keys."""
 
 import gzip
 import json
@@ -12,23 +12,23 @@ from typing import Any
 import polars as pl
 
 from driftduel.errors import DriftduelError
-from driftduel.logs.rows import collected, readable
+from driftduel.logs.rows import collect, translated_errors
 
 __all__ = ["open_rows", "rows_in", "schema_of"]
 
 _TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 _LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 _PARQUET = (".parquet", ".pq")
-_SEPARATORS = (",", ";", "\t", "|")  # a comma goes first: others may be part of a name
+_SEPARATORS = (",", ";", "\t", "|")  # the comma is the default: others may be part of a name
 _LONGEST_HEAD = 1 << 20
-_MOST_LINES = 1_000_000  # that are searched for the one that is no JSON
+_MOST_LINES = 1_000_000  # bytes that are searched for the invalid line
 _LONGEST_LINE = 1 << 26
 
 
 def open_rows(source: Any) -> tuple[pl.LazyFrame, int]:
-    """Return the rows of a log, unread, and the number of the first one in its file.
+    """Return the rows of a log as a lazy frame, and the number of the first row in its file.
 
-    A key inside of another is a column of its own: ``result.winner``.
+    A nested key becomes a separate column: ``result.winner``.
     """
     frame, first_line = _open(source)
     return _flat(frame), first_line
@@ -54,13 +54,13 @@ def _open(source: Any) -> tuple[pl.LazyFrame, int]:
 
 
 def rows_in(path: str | Path) -> int:
-    """Return how many rows a file has."""
-    return int(collected(_open_file(path)[0].select(pl.len())).item())
+    """Return the number of rows of a file."""
+    return int(collect(_open_file(path)[0].select(pl.len())).item())
 
 
 def schema_of(frame: pl.LazyFrame) -> pl.Schema:
-    """Return the columns of a log and their types; errors of its file are raised here."""
-    collected(frame.head(1))
+    """Return the columns of a log and their types; raise if the file cannot be read."""
+    collect(frame.head(1))
     return frame.collect_schema()
 
 
@@ -76,12 +76,12 @@ def _open_files(paths: Sequence[str | Path]) -> tuple[pl.LazyFrame, int]:
         raise DriftduelError(f"{str(paths[different])!r} has other columns than {str(paths[0])!r}.")
     order = _columns(opened[0][0])
     frames = [frame.select(order) for frame, _ in opened]
-    # Types are inferred for each JSON file: what is an integer in one may be a float in another.
+    # Types are inferred for each JSON file: an integer column of one may be float in another.
     return pl.concat(frames, how="vertical_relaxed"), opened[0][1]
 
 
 def _kind(name: str) -> str:
-    """Return the format of a file by its name."""
+    """Return the format of a file by its suffix."""
     name = name.lower()
     for kind, endings in (
         ("text", _TEXT), ("lines", _LINES), ("parquet", _PARQUET), ("json", (".json",)),
@@ -110,7 +110,7 @@ def _open_file(path: str | Path) -> tuple[pl.LazyFrame, int]:
     if kind == "json":
         return _open_json(name), 1
     if kind == "text":
-        # Every column as text: what a number or a date is, is decided with open eyes.
+        # Every column is read as text: types are inferred later, from the values of one role.
         frame = pl.scan_csv(path, infer_schema=False, separator=_separator(name), glob=False)
         return frame, 2
     endings = ", ".join((*_TEXT, *_LINES, ".json", *_PARQUET, ".npz"))
@@ -118,7 +118,7 @@ def _open_file(path: str | Path) -> tuple[pl.LazyFrame, int]:
 
 
 def _separator(name: str) -> str:
-    """Find out what stands between the fields: half of all spreadsheets write semicolons."""
+    """Return the separator of the fields; many spreadsheets use semicolons by default."""
     if ".tsv" in name.lower():
         return "\t"
     head = _head(name)
@@ -128,7 +128,7 @@ def _separator(name: str) -> str:
 
 
 def _head(name: str) -> bytes:
-    """Return the first line; nothing of a file that cannot be read, which is reported later."""
+    """Return the first line; empty if the file cannot be read, which is reported later."""
     try:
         with _binary(name) as file:
             return bytes(file.readline(_LONGEST_HEAD))
@@ -144,10 +144,11 @@ def _binary(name: str) -> Any:
 
 
 def _open_lines(name: str) -> pl.LazyFrame:
-    """Open JSON lines; one object a line, of which the keys may differ."""
+    """Open JSON lines: one object per line; keys may differ between lines."""
     try:
-        if any(sign in name for sign in "*?["):  # which polars takes for a pattern
-            with readable(), _binary(name) as file:
+        # Polars would interpret the characters as a pattern.
+        if any(sign in name for sign in "*?["):
+            with translated_errors(), _binary(name) as file:
                 frame = pl.read_ndjson(file.read(), infer_schema_length=None).lazy()
         else:
             frame = pl.scan_ndjson(name, infer_schema_length=None)
@@ -158,7 +159,7 @@ def _open_lines(name: str) -> pl.LazyFrame:
 
 
 def _bad_line(name: str) -> DriftduelError | None:
-    """Find the first line that is no JSON object, which polars does not number."""
+    """Return an error that names the first line without a JSON object; polars gives no number."""
     try:
         with _binary(name) as file:
             for number in range(1, _MOST_LINES):
@@ -179,7 +180,7 @@ def _bad_line(name: str) -> DriftduelError | None:
 
 
 def _open_json(name: str) -> pl.LazyFrame:
-    """Read JSON: an array of objects, one below a key, arrays by column, or JSON lines."""
+    """Read JSON: an array of objects, also as the value of a key; arrays by column; JSON lines."""
     head = _head(name).strip()
     if head.startswith(b"{") and head.endswith(b"}"):
         try:
@@ -188,7 +189,7 @@ def _open_json(name: str) -> pl.LazyFrame:
         except (ValueError, RecursionError):
             pass
     try:
-        with readable():
+        with translated_errors():
             table = pl.read_json(name, infer_schema_length=None)
     except DriftduelError as error:
         raise _bad_json(name) or error from None
@@ -208,7 +209,7 @@ def _open_json(name: str) -> pl.LazyFrame:
 
 
 def _bad_json(name: str) -> DriftduelError | None:
-    """Find out what is wrong with a file that polars cannot read as JSON."""
+    """Return an error that describes why a file cannot be read as JSON."""
     try:
         json.loads(Path(name).read_bytes())
     except json.JSONDecodeError as error:
@@ -232,13 +233,13 @@ def _has_more_lines(name: str) -> bool:
 
 
 def _columns(frame: pl.LazyFrame) -> list[str]:
-    with readable():
+    with translated_errors():
         return frame.collect_schema().names()
 
 
 def _flat(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Make a column of each key inside of a column: ``result.winner``."""
-    with readable():
+    """Return the frame with a separate column for each nested key: ``result.winner``."""
+    with translated_errors():
         schema = frame.collect_schema()
     if not any(isinstance(kind, pl.Struct) for kind in schema.values()):
         return frame

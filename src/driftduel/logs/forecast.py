@@ -19,15 +19,15 @@ Floats = NDArray[np.float64]
 _LEVEL = 0.95
 _MOST_DRAWS = 400
 _FEWEST_DRAWS = 100
-_NUMBERS = 20_000_000  # in all drawn matrices: 160 MB
+_NUMBERS = 20_000_000  # values in all drawn matrices: 160 MB
 
 
 @dataclass(frozen=True)
 class Forecast:
     """P(a beats b) at the end of a log, for all pairs.
 
-    Entries of options that are absent at the end are NaN unless they were asked for; the diagonal
-    is 1/2. Ties are left out: a and b share the probability of a decided vote.
+    Entries of options that are absent at the end are NaN unless the argument `absent` is set; the
+    diagonal is 1/2. Ties are left out: a and b share the probability of a decided vote.
     """
 
     names: tuple[str, ...]
@@ -41,7 +41,7 @@ class Forecast:
     high: Floats
     """(K, K) ends of the central 95% of the draws."""
     first: Floats | None
-    """(K, K) the mean if the row's option is shown first; None if the log has no such column."""
+    """(K, K) the mean if the row's option is shown first; the default None: no such column."""
 
     @property
     def placed(self) -> bool:
@@ -94,10 +94,11 @@ def forecast(fit: "Fit", *, absent: bool = False, ahead: int = 0) -> Forecast:
     fit
         A fitted log.
     ahead
-        Average over this number of votes after the end of the log, over which a walk goes on and
-        stretches do not change.
+        Average over this number of votes after the end of the log (default: none); a walk
+        continues, stretches do not change.
     absent
-        Whether to include options that are absent at the end, as if they were to return unchanged.
+        Whether to include options that are absent at the end, as if they returned unchanged; by
+        default their values are NaN.
     """
     if ahead < 0:
         raise DriftduelError(f"ahead={ahead} must be a number of votes at least 0.")
@@ -144,9 +145,9 @@ def _logits(chances: Floats) -> Floats:
 def _draw_ahead(fit: "Fit", ahead: float) -> Floats:
     """Draw preferences at random times within the next `ahead` votes: (N, K, K).
 
-    A walk goes on. Stretches stay as they are: draws in which a change follows at the log's own
-    rate predict worse (F1: log-loss .505 instead of .492), since real changes are smaller than a
-    draw from the prior of a stretch.
+    A walk continues; stretches do not change. Draws in which a change follows at the log's own rate
+    predict worse (F1: log-loss .505 instead of .492), since real changes are smaller than a draw
+    from the prior of a stretch.
     """
     size = _draws(fit)
     drawn = fit.forecast_draws(size)

@@ -1,8 +1,8 @@
 """When options and groups of votes are present.
 
 An option is present from its first vote to its last. It is also present at the end of a log if the
-log says so, or if its last vote is not unusually long ago: drawn as often as before, it would have
-had a vote since with a probability of at most 0.999. Likewise at the start.
+log records it, or if its last vote is not unusually long ago: at its previous rate, it would have
+had a vote since with a probability of at most 0.999. The same rule applies at the start.
 """
 
 import numpy as np
@@ -23,14 +23,14 @@ _MISSED = 7.0  # expected votes since the last one; exp(-7) = 0.001
 def _lifetimes(counts: Counts) -> tuple[Bools, Bools, Bools]:
     """Return (F, K) votes in a fine bin; (K,) present from the start; (K,) present at the end.
 
-    An option whose first vote is not unusually late was present from the start; likewise at the
-    end.
+    An option with a first vote that is not unusually late was present from the start; likewise at
+    the end.
     """
     votes: Floats = counts.wins.sum(axis=1) + counts.wins.sum(axis=2)
     some = votes > 0
     first, last = some.argmax(axis=0), len(votes) - 1 - some[::-1].argmax(axis=0)
     done = np.concatenate(([0.0], np.cumsum(counts.per_bin())))
-    # Within its first and last bin an option may have its votes anywhere: neither bin is a gap.
+    # Votes have no position within the first and last bin of an option: neither bin is a gap.
     span = np.maximum(done[last + 1] - done[first], 1e-300)
     rate = votes.sum(axis=0) / span
     seen = some.any(axis=0)
@@ -40,7 +40,7 @@ def _lifetimes(counts: Counts) -> tuple[Bools, Bools, Bools]:
 
 
 def present_at_end(counts: Counts) -> Bools:
-    """Return whether each option is present at the end of the log: (K,).
+    """Return whether each option is present at the end of the log, a boolean array (K,).
 
     The log's own record of the present options, if it has one, takes precedence.
     """
@@ -50,7 +50,7 @@ def present_at_end(counts: Counts) -> Bools:
 
 
 def presence(counts: Counts, grid: Ints) -> Bools:
-    """Return whether each option is present in each bin of a grid: (B, K).
+    """Return whether each option is present in each bin of a grid, a boolean array (B, K).
 
     An option is present from its first vote, or from the start of the log, to its last vote, or to
     the end of the log. The last bin has those of `present_at_end`.
@@ -87,7 +87,7 @@ def units_of_stretches(counts: Counts, grid: Ints) -> Floats:
     previous[1:][same] = place[:-1][same]
     table = np.zeros((B + 1, B))  # previous bin + 1, bin
     np.add.at(table, (previous + 1, place), 1.0)
-    # Sum over previous bins before i and over bins before j; what lies before i is then taken off.
+    # Sum over previous bins before i and over bins before j, then subtract the bins before i.
     summed = np.cumsum(np.cumsum(table, axis=0), axis=1)
     for i in range(B):
         before = summed[i, i - 1] if i else 0.0

@@ -1,4 +1,4 @@
-"""Numbers for things that are known by their hashes."""
+"""Consecutive numbers for hash values."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ _FIRST_SLOTS = 1 << 10
 
 
 class Numbers:
-    """Numbers for hashes, in the order in which they come.
+    """A map from hash values to consecutive numbers, in order of occurrence.
 
     Examples
     --------
@@ -24,12 +24,12 @@ class Numbers:
 
     def __init__(self) -> None:
         self.known = 0
-        """How many different ones there have been."""
+        """The number of distinct values so far."""
         self._stored = np.zeros(0, np.int64)
         self._resize(_FIRST_SLOTS)
 
     def of(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the numbers of hashes, and where among them those are that are new."""
+        """Return the numbers of hash values, and the indices of the values that are new."""
         keys = hashes.view(np.int64)
         numbers, new, done = np.empty(len(keys), np.int32), [], 0
         while True:
@@ -43,6 +43,7 @@ class Numbers:
             self._resize(2 * len(self._slots))
 
     def _resize(self, slots: int) -> None:
+        """Resize the hash table and insert all stored values again."""
         keys = self._stored[: self.known]
         self._slots = np.full(slots, -1, np.int32)
         self._stored = np.zeros(slots // 2, np.int64)

@@ -1,8 +1,8 @@
 """A log's real outcomes as a world: a round is an event with all pairs, or a block of votes.
 
-In a round a policy asks for one pair, and the log answers if it has a vote of that pair there; if
-it has none, nobody knows. That is fair only if who was asked about did not depend on who was good,
-so logs whose pairs were not shown evenly are refused.
+In each round a policy chooses one pair. The outcome is a vote of that pair from the log; if the log
+has none, the outcome is missing. The estimate is unbiased only if the choice of pairs did not
+depend on the quality of the options, so logs with unevenly shown pairs are refused.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from driftduel.errors import DriftduelError
 from driftduel.logs.posterior import Fit
 from driftduel.logs.reading import Log
-from driftduel.logs.rows import collected
+from driftduel.logs.rows import collect
 from driftduel.logs.times import time_text
 from driftduel.specs import need_room
 from driftduel.wording import decimals
@@ -26,13 +26,13 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LEAST_ANSWERED = 0.9
-"""Of the duels asked for, below which a replay says more about the gaps than about the policy."""
-_VOTES_A_PAIR = 3  # in a block: e^-3, 5% of the pairs, are then not there
+"""The smallest share of duels with an outcome; below it, missing outcomes dominate the result."""
+_VOTES_A_PAIR = 3  # votes per pair and block: e^-3 or 5% of the pairs are then missing
 _FEWEST_ROUNDS = 20
 _MOST_VOTES = 50_000_000
-_VOTES_A_CELL = 20  # of a pair in a stretch of time whose evenness is judged
+_VOTES_A_CELL = 20  # votes per pair in a stretch that is tested for evenness
 _MOST_STRETCHES = 50
-_UNEVEN = 0.2  # how much the shares of pairs may differ, as a coefficient of variation
+_UNEVEN = 0.2  # largest coefficient of variation of the shares of pairs
 _CHANCE = 0.001
 _INSTEAD = "'driftduel log compare' simulates instead"
 
@@ -40,16 +40,16 @@ _INSTEAD = "'driftduel log compare' simulates instead"
 class RealOutcomes(World):
     """The outcomes of a log, round by round; P is NaN where a round has no vote of a pair.
 
-    Several votes of a pair in one round are one of them at random: P is their mean.
+    If a pair has several votes in one round, one is drawn at random: P is their mean value.
 
     Parameters
     ----------
     matrices
         (R, K, K) the share of a pair's votes that its first option won, NaN without votes.
     shares
-        (R,) how much of the log was over in the middle of each round.
+        (R,) the middle of each round, as a share of the log.
     votes
-        How many of the log's votes it is made of.
+        The number of votes of the log that are used.
     how
         ``events`` or ``blocks``.
     names
@@ -66,7 +66,7 @@ class RealOutcomes(World):
 
     @property
     def compression(self) -> float:
-        """How many votes of the log make a round."""
+        """The number of votes per round."""
         return self.votes / self.rounds
 
     def chunk(self, first: int, end: int) -> Chunk:
@@ -84,13 +84,13 @@ class RealOutcomes(World):
 
 @dataclass(frozen=True)
 class _Votes:
-    """The votes of a log in the order of time; those of one time in an order of chance."""
+    """The votes of a log in order of time; votes of the same time are in random order."""
 
     low: Ints
     high: Ints
     """The two options, the smaller number first."""
     won: Floats
-    """What share of the win `low` has."""
+    """The share of the win of option `low`."""
     weight: Floats
     when: Floats
     group: NDArray[np.uint64] | None
@@ -100,18 +100,23 @@ class _Votes:
 
 
 def real_outcomes(log: Log, fit: Fit) -> RealOutcomes:
-    """Return the outcomes of a log as a world, or say in one sentence why they would mislead.
+    """Return the outcomes of a log as a world.
 
-    If events (groups that follow each other, or times) have all pairs, a round is an event. If
-    pairs were shown evenly all the time, it is a block of as many votes as answer 95% of all
-    questions. If both are so, it is what gives more rounds.
+    If events (consecutive groups, or times) have all pairs, a round is an event. If pairs were
+    always shown evenly, a round is a block of the number of votes that answer 95% of all questions.
+    If both hold, the method with more rounds is used.
 
     Parameters
     ----------
     log
-        With its rows, which counts that were saved do not have.
+        The log with its rows; an object loaded from saved counts has none.
     fit
-        Whose options are meant.
+        The fitted log; its options are used.
+
+    Raises
+    ------
+    DriftduelError
+        If a replay of this log would be misleading; the message gives the reason.
     """
     if log.votes is None or log.meaning is None:
         raise DriftduelError(
@@ -134,13 +139,13 @@ def real_outcomes(log: Log, fit: Fit) -> RealOutcomes:
     if kept < _FEWEST_ROUNDS:
         raise DriftduelError(
             f"the log has {len(votes):,} votes, enough for {kept:,} rounds of a replay at {block} "
-            f"votes each, and {_FEWEST_ROUNDS} are the fewest that say anything; {_INSTEAD}."
+            f"votes each, and at least {_FEWEST_ROUNDS} are needed; {_INSTEAD}."
         )
     return _as_world(votes, blocks, kept, "blocks", fit.names)
 
 
 def _votes(log: Log, names: tuple[str, ...]) -> _Votes:
-    """Read the rows that make sense, between options that are meant."""
+    """Read the valid rows between the given options."""
     assert log.votes is not None
     assert log.meaning is not None
     there = log.votes.collect_schema().names()
@@ -150,7 +155,7 @@ def _votes(log: Log, names: tuple[str, ...]) -> _Votes:
         short: pl.col(name).replace_strict(number, default=-1, return_dtype=pl.Int64)
         for short, name in (("a", "first"), ("b", "second"))
     }
-    kinds = log.meaning(collected(log.votes.select(keys).unique())).with_columns(**place)
+    kinds = log.meaning(collect(log.votes.select(keys).unique())).with_columns(**place)
     kinds = kinds.filter(pl.col("won").is_not_null() & (pl.col("a") >= 0) & (pl.col("b") >= 0))
     kinds = kinds.with_columns(
         low=pl.min_horizontal("a", "b"),
@@ -162,13 +167,13 @@ def _votes(log: Log, names: tuple[str, ...]) -> _Votes:
         rows = rows.filter(pl.col("weight").is_not_null())
     else:
         rows = rows.with_columns(weight=pl.lit(1.0))
-    told = ["low", "high", "won", "weight", "when", *(["group"] if "group" in there else [])]
-    rows = rows.join(kinds.lazy(), on=keys, how="inner", nulls_equal=True).select(told)
-    # By what they say first, so that the order of chance does not depend on that of the rows.
-    table = collected(rows).sort("when", *told[:4], *told[5:])
+    columns = ["low", "high", "won", "weight", "when", *(["group"] if "group" in there else [])]
+    rows = rows.join(kinds.lazy(), on=keys, how="inner", nulls_equal=True).select(columns)
+    # Sort by content first, so that the random order does not depend on the order of rows.
+    table = collect(rows).sort("when", *columns[:4], *columns[5:])
     when = table["when"].to_numpy()
     order = np.lexsort((np.random.default_rng(0).random(len(when)), when))
-    column = {name: table[name].to_numpy()[order] for name in told}
+    column = {name: table[name].to_numpy()[order] for name in columns}
     return _Votes(
         column["low"], column["high"], column["won"], column["weight"], column["when"],
         column.get("group"),
@@ -189,7 +194,7 @@ def _events(log: Log, votes: _Votes, pairs: int) -> Ints | None:
         np.maximum.at(ends, event, votes.when)
         order = np.lexsort((ends, begins))
         if (ends[order[:-1]] > begins[order[1:]]).any():
-            continue  # they overlap, as the votes of many voters do, and are no moments
+            continue  # groups overlap, as those of concurrent voters do, so a group is not an event
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         met = np.unique(rank[event] * _square(votes) + _pair(votes))
@@ -199,6 +204,7 @@ def _events(log: Log, votes: _Votes, pairs: int) -> Ints | None:
 
 
 def _square(votes: _Votes) -> int:
+    """Return the number of entries of a (K, K) matrix."""
     return int(votes.high.max() + 1) ** 2
 
 
@@ -207,7 +213,7 @@ def _pair(votes: _Votes) -> Ints:
 
 
 def _need_even(votes: _Votes, fit: Fit, pairs: int) -> None:
-    """Refuse a log in some stretch of which some pairs were shown much more often than others."""
+    """Raise if, in any stretch of the log, some pairs were shown much more often than others."""
     from scipy.stats import chi2
 
     if pairs == 1:

@@ -1,6 +1,6 @@
-"""A page about a log that opens anywhere: who is best now, what changed, and what it cannot tell.
+"""A self-contained HTML page about a log: the best option now, changes, limitations.
 
-Python prepares plain data here, and the templates beside it write the HTML.
+This module prepares plain data; the templates beside it render the HTML.
 """
 
 import re
@@ -15,17 +15,17 @@ import driftduel
 from driftduel._files import lasting_folder, whole_file
 from driftduel._pages import environment, html_escaped
 from driftduel.errors import DriftduelError
-from driftduel.logs import facts
-from driftduel.logs.calibration import Predicted, calibration
+from driftduel.logs import descriptions
+from driftduel.logs.calibration import CalibrationBin, calibration
 from driftduel.logs.charts import COLOURS, bars, ranking, ribbons, span_of, time_axis, winner_areas
-from driftduel.logs.doubts import cannot_tell
 from driftduel.logs.evaluate import evaluate
+from driftduel.logs.limitations import limitations
 from driftduel.logs.posterior import Fit
+from driftduel.logs.posterior_worlds import compare_on_posterior
 from driftduel.logs.reading import Log
-from driftduel.logs.sisters import compare_on_sisters
 from driftduel.logs.strength import edges_of, strengths
 from driftduel.logs.times import time_text
-from driftduel.logs.vote_model import oriented
+from driftduel.logs.vote_model import votes_by_place
 from driftduel.wording import counted, decimals, share, whole
 
 if TYPE_CHECKING:
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 __all__ = ["PAGE", "write_page"]
 
 PAGE = "index.html"
-_DRAWS = 40  # worlds that the measures are read off
-_BLOCKS = 8  # predicted one after the other; each costs a fit
+_DRAWS = 40  # default number of posterior draws for the measures
+_BLOCKS = 8  # predicted blocks; each costs a fit
 _BLOCKS_OF_MANY = 3
 _MANY_OPTIONS = 50
 _MOST_IN_HEAT = 12
 _MOST_ERAS = 24
 _MOST_RECENT = 6
-_ROOM = 22  # letters of a name beside a heat map
+_ROOM = 22  # characters of a name beside a heat map
 _MOST_REIGNS = 40
-_FEW = 10  # votes of a pair, below which its cell is hatched
+_FEW = 10  # a cell with fewer votes of its pair is hatched
 _MEASURES = {
     "significant_switches": "significant switches of the winner",
     "condorcet_switches": "switches of the Condorcet winner, S^CW",
@@ -68,15 +68,15 @@ def write_page(
     Parameters
     ----------
     log, fit
-        The log, and what was fitted to it.
+        The log, and the model fitted to it.
     out
-        A folder for ``index.html``; it is made if it is not there.
+        A folder for ``index.html``; it is created if it does not exist.
     title
-        What to call the log.
+        The name of the log on the page.
     policies
-        Whether policies play worlds that may have made the log, which takes a while.
+        Whether policies play worlds drawn from the posterior, which takes a while.
     progress
-        Called with a few words before each longer step.
+        Function called with a short description before each longer step.
     """
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
@@ -93,7 +93,7 @@ def write_page(
 
 
 def _without_middle(name: str) -> str:
-    """Shorten a name where there is no room; names of models differ at the end.
+    """Return a name without its middle part if it is long; names of models differ at the end.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def _without_middle(name: str) -> str:
 
 
 def _with_whole_dates(text: str) -> "Markup":
-    """Escape a sentence, and keep its dates from being broken at the end of a line."""
+    """Escape a sentence, and prevent line breaks within its dates."""
     from markupsafe import Markup
 
     whole = r'<span class="whole">\g<0></span>'
@@ -112,37 +112,38 @@ def _with_whole_dates(text: str) -> "Markup":
 
 
 def _values(log: Log, fit: Fit, title: str, policies: bool, say: Progress) -> dict[str, Any]:
-    say("who is best, and what changed")
-    now, changed = facts.facts(log, fit), facts.changes(log, fit)
+    """Return the values of the template."""
+    say("best option and changes")
+    now, changed = descriptions.describe_log(log, fit), descriptions.list_changes(log, fit)
     reported = [change for change in fit.changes if change.reported]
     axis = time_axis(fit)
     marks = bars(reported, axis)
-    say("how strong each option was")
+    say("strength of each option")
     strength = strengths(fit)
     panels = ribbons(fit, strength, axis)
     floor, top = span_of(strength)
     say("predicting votes that were held out")
     predicted = calibration(fit)
     say("comparing forecasts with ratings")
-    evaluated = _evaluated(log, fit, say)
+    evaluated = _evaluation_table(log, fit, say)
     say("measuring")
-    measured = facts.measured(log, fit, draws=_DRAWS)
-    say("what the log cannot tell")
-    doubts = cannot_tell(log, fit, measured)
-    weak = facts.doubts(fit)  # said once, among all doubts
+    measured = descriptions.describe_measures(log, fit, draws=_DRAWS)
+    say("limitations of the log")
+    open_points = limitations(log, fit, measured)
+    weak = descriptions.caveats(fit)  # shown only once, in the list of limitations
     standings = None
     if policies:
-        say("letting policies play worlds that may have made the log")
-        found = compare_on_sisters(fit)
+        say("playing policies on worlds drawn from the posterior")
+        found = compare_on_posterior(fit)
         standings = {"sentence": found.sentence, **found.as_dict()}
     return {
         "title": f"driftduel: {title}",
         "log": title,
         "version": driftduel.__version__,
         "colours": COLOURS,
-        "says_now": facts.says_now(fit),
-        "says_changes": facts.says_changes(changed),
-        "says_estimate": facts.says_estimate(fit),
+        "winner_sentence": descriptions.describe_winner(fit),
+        "changes_sentence": descriptions.describe_changes(changed),
+        "estimate_sentence": descriptions.describe_estimate(fit),
         "remarks": [line for line in now["remarks"] if line not in weak],
         "remarks_on_changes": [line for line in changed["remarks"] if line not in weak],
         "chances": _chances(now),
@@ -150,7 +151,7 @@ def _values(log: Log, fit: Fit, title: str, policies: bool, say: Progress) -> di
         "span": f"{now['from_text']} to {now['to_text']}",
         "kind": fit.kind,
         "changes": changed["changes"],
-        "rows": _facts_table(log, now),
+        "rows": _overview_rows(log, now),
         "ticks": axis.ticks(),
         "few_ticks": axis.ticks(3),
         "areas": winner_areas(fit, axis),
@@ -165,26 +166,27 @@ def _values(log: Log, fit: Fit, title: str, policies: bool, say: Progress) -> di
         "heat_left_out": max(0, fit.counts.options - _MOST_IN_HEAT),
         "predicted": predicted,
         "square": _points(predicted),
-        "says_predicted": _says_predicted(predicted),
+        "calibration_sentence": _describe_calibration(predicted),
         "evaluated": evaluated,
-        "says_probability": facts.PROBABILITY,
+        "probability_note": descriptions.PROBABILITY,
         "choice": fit.choice,
         "measures": [(text, measured[name]) for name, text in _MEASURES.items()],
         "rounds": measured["rounds"],
         "standings": standings,
-        "doubts": doubts,
+        "limitations": open_points,
         "problems": log.problems,
     }
 
 
 def _chances(now: dict[str, Any]) -> list[tuple[str, float]]:
-    """Return the options that may be best now, and the case of no winner."""
+    """Return the probabilities of the options to be best now, and of no winner."""
     ordered = sorted(now["now"].items(), key=lambda item: -item[1])
     shown = [item for item in ordered if item[1] >= 0.005][:_MOST_IN_HEAT]
     return [*shown, ("no winner", now["nobody"])]
 
 
-def _facts_table(log: Log, now: dict[str, Any]) -> list[tuple[str, str]]:
+def _overview_rows(log: Log, now: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return names and values of the overview table."""
     counts = log.counts
     pairs = counts.options * (counts.options - 1) // 2
     rows = [
@@ -210,7 +212,7 @@ def _facts_table(log: Log, now: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _reigns(fit: Fit) -> dict[str, Any]:
-    """Return who was most probably the winner from when to when."""
+    """Return the periods in which the most probable winner is the same."""
     leading = fit.winners.argmax(axis=1)
     edges, clock = edges_of(fit), fit.counts.clock
     starts = [*_reigns_that_count(fit, leading, edges), len(leading)]
@@ -228,19 +230,20 @@ def _reigns(fit: Fit) -> dict[str, Any]:
 
 
 def _reigns_that_count(fit: Fit, leading: Any, edges: Any) -> list[int]:
-    """Return where reigns begin.
+    """Return the first bins of the reported periods.
 
-    While it is open who is best, the first place changes hands with every few votes. A lead counts
-    if it becomes more probable than not, or if the winner may have changed where it began; and the
-    last one, of which the headline speaks, with what came before it.
+    While the best option is uncertain, the most probable one changes with every few votes. A period
+    is reported if its winner becomes more probable than not, or if a reported change of the winner
+    may have occurred at its start. The last period, the subject of the headline, and the one before
+    it are always reported.
     """
     turns = [0, *(np.flatnonzero(np.diff(leading)) + 1).tolist(), len(leading)]
     switches = [c for c in fit.changes if c.reported and c.new_winner]
     starts = [0]
     for i, j in pairwise(turns):
         sure = fit.winners[i:j, leading[i]].max() >= 0.5
-        told = any(change.low <= edges[i] <= change.high for change in switches)
-        if (sure or told or j >= turns[-2]) and leading[i] != leading[starts[-1]]:
+        in_interval = any(change.low <= edges[i] <= change.high for change in switches)
+        if (sure or in_interval or j >= turns[-2]) and leading[i] != leading[starts[-1]]:
             starts.append(i)
     return starts
 
@@ -253,8 +256,8 @@ def _eras(fit: Fit) -> dict[str, Any]:
     shown = []
     for i, j in list(pairwise(bins))[-_MOST_ERAS:]:
         wins = counts.wins[i:j].sum(axis=0)
-        votes = oriented(wins, counts.ahead[i:j].sum(axis=0))
-        expected = fit.blend.expected(votes / fit.phi)
+        votes = votes_by_place(wins, counts.ahead[i:j].sum(axis=0))
+        expected = fit.blend.expected_preferences(votes / fit.phi)
         shown.append(
             {
                 "from": time_text(counts.first[i], counts.clock),
@@ -275,8 +278,9 @@ def _eras(fit: Fit) -> dict[str, Any]:
 
 
 def _cell(fit: Fit, a: int, b: int, wins: Any, expected: Any) -> dict[str, Any] | None:
+    """Return the values of a heat-map cell; None on the diagonal and for absent options."""
     seen = wins.sum(axis=0) + wins.sum(axis=1)
-    if a == b or not (seen[a] and seen[b]):  # an option without a vote was absent
+    if a == b or not (seen[a] and seen[b]):  # an option without votes in this period was absent
         return None
     chance, votes = float(expected[a, b]), float(wins[a, b] + wins[b, a])
     return {
@@ -289,8 +293,8 @@ def _cell(fit: Fit, a: int, b: int, wins: Any, expected: Any) -> dict[str, Any] 
     }
 
 
-def _points(predicted: list[Predicted]) -> dict[str, Any]:
-    """Return where the points of the calibration are, in percent of a square that ends at 1."""
+def _points(predicted: list[CalibrationBin]) -> dict[str, Any]:
+    """Return the coordinates of the calibration points, in percent of a square that ends at 1."""
     most = max((one.votes for one in predicted), default=1.0)
     low = min((one.low for one in predicted), default=0.5)
     low = 0.5 if low >= 0.5 else np.floor(low * 10) / 10
@@ -299,7 +303,7 @@ def _points(predicted: list[Predicted]) -> dict[str, Any]:
         return round(100 * (value - low) / (1 - low), 2)
 
     points = [
-        {"x": up(one.said), "y": up(one.won), "low": up(one.low), "high": up(one.high),
+        {"x": up(one.predicted), "y": up(one.won), "low": up(one.low), "high": up(one.high),
          "size": round(1.2 + 2.2 * float(np.sqrt(one.votes / most)), 2)}
         for one in predicted
     ]  # fmt: skip
@@ -307,8 +311,8 @@ def _points(predicted: list[Predicted]) -> dict[str, Any]:
     return {"points": points, "ticks": ticks}
 
 
-def _evaluated(log: Log, fit: Fit, say: Progress) -> dict[str, Any]:
-    """Return the table of rolling forecasts, or the reason why there is none."""
+def _evaluation_table(log: Log, fit: Fit, say: Progress) -> dict[str, Any]:
+    """Return the table of rolling forecasts, or the reason for its absence."""
     kind = fit.kind if fit.choice is None else "auto"
     blocks = _BLOCKS if fit.counts.options <= _MANY_OPTIONS else _BLOCKS_OF_MANY
     try:
@@ -318,15 +322,16 @@ def _evaluated(log: Log, fit: Fit, say: Progress) -> dict[str, Any]:
     return {"sentence": found.sentence, "remarks": found.remarks, **found.as_dict()}
 
 
-def _says_predicted(predicted: list[Predicted]) -> str:
+def _describe_calibration(predicted: list[CalibrationBin]) -> str:
+    """Return a sentence about the calibration on held-out votes."""
     votes = sum(one.votes for one in predicted)
     if not votes:
         return "There are too few votes to hold some of them out."
-    said = sum(one.said * one.votes for one in predicted) / votes
+    mean = sum(one.predicted * one.votes for one in predicted) / votes
     won = sum(one.won * one.votes for one in predicted) / votes
     agree = sum(one.agrees for one in predicted)
     return (
         f"Of {whole(votes)} votes that were held out, the favourite was expected to win "
-        f"{share(said, 1)} and won {share(won, 1)}; in {agree} of {counted(len(predicted), 'bin')} "
-        f"the prediction lies within the 95% interval of what happened."
+        f"{share(mean, 1)} and won {share(won, 1)}; in {agree} of {counted(len(predicted), 'bin')} "
+        f"the prediction lies within the 95% interval of the observed value."
     )

@@ -1,4 +1,4 @@
-"""Count the files of a log side by side: here, or on the dask cluster that sweeps use."""
+"""Parallel counting of the files of a log: in this process, or on a dask cluster."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from driftduel.logs.counting import (
     Bins,
     bins_of_times,
     count_rows,
-    prepared,
+    prepare_votes,
     read_kinds,
     some_times,
 )
@@ -33,7 +33,7 @@ from driftduel.logs.reading import (
     problems_of,
     read_log,
 )
-from driftduel.logs.rows import Rows
+from driftduel.logs.rows import LogRows
 
 __all__ = ["count_files"]
 
@@ -52,25 +52,26 @@ def count_files(
     adaptive: bool = False,
     cluster: str | None = None,
 ) -> Log:
-    """Count the files of one log, each by itself, and add the counts up.
+    """Count the files of one log separately, and return the sum of the counts.
 
-    All files are looked through twice: for their times and options, of which bins are made that
-    all of them share, and for their votes.
+    All files are read twice: first for their times and options, to compute bins that all files
+    share, then for their votes.
 
     Parameters
     ----------
     files
         Files of one format, with the same columns, and times.
     columns, time, group, weight, time_format, bins, most, present, adaptive
-        As for `read_log`.
+        Same arguments as of `read_log`.
     cluster
-        Address of a dask scheduler, ``tcp://host:port``, whose workers can read the files; None:
-        one file after the other, here.
+        Address of a dask scheduler, ``tcp://host:port``; its workers must be able to read the
+        files. By default the files are read one after the other in this process.
     """
     given: dict[str, Any] = dict(columns or {})
     given |= {k: v for k, v in (("time", time), ("group", group), ("weight", weight)) if v}
     paths = [str(path) for path in files]
-    if all(path.lower().endswith(".npz") for path in paths):  # counted elsewhere
+    # The rows were counted by another process.
+    if all(path.lower().endswith(".npz") for path in paths):
         counts = reduce(add, (load_counts(path) for path in paths))
         counts, _ = with_presence(counts, present, adaptive=adaptive)
         return Log(counts, counts.votes)
@@ -80,51 +81,55 @@ def count_files(
             present=present, adaptive=adaptive,
         )  # fmt: skip
     with _Workers(cluster) as workers:
-        looks = workers.map(partial(_look, given=given, style=time_format), paths)
+        looks = workers.map(partial(_probe_file, given=given, style=time_format), paths)
         clocks = {look.clock for look in looks}
         if len(clocks) > 1:
             raise DriftduelError(f"the files' times are of different kinds: {sorted(clocks)}.")
-        votes = _added(look.votes for look in looks)
+        votes = _sum_tables(look.votes for look in looks)
         names = sorted(votes, key=lambda name: (-votes[name], name))[:most]
-        # A sample may have thinned the files differently, so each time counts what it stands for.
+        # Files may be sampled at different rates, so each time value has its weight.
         weights = np.concatenate([np.full(len(look.when), look.each) for look in looks])
         when = np.concatenate([look.when for look in looks])
         shared = bins_of_times(when, weights, max(2, len(names)), bins)
         count = partial(_count_one, given=given, style=time_format, bins=shared, names=names)
         parts = workers.map(count, paths)
-    some = [part.counts for part in parts if part.counts.votes]  # the others are about others
+    some = [
+        part.counts for part in parts if part.counts.votes
+    ]  # all other rows are about options that are left out
     if not some:
         raise DriftduelError(NO_VOTES)
     counts, _ = with_presence(reduce(add, some), present, adaptive=adaptive)
     return Log(
         counts=counts,
         rows=sum(part.rows for part in parts),
-        skipped=_added(part.skipped for part in parts),
+        skipped=_sum_tables(part.skipped for part in parts),
         problems=tuple(problem for part in parts for problem in part.problems),
-        left_out=_added(part.left_out for part in parts),
-        notes=parts[0].notes,  # what is to be said about one file is so about all
+        left_out=_sum_tables(part.left_out for part in parts),
+        notes=parts[0].notes,  # the notes about the first file hold for all files
     )
 
 
-def _added(tables: Iterable[Mapping[str, int]]) -> dict[str, int]:
+def _sum_tables(tables: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Return the sums of the values of several tables by key."""
     total: Counter[str] = Counter()
     for table in tables:
         total.update(table)
     return dict(total)
 
 
-class _Look(NamedTuple):
-    """What must be known of a file before all are counted."""
+class _FileProbe(NamedTuple):
+    """Properties of a file that are needed before all files are counted."""
 
     clock: str
     when: NDArray[np.float64]
     each: float
-    """How many times each of these stands for."""
+    """The weight of each value of `when`."""
     votes: Mapping[str, int]
-    """Of each option."""
+    """The number of votes of each option."""
 
 
-def _look(path: str, given: Mapping[str, Any], style: str | None) -> _Look:
+def _probe_file(path: str, given: Mapping[str, Any], style: str | None) -> _FileProbe:
+    """Read the times and options of one file."""
     frame, _ = open_rows(path)
     schema = schema_of(frame)
     named = columns_of(frame, schema, given)
@@ -134,21 +139,21 @@ def _look(path: str, given: Mapping[str, Any], style: str | None) -> _Look:
             f"{path!r} has no column of times, without which files have no order; name one, or "
             f"make one file of all."
         )
-    rows = Rows(prepared(frame, named, clock))
-    return _Look(clock.kind, *some_times(rows), read_kinds(rows, named).votes)
+    rows = LogRows(prepare_votes(frame, named, clock))
+    return _FileProbe(clock.kind, *some_times(rows), read_kinds(rows, named).votes)
 
 
 def _count_one(
     path: str, given: Mapping[str, Any], style: str | None, bins: Bins, names: Sequence[str]
 ) -> Log:
-    """Count one file, in bins that all files share; what makes no sense is told with its file."""
+    """Count one file in bins shared by all files; invalid rows are reported with the file name."""
     frame, first_line = open_rows(path)
     schema = schema_of(frame)
     named = columns_of(frame, schema, given)
     clock = clock_of(frame, schema, named, style)
     assert clock is not None
-    votes = prepared(frame, named, clock)
-    counted = count_rows(Rows(votes), bins, names=names, clock=clock.kind, columns=named)
+    votes = prepare_votes(frame, named, clock)
+    counted = count_rows(LogRows(votes), bins, names=names, clock=clock.kind, columns=named)
     arena = is_arena_export(schema.names())
     counts, about = with_presence(counted.counts, None, recorded_options(frame), adaptive=arena)
     found = problems_of(frame, votes, counted, first_line) if counted.skipped else ()
@@ -164,7 +169,7 @@ def _count_one(
 
 
 class _Workers:
-    """Who looks through the files: this process, or a cluster's."""
+    """An executor for the files: this process, or the workers of a cluster."""
 
     def __init__(self, cluster: str | None) -> None:
         self._client: Any = None
@@ -186,6 +191,7 @@ class _Workers:
             self._client.close()
 
     def map(self, work: Callable[[str], Any], paths: Iterable[str]) -> list[Any]:
+        """Return the values of a function for all paths, in order."""
         if self._client is None:
             return [work(path) for path in paths]
         results: list[Any] = self._client.gather(self._client.map(work, list(paths), pure=False))

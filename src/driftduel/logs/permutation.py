@@ -1,14 +1,14 @@
-"""A test for each change: how often votes in another order would show as much.
+"""A permutation test for each change.
 
-If a change is none, the log is stationary between the changes before and after it. The statistic is
-the maximum over all places to split that window, so it does not matter that the place was selected.
-Its distribution without a change is simulated:
+Under the null hypothesis of no change, the log is stationary between the changes before and after.
+The statistic is the maximum over all positions to split that window, so the selection of the
+position does not bias the test. Its null distribution is simulated:
 
 - without groups, the decided wins of each pair and place fall on its votes at random;
 - a group with votes in one place of the window only is moved as a whole;
 - a group that spans several places, such as a voter who returns, contributes the way in which its
-  votes changed, with a random sign. If preferences are stationary, a voter is as likely to move one
-  way as the other; a single voter who votes often is one sign and cannot make a change significant.
+  votes changed, with a random sign. If preferences are stationary, both directions are equally
+  likely; a single voter who votes often is one sign and cannot make a change significant.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from driftduel.logs.bradley_terry import bradley_terry
 from driftduel.logs.counts import Counts, Groups
-from driftduel.logs.vote_model import PLAIN, VoteModel, expected_share, oriented, residuals
+from driftduel.logs.vote_model import PLAIN, VoteModel, expected_share, residuals, votes_by_place
 
 __all__ = ["Tested", "benjamini_hochberg", "eliminate", "p_value"]
 
@@ -27,21 +27,21 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _ORDERS = 499
-_PLACES = 40  # at which a window may be split
-_MOST_NUMBERS = 8_000_000  # dealt at once
-_MOST_STRATA = 2000  # pairs whose wins are dealt pair by pair; beyond, vote by vote
-_FEWER_ORDERS = 199  # then
-_MOST_SHUFFLED = 1_000_000  # votes, then
+_PLACES = 40  # positions at which a window may be split
+_MOST_NUMBERS = 8_000_000  # random numbers of one batch
+_MOST_STRATA = 2000  # pairs up to which wins are dealt pair by pair, else vote by vote
+_FEWER_ORDERS = 199  # vote by vote
+_MOST_SHUFFLED = 1_000_000  # votes, vote by vote
 _PAIR_STEPS = 6
-_SIGNS = 100  # orders at once, with groups
-_MOST_ROWS = 20_000_000  # numbers in the table of groups; beyond, a sample of the groups
-_MOST_DEALT = 900_000_000  # votes; numpy deals no more than a billion
-_EDGE = 0.02  # of a window's votes at each end, in which a split says nothing
+_SIGNS = 100  # orders in one call, with groups
+_MOST_ROWS = 20_000_000  # values in the table of groups; a larger table is sampled
+_MOST_DEALT = 900_000_000  # votes; the numpy method is limited to a billion
+_EDGE = 0.02  # share of votes at each end of a window without a split
 
 
 @dataclass(frozen=True)
 class Tested:
-    """The changes that are left, as first fine bins, and what the tests said about all."""
+    """The remaining changes, as first fine bins, and the test results of all changes."""
 
     kept: list[int]
     p: dict[int, float]
@@ -56,18 +56,18 @@ def eliminate(
     level: float = 0.05,
     vote_model: VoteModel = PLAIN,
 ) -> Tested:
-    """Test each change between its neighbours; drop the worst while one is not significant.
+    """Test each change between its neighbours; remove the worst until all are significant.
 
     Parameters
     ----------
     counts
         The log.
     changes
-        The fine bins at which something changed, ascending.
+        The fine bins of the changes, ascending.
     seed
-        Fixes the orders that are tried.
+        Seed of the random orders.
     model
-        ``utilities`` looks at each option's wins, ``pairs`` at each pair's.
+        ``utilities`` tests the wins of options (default), ``pairs`` those of pairs.
     level
         Largest adjusted p of a change that is kept. It does not bound the share of false changes,
         since the same votes chose `changes`; the study measures that share.
@@ -122,7 +122,7 @@ def p_value(
     orders: int = _ORDERS,
     vote_model: VoteModel = PLAIN,
 ) -> float:
-    """Return how often votes in another order show a change in a window as clearly.
+    """Return the share of random orders with a statistic at least as large as the observed value.
 
     Parameters
     ----------
@@ -131,11 +131,11 @@ def p_value(
     first, end
         The window's first fine bin, and one past its last.
     seed
-        Fixes the orders.
+        Seed of the random orders.
     model
-        ``utilities`` looks at each option's wins, ``pairs`` at each pair's.
+        ``utilities`` tests the wins of options (default), ``pairs`` those of pairs.
     orders
-        How many orders to try.
+        The number of random orders.
     vote_model
         First-place advantage and ties.
     """
@@ -143,7 +143,7 @@ def p_value(
     if end - first < 2:
         return 1.0
     wins, ahead = counts.wins[first:end], counts.ahead[first:end]
-    votes = oriented(wins, ahead)
+    votes = votes_by_place(wins, ahead)
     basis = _Basis(votes.sum(axis=0), model, vote_model)
     sizes = wins.sum(axis=(1, 2))
     middle = np.cumsum(sizes) - sizes / 2
@@ -160,7 +160,7 @@ def p_value(
 
 
 class _Basis:
-    """The directions in which votes can deviate: of each option, or of each pair."""
+    """The directions in which votes can deviate: one per option, or one per pair."""
 
     def __init__(self, whole: Floats, model: str, vote_model: VoteModel) -> None:
         K = whole.shape[-1]
@@ -174,7 +174,7 @@ class _Basis:
             some = values > 1e-9 * max(values.max(), 1e-300)
             self.map = vectors[:, some] / np.sqrt(values[some])
             return
-        # A pair that deviates from the utilities all the time does not change: fit each by Newton.
+        # A constant deviation of a pair from the utilities is no change: fit each pair by Newton.
         for _ in range(_PAIR_STEPS):
             self.gaps = self.gaps + np.clip(rest / np.maximum(variance, 0.5), -1.0, 1.0)
             rest, variance = residuals(whole, self.gaps, vote_model)
@@ -191,7 +191,7 @@ class _Basis:
 
 
 def _largest(scores: Floats, share: Floats) -> Floats:
-    """Return the largest statistic over all splits; scores are (..., B, D), cumulated here."""
+    """Return the largest value over all splits; the argument `scores` (..., B, D) is cumulated."""
     before = np.cumsum(scores, axis=-2)
     # A split at a share f of the votes has variance f (1 - f).
     usable = (share > _EDGE) & (share < 1 - _EDGE)
@@ -204,21 +204,21 @@ def _largest(scores: Floats, share: Floats) -> Floats:
 def _by_votes(
     votes: Floats, tied: Floats, basis: _Basis, rng: np.random.Generator, orders: int
 ) -> tuple[float, Floats]:
-    """Let the decided wins of each pair and place fall on its decided votes at random."""
+    """Return the statistic, and its values with the wins of each pair on random votes."""
     a, b, wins, size, p = _strata(votes, tied, basis)
     share = np.cumsum(size.sum(axis=1)) / size.sum()
     expected = size * p
     scores = _scores(a, b, expected, basis)
     observed = float(_largest(scores(wins), share))
     if len(a) <= _MOST_STRATA:
-        # Not all orders fit into memory at once.
+        # The orders are processed in batches that fit into memory.
         at_once = max(1, _MOST_NUMBERS // size.size)
         sizes = [min(at_once, orders - done) for done in range(0, orders, at_once)]
-        others = [_largest(scores(_dealt(wins, size, rng, some)), share) for some in sizes]
+        others = [_largest(scores(_deal_wins(wins, size, rng, some)), share) for some in sizes]
         return observed, np.concatenate(others)
     orders = min(orders, _FEWER_ORDERS)
     return observed, np.array(
-        [_largest(scores(dealt), share) for dealt in _shuffled(wins, size, rng, orders)]
+        [_largest(scores(dealt), share) for dealt in _shuffle_wins(wins, size, rng, orders)]
     )
 
 
@@ -261,15 +261,15 @@ def _strata(
     wins, size = (wins - ties / 2)[:, a, b], (size - ties)[:, a, b]
     some = size.sum(axis=0) > 0
     a, b, wins, size = a[some], b[some], wins[:, some], size[:, some]
-    # Weights are no more votes than can be dealt.
+    # Limit the total weight to the number of votes that can be dealt.
     scale = max(1.0, size.sum() / (_MOST_DEALT if len(a) <= _MOST_STRATA else _MOST_SHUFFLED))
     size = np.rint(size / scale)
     wins = np.clip(np.rint(wins / scale), 0.0, size)
     return a, b, wins, size, 1 / (1 + np.exp(-(basis.gaps[a, b] + h)))
 
 
-def _dealt(ahead: Floats, votes: Floats, rng: np.random.Generator, orders: int) -> Floats:
-    """Return (orders, B, S) wins, each stratum's dealt to its votes at random."""
+def _deal_wins(ahead: Floats, votes: Floats, rng: np.random.Generator, orders: int) -> Floats:
+    """Return (orders, B, S) wins; the wins of each stratum are assigned to random votes."""
     drawn = np.empty((orders, *votes.shape))
     for pair in range(votes.shape[1]):
         total = int(ahead[:, pair].sum())
@@ -282,10 +282,10 @@ def _dealt(ahead: Floats, votes: Floats, rng: np.random.Generator, orders: int) 
     return drawn
 
 
-def _shuffled(
+def _shuffle_wins(
     wins: Floats, size: Floats, rng: np.random.Generator, orders: int
 ) -> Iterator[Floats]:
-    """Yield (B, S) wins in another order, vote by vote: for many strata of few votes."""
+    """Yield (B, S) wins in random order, vote by vote; for many strata with few votes."""
     from driftduel.logs._kernels import select_wins
 
     counts = size.T.astype(np.int64)
@@ -305,10 +305,10 @@ def _by_groups(
     rng: np.random.Generator,
     orders: int,
 ) -> tuple[float, Floats]:
-    """Move groups of one place, and give the change within every other group a random sign."""
+    """Return the statistic, and its values with groups moved or given a random sign."""
     inside = (groups.bin >= first) & (groups.bin < first + len(shares))
     dimensions = basis.map.shape[-1]
-    if inside.sum() * dimensions > _MOST_ROWS:  # whole groups; their numbers are hashes
+    if inside.sum() * dimensions > _MOST_ROWS:  # whole groups; their ids are hash values
         kept = _MOST_ROWS / (inside.sum() * dimensions)
         inside &= rng.random(len(groups.ids))[groups.group] < kept
     ids, group = np.unique(groups.group[inside], return_inverse=True)
@@ -317,7 +317,7 @@ def _by_groups(
     wins, bins = groups.wins[inside], groups.bin[inside] - first
     winner, loser = groups.winner[inside], groups.loser[inside]
     surprise = wins * (1 - shares[bins, winner, loser])
-    # One row for each group and place: how its votes there deviate, and how many there are.
+    # One row for each group and place: the deviation of its votes, and their number.
     cell, row = np.unique(group * _PLACES + places[bins], return_inverse=True)
     of_row, place = cell // _PLACES, cell % _PLACES
     deviation = np.zeros((len(cell), dimensions))

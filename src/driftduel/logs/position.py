@@ -1,4 +1,4 @@
-"""What it is worth to be shown first."""
+"""Estimate of the first-place advantage."""
 
 import math
 
@@ -10,31 +10,35 @@ __all__ = ["first_advantage"]
 
 
 def first_advantage(counts: Counts, z: float = 1.96) -> tuple[float, float, float] | None:
-    """Return how often the first of two equal options wins, and the ends of its 95% interval.
+    """Return the share of wins of the first of two equal options, and its 95% interval.
 
-    Each pair is compared with itself, shown one way and the other (Mantel and Haenszel's odds
-    ratio, with the variance of Robins, Breslow and Greenland), so it does not matter which options
-    were shown first more often. None if it is not known who was shown first, or no pair was shown
-    both ways.
+    Each pair is compared with itself in the other order (Mantel and Haenszel's odds ratio, with the
+    variance of Robins, Breslow and Greenland), so unequal numbers of the two orders cause no bias.
+    The return value is None if the log does not record the option shown first, or if no pair was
+    shown in both orders.
 
     Parameters
     ----------
     counts
         The log.
     z
-        How many standard errors the interval has to each side.
+        Half-width of the interval in standard errors; the default gives 95%.
 
     Examples
     --------
     >>> from driftduel.logs.counts import counts_from_votes
     >>> first = np.repeat([0, 1], 100)
-    >>> won = np.tile(np.arange(100) < 60, 2)  # 60% for whoever is first
+    >>> won = np.tile(np.arange(100) < 60, 2)  # 60% for the first
     >>> [round(p, 2) for p in first_advantage(counts_from_votes(first, 1 - first, won))]
     [0.6, 0.53, 0.67]
     """
     low, high = np.triu_indices(counts.options, 1)
     shown, won = counts.shown, counts.shown_wins
-    a, c = won[low, high], (shown - won)[high, low]  # the one of lower number: shown first, second
+    # The option with the lower number: shown first, second.
+    a, c = (
+        won[low, high],
+        (shown - won)[high, low],
+    )
     b, d = (shown - won)[low, high], won[high, low]
     both = (shown[low, high] > 0) & (shown[high, low] > 0)
     if not both.any():
@@ -50,7 +54,7 @@ def first_advantage(counts: Counts, z: float = 1.96) -> tuple[float, float, floa
         + (P * S + Q * R).sum() / (2 * R.sum() * S.sum())
         + (Q * S).sum() / (2 * S.sum() ** 2)
     ) * counts.dispersion_of_weights
-    half = math.log(R.sum() / S.sum()) / 2  # once for each way of being shown
+    half = math.log(R.sum() / S.sum()) / 2  # once for each order
     error = z * math.sqrt(variance) / 2
     estimate, below, above = (
         0.5 * (1 + math.tanh(x / 2)) for x in (half, half - error, half + error)

@@ -18,24 +18,24 @@ from numpy.typing import NDArray
 from driftduel.errors import DriftduelError
 from driftduel.logs.bradley_terry import dispersion, preferences_of
 from driftduel.logs.certificate import Certificate, certify, log_evidence
-from driftduel.logs.choice import Choice, choose
+from driftduel.logs.choice import ModelChoice, choose
 from driftduel.logs.counts import Counts
 from driftduel.logs.drift import trend_p_value
 from driftduel.logs.forecast import Forecast, forecast
-from driftduel.logs.knots import Knots
 from driftduel.logs.lifetimes import presence, winners_among
+from driftduel.logs.paths import LogPaths
 from driftduel.logs.permutation import eliminate
 from driftduel.logs.position import first_advantage
 from driftduel.logs.segments import (
     DENSE_OPTIONS,
-    Cuttings,
+    Segmentation,
     affordable_bins,
     segment,
     votes_over,
 )
 from driftduel.logs.stretch import Blend, blend_of
 from driftduel.logs.vote_model import PLAIN, VoteModel, estimate_vote_model
-from driftduel.logs.walk import Walk, fit_walk
+from driftduel.logs.walk import UtilityWalk, fit_walk
 from driftduel.measures import measure
 from driftduel.wording import share
 from driftduel.worlds import Piecewise, WithAbsences, World
@@ -53,16 +53,16 @@ MEASURES = (
     "total_variation",
     "condorcet_variation",
 )
-"""The five, by the names that `driftduel measure --json` has."""
+"""The five measures, by the field names of `driftduel measure --json`."""
 _DRAWS = 1000
 _MOST_WORLDS = 100_000
 _MOST_ROUNDS = 10**15
 _WALK_BINS = 192
-_ROUGH = 30  # votes a pair and stretch, below which all statements are rough
-_NUMBERS = 30_000_000  # of all drawn matrices; many options have fewer draws
+_ROUGH = 30  # votes per pair and stretch; with fewer, all values are rough
+_NUMBERS = 30_000_000  # values in all drawn matrices; fewer draws with many options
 _FEWEST_DRAWS = 200
-_MOVED = 0.02, 0.05  # changes of h (logit) and of nu (relative) that are worth another pass
-_TREND = 0.05  # error of the test for a gradual drift within the stretches
+_MOVED = 0.02, 0.05  # changes of the parameters h (logit) and nu (relative) that need another pass
+_TREND = 0.05  # error level of the test for drift within the stretches
 _PASSES = 3
 _REPORTED = 0.95  # probability of a new winner when an option joined or left
 _CLEAR = 0.8  # probability of a winner that delimits a change of a walk
@@ -77,16 +77,16 @@ class Now:
     none."""
     chances: dict[str, float]
     """The probability that each present option beats all other present options now."""
-    nobody: float
-    """The probability that no option does."""
+    no_winner: float
+    """The probability that there is no Condorcet winner."""
     likely: tuple[str, ...]
     """The smallest set of options that contains the winner with 95%, if there is one."""
     since: float
-    """The time since when the same option has always been the most probable winner."""
+    """The time since which the same option has been the most probable winner."""
     stretch: float
     """The time of the last change, or the start of the log."""
     votes: int
-    """Votes since then."""
+    """The number of votes since then."""
     evidence: float
     """Anytime-valid evidence that the winner is preferred to every other present option: if it is
     not, the probability that this ever exceeds 20 is at most 5%, however often it is evaluated."""
@@ -106,27 +106,27 @@ class Change:
     time: float
     low: float
     high: float
-    """It is between these times with 95%, if it is one."""
+    """Its 95% interval, given that there is a change."""
     changed: float
-    """The probability that something changed here."""
+    """The probability of a change here."""
     winner_changed: float
-    """The probability that the Condorcet winner did."""
+    """The probability of a change of the Condorcet winner."""
     before: str | None
     after: str | None
-    """The most probable winners, as a pair; None: no winner."""
+    """The most probable pair of winners; the value None means no winner."""
     p: float | None
-    """How often votes in another order would show as much; None: not tested."""
+    """The p-value of the permutation test; by default None, not tested."""
     q: float | None
     """`p`, adjusted for the number of changes (Benjamini and Hochberg 1995). An indicator, not a
     bound on the share of false changes: the same votes chose the changes, windows overlap, and the
     test is about some change between the neighbours, not about its date."""
     reported: bool
-    """Whether it remains after changes that are not significant have been removed."""
+    """Whether it remains after the removal of changes that are not significant."""
     vote: int
-    """The first vote after it."""
+    """The number of the first vote after it."""
     vote_low: int
     vote_high: int
-    """The votes of `low` and `high`."""
+    """The vote numbers of `low` and `high`."""
     bin: int = field(repr=False)
     """The first fine bin after it."""
     cause: str = "preferences"
@@ -141,15 +141,16 @@ class Change:
 
 @dataclass(frozen=True)
 class Measured:
-    """A measure of non-stationarity, over posterior draws."""
+    """The value of a measure of non-stationarity over posterior draws."""
 
     low: float
     median: float
     high: float
-    told: bool
-    """Whether such a log determines it; otherwise it depends on the resolution in time."""
+    determined: bool
+    """Whether the log determines this value; otherwise it depends on the resolution in time."""
     bound: float | None = None
-    """For V: a lower bound with 95% confidence, from votes that did not select the changes."""
+    """For V: a lower bound with 95% confidence, from votes that did not select the changes; by
+    default None."""
 
 
 class Fit:
@@ -162,13 +163,12 @@ class Fit:
     kind
         ``utilities``, ``pairs`` or ``walk``.
     cuttings
-        The posterior over cuttings into stretches.
-    phi
-        How much more votes vary than independent ones.
+        The posterior over segmentations into stretches.
+    phi        The dispersion parameter: variance relative to independent votes.
     choice
-        How the kind was chosen, if it was.
+        The result of the model choice; by default the kind was given as an argument.
     seed
-        Fixes draws and tests.
+        Seed of the draws and tests.
     vote_model
         First-place advantage and ties.
     """
@@ -177,9 +177,9 @@ class Fit:
         self,
         counts: Counts,
         kind: str,
-        cuttings: Cuttings,
+        cuttings: Segmentation,
         phi: float,
-        choice: Choice | None = None,
+        choice: ModelChoice | None = None,
         seed: int = 0,
         vote_model: VoteModel = PLAIN,
     ) -> None:
@@ -227,12 +227,12 @@ class Fit:
 
     @cached_property
     def _edges(self) -> list[int]:
-        """The boundaries of the changes found, and both ends."""
+        """The boundaries of the detected changes, and both ends."""
         return [0, *(change[0] for change in self._found), self.cuttings.bins]
 
     @cached_property
     def blend(self) -> Blend:
-        """How the preferences of one stretch are fitted."""
+        """The model of the preferences of one stretch."""
         stretches = [self._sums[j] - self._sums[i] for i, j in pairwise(self._edges)]
         return blend_of(stretches, self.vote_model)
 
@@ -243,17 +243,17 @@ class Fit:
     def _draw(
         self, size: int, seed: int, use: Callable[[NDArray[np.int64], int, int, Floats], None]
     ) -> list[Ints]:
-        """Draw cuttings and the matrices of their stretches; return the boundaries of each.
+        """Draw segmentations and the matrices of their stretches; return the boundaries of each.
 
-        ``use(draws, i, j, matrices)`` is called for each stretch (i, j) that occurs, with the
-        draws in which it does and a matrix for each. Nothing else keeps the matrices.
+        The function ``use(draws, i, j, matrices)`` is called for each stretch (i, j) that occurs,
+        with the draws that contain it and a matrix for each. The matrices are not stored.
         """
         rng = np.random.default_rng([self.seed, seed])
         cuts = [np.concatenate(([0], c)) for c in self.cuttings.draw(size, rng)]
         ends = [np.append(c[1:], self.cuttings.bins) for c in cuts]
         kinds = self.blend.kinds(size, rng)
         advantage = rng.normal(0.0, self.vote_model.error, size)
-        advantage *= np.sign(self.first_place)  # swapping both places changes no draw
+        advantage *= np.sign(self.first_place)  # the mirrored place gives the same draw
         owner = np.repeat(np.arange(size), [len(c) for c in cuts])
         stretches = np.stack((np.concatenate(cuts), np.concatenate(ends)), axis=1)
         unique, which = np.unique(stretches, axis=0, return_inverse=True)
@@ -314,7 +314,7 @@ class Fit:
         absent
             Whether to include options that are absent at the end; their entries are NaN otherwise.
         ahead
-            Average over this number of votes after the end, over which a walk goes on and
+            Average over this number of votes after the end (default: none); a walk continues,
             stretches do not change.
         """
         return forecast(self, absent=absent, ahead=ahead)
@@ -337,7 +337,7 @@ class Fit:
         return Now(
             winner=self._name(best),
             chances={self.names[k]: float(chances[k]) for k in np.flatnonzero(here)},
-            nobody=float(chances[K]),
+            no_winner=float(chances[K]),
             likely=tuple(self.names[i] for i in likely),
             since=float(self.starts[since]),
             stretch=float(self.counts.first[last]),
@@ -350,13 +350,13 @@ class Fit:
         return self.names[option] if 0 <= option < self.counts.options else None
 
     def _last_cut(self) -> int:
-        """Return the fine bin of the last change, 0 if probably nothing changed."""
+        """Return the fine bin of the last change, 0 if a change is improbable."""
         if self.kind == "walk":
             return max((change.bin for change in self.changes), default=0)
         last = self.cuttings.stretches[:, -1].copy()
         last[0] += self.cuttings.still
         median = int(np.searchsorted(np.cumsum(last), 0.5 * last.sum()))
-        # The same date as in the list of changes, if it is one of them.
+        # Use the date in the list of changes if the change is listed there.
         listed = (k for k, low, high, _ in reversed(self._found) if low <= median <= high)
         return int(self.cuttings.grid[next(listed, median)])
 
@@ -367,7 +367,7 @@ class Fit:
         log = log_evidence(self.counts, best, last, self.present[-1])
         return float(np.exp(min(log, 700.0)))
 
-    # What changed -------------------------------------------------------------------------------
+    # Changes ------------------------------------------------------------------------------------
 
     @cached_property
     def changes(self) -> list[Change]:
@@ -420,7 +420,7 @@ class Fit:
         return [
             (
                 int(grid[k]),
-                # The change may lie anywhere in half a bin before and after its boundaries.
+                # The interval extends by half a bin before and after the boundaries.
                 int((grid[low - 1] + grid[low]) // 2),
                 int((grid[high] + grid[high + 1] - 1) // 2),
                 chance,
@@ -431,7 +431,7 @@ class Fit:
         ]
 
     def _changes_of_walk(self) -> list[tuple[int, int, int, float, Ints, Ints]]:
-        """Return the changes of the winner of a walk: when each draw takes over the new winner."""
+        """Return the changes of the winner of a walk, dated by the draws with the new winner."""
         grid, table = self.grid, self._drawn[0]
         best, clear = self.winners.argmax(axis=1), self.winners.max(axis=1) >= _CLEAR
         places = np.flatnonzero(clear)
@@ -439,7 +439,7 @@ class Fit:
         for end, start in pairwise(places):
             if best[end] == best[start] or (self.present[end] != self.present[start]).any():
                 continue
-            # The first bin from which on a draw has the new winner until `start`.
+            # For each draw, the first bin of the new winner that lasts until `start`.
             other = table[:, end : start + 1] != best[start]
             switch = start + 1 - np.argmax(other[:, ::-1], axis=1)
             switch = np.clip(np.where(other.any(axis=1), switch, end), end + 1, start)
@@ -490,12 +490,12 @@ class Fit:
             return left, left - 1, left
         return int(self.grid[k]), low, high
 
-    def certified(self, level: float = 0.95) -> Certificate:
-        """Return how many switches of the winner are certain.
+    def certificate(self, level: float = 0.95) -> Certificate:
+        """Return a lower bound on the number of switches of the winner, as a `Certificate` object.
 
-        The certificate needs no model, but a winner: in a cycle all options are excluded again and
-        again, and nothing changes. So windows in which, by the estimate, there was no Condorcet
-        winner for a while are not counted. A lower bound remains one if less is counted.
+        The certificate does not depend on a model, but assumes a winner: in a cycle, options are
+        excluded repeatedly without a change. So windows with an estimated absence of a Condorcet
+        winner are not counted; the value remains a lower bound.
         """
         if not 0 < level < 1:
             raise DriftduelError(f"level={level} must lie between 0 and 1.")
@@ -513,7 +513,7 @@ class Fit:
     # Worlds and measures ------------------------------------------------------------------------
 
     @cached_property
-    def walk(self) -> Walk:
+    def walk(self) -> UtilityWalk:
         """Utilities as a random walk, fitted to the same votes."""
         grid = self.counts.grid(min(_WALK_BINS, affordable_bins(self.counts.options)))
         return fit_walk(votes_over(self.counts, grid) / self.phi, model=self.vote_model)
@@ -522,8 +522,8 @@ class Fit:
     def drifts(self) -> bool:
         """Whether preferences drift gradually within the stretches, or as a walk.
 
-        A score test for a linear trend in each stretch, with an error of 5% for all together; and
-        a walk that predicts held-out votes at least as well.
+        The value is True if a walk predicts held-out votes better, or if a score test for a linear
+        trend rejects in any stretch (family-wise error 5%).
         """
         if self.kind == "walk":
             return True
@@ -546,7 +546,8 @@ class Fit:
         shares = self._rounds[self.grid[bins]] / self._rounds[-1]
         starts = np.round(shares * rounds).astype(np.int64) + 1
         starts = np.minimum(starts, rounds)
-        last = np.append(starts[1:] > starts[:-1], True)  # of several in one round, the last
+        # If several cuts fall in one round, the last one counts.
+        last = np.append(starts[1:] > starts[:-1], True)
         matrices, starts, here = matrices[last].copy(), starts[last].copy(), here[last]
         starts[0] = 1
         a, b = np.triu_indices(self.counts.options, 1)
@@ -557,7 +558,7 @@ class Fit:
         return world
 
     def _walking(self, utilities: Floats, rounds: int) -> World:
-        world: World = Knots(utilities, self.walk.places, rounds)
+        world: World = LogPaths(utilities, self.walk.places, rounds)
         world.names = self.names
         if self.present.all():
             return world
@@ -568,31 +569,31 @@ class Fit:
         return WithAbsences(world, events)
 
     def world(self, rounds: int | None = None) -> World:
-        """Return the expected world: that of the changes found, or the expected walk.
+        """Return the expected world: with the detected changes, or the expected walk.
 
         Parameters
         ----------
         rounds
-            How many rounds it has; None: one for each vote.
+            The number of rounds; by default one for each vote.
         """
         rounds = self._need(rounds)
         if self.kind == "walk":
             return self._walking(self.walk.mean(), rounds)
         sums = [self._sums[j] - self._sums[i] for i, j in pairwise(self._edges)]
-        matrices = np.stack([self.blend.expected(votes) for votes in sums])
+        matrices = np.stack([self.blend.expected_preferences(votes) for votes in sums])
         return self._piecewise(np.array(self._edges[:-1]), matrices, rounds)
 
     def worlds(self, size: int, seed: int = 0, rounds: int | None = None) -> list[World]:
-        """Draw worlds that may have made this log.
+        """Draw worlds from the posterior.
 
         Parameters
         ----------
         size
-            How many.
+            The number of worlds.
         seed
-            Fixes them.
+            Seed of the draws.
         rounds
-            How many rounds each has; None: one for each vote.
+            The number of rounds of each world; by default one for each vote.
         """
         if not 1 <= size <= _MOST_WORLDS:
             raise DriftduelError(
@@ -615,6 +616,7 @@ class Fit:
         ]
 
     def _need(self, rounds: int | None) -> int:
+        """Return the number of rounds, by default that of votes; raise if it is out of range."""
         if rounds is not None and not 2 <= rounds <= _MOST_ROUNDS:
             raise DriftduelError(
                 f"rounds={rounds} must be at least 2 and at most {_MOST_ROUNDS:,}."
@@ -622,15 +624,15 @@ class Fit:
         return self.counts.votes if rounds is None else int(rounds)
 
     def measures(self, rounds: int | None = None, draws: int = 100) -> dict[str, Measured]:
-        """Return the five measures of non-stationarity, with 90% intervals over draws.
+        """Return the five measures of non-stationarity, with 90% intervals over posterior draws.
 
         Parameters
         ----------
         rounds
-            For how much traffic; None: as many rounds as votes. The more rounds, the smaller are
-            the differences that are significant.
+            The number of rounds; by default the number of votes. With more rounds, smaller
+            differences are significant.
         draws
-            Of how many worlds.
+            The number of drawn worlds.
         """
         values: dict[str, list[float]] = {name: [] for name in MEASURES}
         undefined = 0
@@ -644,23 +646,25 @@ class Fit:
             values["significant_switches"].append(len(significant.von_neumann_switch_rounds))
             values["total_variation"].append(one.total_variation)
             values["condorcet_variation"].append(one.winners_variation)
-        told = dict.fromkeys(MEASURES, not self.drifts)
-        told["significant_switches"] = True
+        determined = dict.fromkeys(MEASURES, not self.drifts)
+        determined["significant_switches"] = True
         if undefined > draws / 10:
-            told["condorcet_switches"] = told["condorcet_variation"] = False
+            determined["condorcet_switches"] = determined["condorcet_variation"] = False
         bound = None if self.kind == "walk" else self.least_variation()
         measured = {}
         for name in MEASURES:
             low, median, high = np.quantile(values[name], (0.05, 0.5, 0.95), method="inverted_cdf")
             least = bound if name == "total_variation" else None
-            measured[name] = Measured(float(low), float(median), float(high), told[name], least)
+            measured[name] = Measured(
+                float(low), float(median), float(high), determined[name], least
+            )
         return measured
 
     def least_variation(self) -> float:
-        """Return a lower bound of V with 95% confidence, whatever the changes found.
+        """Return a lower bound of V with 95% confidence, valid for any detected changes.
 
-        Half of the events choose where to cut, and which pair jumps which way at each cut; the
-        jumps are estimated from the other half, and both ways averaged.
+        One half of the events selects the cuts, and the pair and direction of each jump; the jumps
+        are estimated from the other half. The value is the average over both roles.
         """
         from driftduel.logs.variation import least_variation
 
@@ -668,7 +672,7 @@ class Fit:
 
     @property
     def rough(self) -> bool:
-        """Whether there are so few votes a pair and stretch that all statements are rough."""
+        """Whether there are too few votes per pair and stretch for more than rough values."""
         K = self.counts.options
         return self.counts.votes / self.phi / (K * (K - 1) / 2) / (len(self._found) + 1) < _ROUGH
 
@@ -683,7 +687,7 @@ class Fit:
 
 
 def _without_absences(world: World) -> World:
-    """Return the world in which an absent option loses every duel.
+    """Return a world object in which an absent option loses every duel.
 
     An option that is absent cannot be a safe choice, so significant switches are those of this
     world; `measure` does not define them for worlds with absences.
@@ -715,26 +719,26 @@ def fit(
     first_place: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> Fit:
-    """Fit a log.
+    """Fit a model to a log, and return its posterior as a `Fit` object.
 
     Parameters
     ----------
     counts
         The log.
     kind
-        ``utilities``, ``pairs``, ``walk``, or ``auto``: the simplest that predicts held-out votes
-        about as well as the best; with more than 24 options, ``utilities``.
+        ``utilities``, ``pairs``, ``walk``, or the default ``auto``: the simplest model that
+        predicts held-out votes about as well as the best; with more than 24 options, ``utilities``.
     bins
-        How finely the first pass divides the log.
+        The number of bins of the first pass.
     seed
-        Fixes draws and tests.
+        Seed of the draws and tests.
     phi
-        How much more votes vary than independent ones; None: estimated from the groups.
+        The dispersion parameter; by default estimated from the groups.
     first_place
         Whether the advantage of the option shown first is a term of the model, if the log records
         it; preferences are then net of it.
     progress
-        Called with a short description at the start of each stage.
+        Function called with a short description at the start of each stage.
 
     Examples
     --------
@@ -756,10 +760,10 @@ def fit(
     choice, chosen = None, kind
     note = progress or (lambda _: None)
     for _ in range(_PASSES):
-        note("estimating how much votes depend on each other")
+        note("estimating the dependence of votes")
         dispersed = dispersion(counts, vote_model) if phi is None else phi
         if kind == "auto" and counts.options > DENSE_OPTIONS:
-            chosen = "utilities"  # neither pairs nor a walk scale to many options
+            chosen = "utilities"  # pairs and walks do not scale to many options
         elif kind == "auto":
             note("comparing models on held-out votes")
             choice = choose(counts, dispersed, vote_model)
@@ -781,8 +785,8 @@ def fit(
         if not moved:
             break
     if choice is not None and chosen == "walk" and cuttings.still > 0.5:
-        # By chance some walk predicts one of ten stationary logs better; and a walk always moves,
-        # so that its V would be above 0.
+        # In one of ten stationary logs a walk predicts better by chance; and the value of V of a
+        # walk is always above 0.
         chosen = "utilities"
     note("drawing from the posterior")
     return Fit(counts, chosen, cuttings, dispersed, choice, seed, vote_model)

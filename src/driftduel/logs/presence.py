@@ -12,9 +12,9 @@ from dataclasses import replace
 import polars as pl
 
 from driftduel.errors import DriftduelError
-from driftduel.logs.columns import quoted
+from driftduel.logs.columns import quote
 from driftduel.logs.counts import Counts
-from driftduel.logs.rows import collected
+from driftduel.logs.rows import collect
 from driftduel.wording import listed
 
 __all__ = ["OPTIONS", "is_arena_export", "recorded_options", "with_presence"]
@@ -32,14 +32,14 @@ def is_arena_export(columns: Collection[str]) -> bool:
 def recorded_options(frame: pl.LazyFrame) -> tuple[str, ...] | None:
     """Return the options that an arena export records as present at its end.
 
-    None if the log is no arena export, or one of a version that did not record it.
+    The return value is None for other logs, and for exports of versions that did not record it.
     """
     columns = frame.collect_schema().names()
     if not is_arena_export(columns) or OPTIONS not in columns:
         return None
     text = pl.col(OPTIONS).cast(pl.String)
     rows = frame.select(pl.col("seq").cast(pl.Int64, strict=False), text)
-    last = collected(rows.filter(pl.col(OPTIONS).str.len_bytes() > 0)).sort("seq").tail(1)
+    last = collect(rows.filter(pl.col(OPTIONS).str.len_bytes() > 0)).sort("seq").tail(1)
     if not len(last):
         return None
     written = last[OPTIONS].item()
@@ -50,7 +50,7 @@ def recorded_options(frame: pl.LazyFrame) -> tuple[str, ...] | None:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise DriftduelError(
             f"the column {OPTIONS!r} of this arena export must hold JSON arrays of names, not "
-            f"{quoted(written)}; remove the column, or name the options with --present A,B,C."
+            f"{quote(written)}; remove the column, or name the options with --present A,B,C."
         )
     return tuple(dict.fromkeys(names))
 
@@ -62,18 +62,18 @@ def with_presence(
     *,
     adaptive: bool = False,
 ) -> tuple[Counts, list[str]]:
-    """Add the options present at the end to counts; return these, and sentences about them.
+    """Return the counts with the options present at the end, and sentences about them.
 
     Parameters
     ----------
     counts
-        Of the log.
+        The counts of the log.
     given
-        The present options as the user names them, each of which must be in the log.
+        The present options as an argument of the user; each must be in the log.
     recorded
-        Those that the log records; options without votes are left out, which is reported.
+        The present options as recorded; options without votes are left out and reported.
     adaptive
-        Whether the pairs of the log are known to have been chosen adaptively.
+        Whether the pairs of the log were chosen adaptively.
     """
     notes = []
     present = counts.present
@@ -82,7 +82,7 @@ def with_presence(
             if name not in counts.names:
                 close = difflib.get_close_matches(name, counts.names, n=1)
                 known = f"did you mean {close[0]!r}?" if close else "it is not among its options."
-                raise DriftduelError(f"the log has no votes on {quoted(name)}; {known}")
+                raise DriftduelError(f"the log has no votes on {quote(name)}; {known}")
         if not given:
             raise DriftduelError("at least one option must be present at the end of the log.")
         present = tuple(dict.fromkeys(given))
@@ -91,7 +91,7 @@ def with_presence(
         without = [name for name in recorded if name not in counts.names]
         if without:
             notes.append(
-                f"The arena also has {listed(without, most=5)}, without votes in this log; nothing "
-                f"here is about {'it' if len(without) == 1 else 'them'}."
+                f"The arena also has {listed(without, most=5)}, without votes in this log; no "
+                f"statement is about {'it' if len(without) == 1 else 'them'}."
             )
     return replace(counts, present=present, adaptive=counts.adaptive or adaptive), notes

@@ -21,13 +21,13 @@ __all__ = ["HALF_LIVES", "RIDGE", "STEPS", "Elo", "Rating", "log_loss", "rate"]
 Floats = NDArray[np.float64]
 
 HALF_LIVES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.30, 0.60, 2.0)
-"""Half-lives of a vote, as shares of the votes of the whole log."""
+"""Values of the half-life of a vote, as shares of the votes of the whole log."""
 STEPS = (0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6)
-"""Step sizes of Elo, in logits."""
+"""Values of the step parameter of Elo, in logits."""
 RIDGE = 1.0
 """Precision of the normal prior of each utility and of the advantage."""
 _MOST_NEWTON_STEPS = 100
-_MOST_BATCHES = 20_000  # of Elo, in a whole log
+_MOST_BATCHES = 20_000  # updates of Elo in a whole log
 _LEAST = 1e-9  # probability
 
 
@@ -75,9 +75,9 @@ def rate(
     placed
         Whether to estimate the advantage of the first place.
     ridge
-        Precision of the prior of each parameter.
+        Precision of the normal prior of each parameter.
     start
-        Where to start; the result does not depend on it.
+        Initial value; the result does not depend on it.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def rate(
     if placed:
         won, shown = votes[0], votes[0] + votes[1].T
     else:
-        won = shown = votes.sum(axis=0)  # as if the winner of each vote had been named first
+        won = shown = votes.sum(axis=0)  # without places, the winner of each vote is listed first
     x = np.zeros(K + 1)
     if start is not None:
         x[:K], x[K] = start.utilities, start.first_place if placed else 0.0
@@ -132,11 +132,11 @@ class Elo:
     Parameters
     ----------
     options
-        How many.
+        The number of options.
     votes
-        Of the whole log; decides the size of a batch.
+        The number of votes of the whole log, which determines the size of a batch.
     steps
-        Step sizes.
+        Values of the step parameter.
     """
 
     def __init__(self, options: int, votes: float, steps: tuple[float, ...] = STEPS) -> None:
@@ -158,5 +158,5 @@ class Elo:
             self.utilities += self.steps[:, None] * (rest.sum(axis=2) - rest.sum(axis=1))
 
     def ratings(self, first_place: float = 0.0) -> list[Rating]:
-        """Return the present rating for each step size."""
+        """Return the current rating for each value of the step parameter."""
         return [Rating(utilities, first_place) for utilities in self.utilities.copy()]

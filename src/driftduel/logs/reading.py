@@ -1,4 +1,4 @@
-"""Read a log: find its columns, count its votes, report what was assumed and left out."""
+"""Reader of logs: identify columns, count votes, report assumptions and invalid rows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ import polars.selectors as cs
 
 from driftduel.errors import DriftduelError
 from driftduel.logs.bradley_terry import dispersion
-from driftduel.logs.columns import Columns, find_columns
+from driftduel.logs.columns import LogColumns, find_columns
 from driftduel.logs.counting import (
     MOST_OPTIONS,
     NO_TIME,
@@ -19,33 +19,33 @@ from driftduel.logs.counting import (
     Counted,
     count_rows,
     make_bins,
-    prepared,
+    prepare_votes,
 )
 from driftduel.logs.counts import Counts, counts_from_votes, load_counts
 from driftduel.logs.files import open_rows, rows_in, schema_of
 from driftduel.logs.presence import is_arena_export, recorded_options, with_presence
-from driftduel.logs.results import result_of, says_result
-from driftduel.logs.rows import Rows, collected
+from driftduel.logs.results import describe_result, result_of
+from driftduel.logs.rows import LogRows, collect
 from driftduel.logs.times import Clock, read_clock, time_text
 from driftduel.wording import decimals
 
 if TYPE_CHECKING:
     from driftduel.logs.posterior import Fit
-    from driftduel.logs.replay import Replay
+    from driftduel.logs.replay import LogReplay
 
-__all__ = ["Log", "Problem", "clock_of", "columns_of", "notes_of", "problems_of", "read_log"]
+__all__ = ["Log", "RowProblem", "clock_of", "columns_of", "notes_of", "problems_of", "read_log"]
 
 _SAMPLE = 2000
 _PLACED = 0.99
 _NOT_SAID = ("when", "weight", "group")
 _MOST_PROBLEMS = 10
 _WINDOWS = 8
-_CLOSE_LOOK = 20_000  # rows in which to look for a column that votes depend on
+_CLOSE_LOOK = 20_000  # rows that are searched for a column of groups
 
 
 @dataclass(frozen=True)
-class Problem:
-    """A row that makes no sense."""
+class RowProblem:
+    """An invalid row."""
 
     line: int
     why: str
@@ -54,25 +54,25 @@ class Problem:
 
 @dataclass(frozen=True)
 class Log:
-    """Comparisons that were made: their counts, and what was noticed while counting."""
+    """A log of comparisons: its counts, and the notes of the reader."""
 
     counts: Counts
     rows: int
-    """All rows, with those that make no sense."""
+    """The number of all rows, invalid ones included."""
     skipped: Mapping[str, int] = field(default_factory=dict)
-    """Why rows were left out, and how many."""
-    problems: tuple[Problem, ...] = ()
-    """The first of them."""
+    """The number of invalid rows by reason."""
+    problems: tuple[RowProblem, ...] = ()
+    """The first invalid rows."""
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Options that were left out, and their votes."""
     notes: tuple[str, ...] = ()
-    """What was assumed, and what to look at: whole sentences."""
-    columns: Columns | None = None
-    """None: the log was counted before."""
+    """Assumptions and warnings, as sentences."""
+    columns: LogColumns | None = None
+    """The columns of the log; by default None, for counts read from a file."""
     votes: pl.LazyFrame | None = field(default=None, repr=False)
     """The rows, with the columns first, second, winner, tie, when, weight and group."""
     meaning: Callable[[pl.DataFrame], pl.DataFrame] | None = field(default=None, repr=False)
-    """Adds to such rows what they say: see `Counted`."""
+    """The function that interprets such rows, see `Counted`."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -82,28 +82,31 @@ class Log:
     def fit(
         self, kind: str = "auto", bins: int = 256, seed: int = 0, *, first_place: bool = True
     ) -> "Fit":
-        """Fit the log; see `driftduel.logs.fit`."""
+        """Fit a model to the log; see `driftduel.logs.fit` for the arguments."""
         from driftduel.logs.posterior import fit
 
         return fit(self.counts, kind, bins, seed, first_place=first_place)
 
     def replay(
         self, policy: str, seed: int = 0, runs: int = 20, fit: "Fit | None" = None
-    ) -> "Replay":
-        """Let a policy ask for the duels of the log, and tell it who won in it.
-
-        Where that would mislead, it is refused in one sentence: see `real_outcomes`.
+    ) -> "LogReplay":
+        """Let a policy choose duels, and answer them with the real outcomes of the log.
 
         Parameters
         ----------
         policy
-            Its spec.
+            The spec of the policy.
         seed
-            Fixes everything.
+            Seed of all random numbers.
         runs
-            Games on real outcomes, and as many on the fitted world to compare with.
+            The number of games on real outcomes, and on the fitted world for comparison.
         fit
-            The log's, if there is one already.
+            The fitted log; by default the log is fitted first.
+
+        Raises
+        ------
+        DriftduelError
+            If a replay would be misleading, see `real_outcomes`.
         """
         from driftduel.logs.outcomes import real_outcomes
         from driftduel.logs.replay import replay
@@ -130,34 +133,35 @@ def read_log(
     present: Sequence[str] | None = None,
     adaptive: bool = False,
 ) -> Log:
-    """Read a log of comparisons.
+    """Read a log of comparisons, and return it as a `Log` object.
 
     Parameters
     ----------
     source
-        The path of a file (CSV, TSV, JSON, JSON lines or Parquet), of several, or of counts that
-        were saved (``.npz``); a frame of polars (lazy ones too), pandas, or whatever exports Arrow.
+        The path of a file (CSV, TSV, JSON, JSON lines or Parquet), of several, or of saved counts
+        (``.npz``); a frame of polars (also lazy), pandas, or any object that exports Arrow.
     columns
-        Which column is which, where their names do not say it: ``{"first": "model_a"}``. A nested
-        key is ``result.winner``. A log has ``winner`` and ``loser``; or ``first``, ``second`` and a
-        result: ``winner`` (a name, or a word such as ``first``, ``model_b``, ``tie``; 1 and 0, 1
-        and 2, or 1-0 and 1/2-1/2), ``first_score`` and ``second_score``, or ``first_won`` and
-        ``second_won`` (of which one is set). It may have ``time``, ``group``, ``weight``, ``tie``.
+        The role of each column that is not recognised by its name: ``{"first": "model_a"}``. A
+        nested key is ``result.winner``. A log has ``winner`` and ``loser``; or ``first``,
+        ``second`` and a result: ``winner`` (a name, or a word such as ``first``, ``model_b``,
+        ``tie``; the values 1 and 0, 1 and 2, or 1-0 and 1/2-1/2), ``first_score`` and
+        ``second_score``, or ``first_won`` and ``second_won`` (one of which is set). It may have
+        ``time``, ``group``, ``weight``, ``tie``.
     time, group, weight
-        The same, shorter. `group` says which votes depend on each other: those of one race,
-        session or voter; several columns together make one.
+        Shortcuts for these keys of the argument `columns`. Votes with equal values of `group`
+        depend on each other: those of one race, session or voter; several columns form one group.
     time_format
-        How times are written, as of ``strptime``, where they are not in a usual format.
+        The format of times, as of ``strptime``; by default the usual formats are recognised.
     bins
-        About how many stretches of equal votes to count in.
+        The approximate number of coarse bins of equal votes.
     most
-        The largest number of options to count, 2 to 1000: those with the most votes; the others
-        are listed. From 100 options on, time is counted in fewer bins.
+        The largest number of options to count, 2 to 1000: those with the most votes; the others are
+        listed. From 100 options on, time has fewer bins.
     present
-        The options present at the end of the log; None: as an arena export records them, else it
-        is estimated from the votes.
+        The options present at the end of the log; by default as recorded by an arena export, else
+        estimated from the votes.
     adaptive
-        Whether pairs were chosen by earlier votes; of an arena export this is known.
+        Whether pairs were chosen by earlier votes; set by default for an arena export.
 
     Examples
     --------
@@ -184,8 +188,8 @@ def read_log(
     schema = schema_of(frame)
     named = columns_of(frame, schema, given)
     clock = clock_of(frame, schema, named, time_format)
-    votes = prepared(frame, named, clock)
-    rows = Rows(votes)
+    votes = prepare_votes(frame, named, clock)
+    rows = LogRows(votes)
     counted = count_rows(
         rows,
         make_bins(rows, bins, most=most, counted_rows=clock is None),
@@ -211,22 +215,22 @@ def read_log(
 
 
 def _all_counts(source: Any) -> bool:
-    """Tell whether several files of counts were named."""
+    """Return whether the argument is a list of several files of counts."""
     if not isinstance(source, Sequence) or isinstance(source, str) or not source:
         return False
     return all(isinstance(s, str | Path) and str(s).lower().endswith(".npz") for s in source)
 
 
-def columns_of(frame: pl.LazyFrame, schema: pl.Schema, given: Mapping[str, Any]) -> Columns:
-    """Find out which column is which.
+def columns_of(frame: pl.LazyFrame, schema: pl.Schema, given: Mapping[str, Any]) -> LogColumns:
+    """Return the columns of a log by their role.
 
-    Next to the winner and the loser, a column that may name the option shown first is taken only
-    if it names one of the two in nearly all of the first rows.
+    Beside the winner and the loser, a column of the option shown first is used only if its values
+    name one of the two in nearly all of the first rows.
     """
     named = find_columns(schema.names(), given)
     if named.loser is None or named.first is None:
         return named
-    rows = collected(frame.head(_SAMPLE).select(**result_of(named)))
+    rows = collect(frame.head(_SAMPLE).select(**result_of(named)))
     one_of_them = (rows["winner"] == rows["first"]) | (rows["winner"] == rows["second"])
     if "first" in given or one_of_them.sum() >= _PLACED * max(len(rows), 1):
         return named
@@ -234,51 +238,53 @@ def columns_of(frame: pl.LazyFrame, schema: pl.Schema, given: Mapping[str, Any])
 
 
 def clock_of(
-    frame: pl.LazyFrame, schema: pl.Schema, columns: Columns, style: str | None = None
+    frame: pl.LazyFrame, schema: pl.Schema, columns: LogColumns, style: str | None = None
 ) -> Clock | None:
-    """Find out how to read the times of a log; None if it has none."""
+    """Return the interpretation of the times of a log, or None without times."""
     if columns.time is None:
         return None
     kind = schema[columns.time]
     times = pl.col(columns.time).drop_nulls()
-    sample = collected(frame.head(_SAMPLE).select(times))
-    if len(sample) < _SAMPLE:  # of a short log, or one with gaps
-        sample = collected(frame.select(times.head(_SAMPLE)))
-    if not len(sample) and not len(collected(frame.head(1))):
+    sample = collect(frame.head(_SAMPLE).select(times))
+    if len(sample) < _SAMPLE:  # a short log, or one with gaps
+        sample = collect(frame.select(times.head(_SAMPLE)))
+    if not len(sample) and not len(collect(frame.head(1))):
         raise DriftduelError("the log has no rows.")
-    # Typed times speak for themselves, and may lie outside of Python's years.
+    # Typed times need no inference, and may lie outside the range of Python's datetime class.
     values = [] if kind.is_temporal() else sample.to_series().to_list()
     return read_clock(columns.time, kind, values, style)
 
 
 def problems_of(
     frame: pl.LazyFrame, votes: pl.LazyFrame, counted: Counted, first_line: int
-) -> tuple[Problem, ...]:
-    """Look the first rows up that make no sense."""
+) -> tuple[RowProblem, ...]:
+    """Return the first invalid rows with their content."""
     assert counted.meaning is not None
     keys = [name for name in votes.collect_schema().names() if name not in _NOT_SAID]
-    kinds = counted.meaning(collected(votes.select(keys).unique()))
+    kinds = counted.meaning(collect(votes.select(keys).unique()))
     wrong = kinds.filter(pl.col("won").is_null()).select(keys)
     rows = votes.with_row_index("row")
     bad = [rows.join(wrong.lazy(), on=keys, how="semi", nulls_equal=True)]
     bad.append(rows.filter(pl.col("when").is_finite().not_()))
     if "weight" in votes.collect_schema():
         bad.append(rows.filter(pl.col("weight").is_null()))
-    shown = collected(pl.concat(bad).unique("row").sort("row").head(_MOST_PROBLEMS))
+    shown = collect(pl.concat(bad).unique("row").sort("row").head(_MOST_PROBLEMS))
     problems = []
     for row in counted.meaning(shown).iter_rows(named=True):
         why = row["why"] or NO_WEIGHT
         if not np.isfinite(row["when"]):
             why = NO_TIME
-        # Typed times as text: they may lie outside of Python's years.
-        told = frame.slice(row["row"], 1).with_columns(cs.temporal().cast(pl.String))
-        whole = collected(told).row(0, named=True)
-        problems.append(Problem(row["row"] + first_line, why, whole))
+        # Typed times as text: they may lie outside the range of Python's datetime class.
+        one = frame.slice(row["row"], 1).with_columns(cs.temporal().cast(pl.String))
+        whole = collect(one).row(0, named=True)
+        problems.append(RowProblem(row["row"] + first_line, why, whole))
     return tuple(problems)
 
 
-def _in_files(source: Any, problems: tuple[Problem, ...], first_line: int) -> tuple[Problem, ...]:
-    """Say in which of several files rows are, and where there."""
+def _in_files(
+    source: Any, problems: tuple[RowProblem, ...], first_line: int
+) -> tuple[RowProblem, ...]:
+    """Return the problems with the file name and the line number within that file."""
     if not problems or not isinstance(source, Sequence) or isinstance(source, str):
         return problems
     sizes = [rows_in(path) for path in source]
@@ -296,19 +302,19 @@ def _in_files(source: Any, problems: tuple[Problem, ...], first_line: int) -> tu
 def notes_of(
     frame: pl.LazyFrame,
     schema: pl.Schema,
-    columns: Columns,
+    columns: LogColumns,
     clock: Clock | None,
     counted: Counted,
 ) -> list[str]:
-    """Say what was assumed, who is left out, and which column looks like a group."""
+    """Return sentences about assumptions, options left out, and a column that may define groups."""
     notes = []
-    result = says_result(columns, counted.winners)
+    result = describe_result(columns, counted.winners)
     if result is not None:
         notes.append(result)
     if clock is None:
         notes.append("There is no column of times, so rows are taken to be in the order of time.")
-    elif clock.said:
-        notes.append(f"{clock.said}.")
+    elif clock.note:
+        notes.append(f"{clock.note}.")
     if counted.left_out:
         names = ", ".join(list(counted.left_out)[:3])
         more = ", ..." if len(counted.left_out) > 3 else ""
@@ -321,8 +327,8 @@ def notes_of(
             name, phi = suspect
             notes.append(
                 f"Votes with the same {name!r} agree more than independent votes would (they vary "
-                f"{decimals(phi, 1)} times as much); if they depend on each other, say --group "
-                f"{name}, or what follows is too sure of itself."
+                f"{decimals(phi, 1)} times as much); if they depend on each other, pass --group "
+                f"{name}; otherwise the intervals are too narrow."
             )
     return notes
 
@@ -330,27 +336,27 @@ def notes_of(
 def _looks_like_a_group(
     frame: pl.LazyFrame,
     schema: pl.Schema,
-    columns: Columns,
+    columns: LogColumns,
     clock: Clock | None,
     counted: Counted,
 ) -> tuple[str, float] | None:
-    """Find a column whose equal values go with votes that are not independent.
+    """Return a column that seems to define groups, with the dispersion of its votes, or None.
 
-    A few thousand rows in the middle of the log are looked at, some hundred at a time: in most of
-    these nothing changes, which would look like dependence too.
+    A few thousand rows in the middle of the log are examined, a few hundred at a time: most of
+    these windows are stationary, and a change would resemble dependence.
     """
     assert counted.meaning is not None
-    others = [name for name in schema.names() if name not in columns.used()]
+    others = [name for name in schema.names() if name not in columns.used_names()]
     others = [name for name in others if schema[name].is_integer() or schema[name] == pl.String]
     if columns.time is not None:
         others.append(columns.time)
     if not others:
         return None
     begin = max(0, counted.rows // 2 - _CLOSE_LOOK // 2)
-    near = collected(frame.slice(begin, _CLOSE_LOOK)).lazy()
+    near = collect(frame.slice(begin, _CLOSE_LOOK)).lazy()
     kept = [pl.col(name).cast(pl.String).alias(f"is {name}") for name in others]
-    told = prepared(near, columns, clock), near.select(kept)
-    rows = collected(pl.concat(told, how="horizontal"))
+    parts = prepare_votes(near, columns, clock), near.select(kept)
+    rows = collect(pl.concat(parts, how="horizontal"))
     place = {name: at for at, name in enumerate(counted.counts.names)}
     known = list(place)
     rows = counted.meaning(rows).filter(
@@ -382,8 +388,8 @@ def _looks_like_a_group(
         chance = 5.0 * np.sqrt(2.0 / (groups * max(1, len(place) - 1)))
         if phi > 1.1 + chance:
             suspects.append((groups, name, phi))
-    # The finest explains the coarser ones, which besides see what changes over time; unless one of
-    # them sees far more, as a voter's sessions on several days would.
+    # The finest column explains the coarser ones, which also capture changes over time; except if
+    # one of them has a much larger value, as with a voter's sessions on several days.
     best: tuple[str, float] | None = None
     for _, name, phi in sorted(suspects, reverse=True):
         if best is None or phi > 1.5 * best[1]:

@@ -1,4 +1,4 @@
-"""A policy on a log's real outcomes, beside the same policy on the world fitted to the log."""
+"""Replay of a policy on a log's real outcomes, compared with the world fitted to the log."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,48 +12,49 @@ from driftduel.games import play, streams
 from driftduel.games.knowledge import knowledge
 from driftduel.logs.outcomes import LEAST_ANSWERED, RealOutcomes
 from driftduel.logs.posterior import Fit
-from driftduel.logs.sisters import benchmark_for, lost_by_log
+from driftduel.logs.posterior_worlds import benchmark_for, regret_of_log
 from driftduel.policies import make_policy
 from driftduel.regret import chunk_losses
 from driftduel.wording import number, share, whole
 from driftduel.worlds import Piecewise, World
 
-__all__ = ["Replay", "replay", "same_rounds"]
+__all__ = ["LogReplay", "replay", "same_rounds"]
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Replay:
-    """What a policy lost on the real outcomes of a log, and on the world fitted to it."""
+class LogReplay:
+    """The regret of a policy on the real outcomes of a log, and on the world fitted to it."""
 
     policy: str
     how: str
     """``events``: a round is an event with all pairs. ``blocks``: it is a block of votes."""
     rounds: int
     votes: int
-    """Of the log, from which these rounds were made."""
+    """The number of votes of the log that these rounds contain."""
     answered: float
-    """The share of duels of two options to which the log had an answer."""
+    """The share of duels of two different options with an outcome in the log."""
     regret: Floats
-    """(runs,) what it lost on real outcomes, read off the fitted world."""
+    """(runs,) its regret on real outcomes; the loss of a duel is a function of the fitted world."""
     simulated: Floats
-    """(runs,) what it lost on the fitted world, with outcomes drawn from it."""
+    """(runs,) its regret on the fitted world, with outcomes drawn from it."""
     own: float
-    """What the log's own pairs lose in as many rounds."""
+    """The regret of the log's own pairs in the same number of rounds."""
     benchmark: str
-    """What regret is against."""
+    """The benchmark of regret."""
 
     @property
     def compression(self) -> float:
-        """How many votes make a round."""
+        """The number of votes per round."""
         return self.votes / self.rounds
 
     @property
     def apart(self) -> float:
-        """How far both means are apart, in standard deviations of one simulated game.
+        """The difference of both means, in standard deviations of one simulated game.
 
-        The log is one history, so 2 or 3 are no surprise in either direction; more is.
+        The log is one history, so values of 2 or 3 are expected in either direction; larger ones
+        are not.
         """
         spread = self.simulated.std(ddof=1) if len(self.simulated) > 1 else 0.0
         distance = float(self.regret.mean() - self.simulated.mean())
@@ -61,7 +62,7 @@ class Replay:
 
     @property
     def sentence(self) -> str:
-        """What came of it, in a sentence that can be repeated."""
+        """The result as a self-contained sentence."""
         agree = "agree" if abs(self.apart) <= 2 else "do not agree"
         return (
             f"{self.policy} lost {number(float(self.regret.mean()))} on the log's real outcomes "
@@ -71,7 +72,7 @@ class Replay:
 
     @property
     def remarks(self) -> list[str]:
-        """What is to be known about these numbers."""
+        """Sentences that explain the numbers."""
         rounds = {
             "events": "one round for each event, in which all pairs met",
             "blocks": f"one round for each block of {whole(self.compression)} votes",
@@ -80,14 +81,14 @@ class Replay:
         return [
             f"{self.rounds:,} rounds are left of {self.votes:,} votes, {rounds}: your log at "
             f"1/{whole(self.compression)} of its traffic. {share(self.answered, 1)} of the duels "
-            f"that were asked for had an answer; of the others nothing was told.",
-            f"Regret is against the {against} winner of the fitted world, whoever decided the "
-            f"duels. The log's own pairs lose {number(self.own)} in as many rounds. The log is one "
-            f"history and was fitted too, so this is a check of the world, not a proof.",
+            f"have an outcome in the log; the policy receives no feedback for the others.",
+            f"Regret is against the {against} winner of the fitted world for both kinds of "
+            f"outcomes. The log's own pairs lose {number(self.own)} in as many rounds. The log is "
+            f"one history and was fitted too, so this is a check of the world, not a proof.",
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all of it as plain data."""
+        """Return all values as plain data."""
         return {
             "policy": self.policy,
             "how": self.how,
@@ -117,31 +118,31 @@ def replay(
     seed: int = 0,
     runs: int = 20,
     progress: Callable[[int, int], None] | None = None,
-) -> list[Replay]:
-    """Let policies ask for the duels of a log, and tell them who won in it.
+) -> list[LogReplay]:
+    """Let policies choose duels, and answer them with the real outcomes of a log.
 
     Parameters
     ----------
     fit
-        The log's, which says what a duel loses.
+        The fitted log, which defines the loss of a duel.
     outcomes
-        What `real_outcomes` made of the log.
+        The return value of `real_outcomes`.
     policies
-        Their specs. What they may be told about the world is told of the fitted one.
+        Their specs. Prior knowledge of a policy is computed from the fitted world.
     seed
-        Fixes everything; run i has the seed ``seed + i``.
+        Seed of all random numbers; run i has the seed ``seed + i``.
     runs
-        Games of each on real outcomes, and as many on the fitted world.
+        Games of each policy on real outcomes, and on the fitted world.
     progress
-        Called now and then with (rounds played, rounds of all games).
+        Function called at intervals with (rounds played, rounds of all games).
     """
     if runs < 1:
         raise DriftduelError(f"runs={runs} must be at least 1.")
     truth = same_rounds(fit.world(), outcomes)
     benchmark = benchmark_for([truth])
     losses = _losses(truth, benchmark)
-    own = lost_by_log(fit, fit.world(), benchmark) * outcomes.rounds / fit.counts.votes
-    for policy in policies:  # mistakes come before long games
+    own = regret_of_log(fit, fit.world(), benchmark) * outcomes.rounds / fit.counts.votes
+    for policy in policies:  # raise invalid specs before the long games
         make_policy(policy, truth.arms, 0, **knowledge(policy, truth))
     replays = []
     for i, policy in enumerate(policies):
@@ -171,19 +172,19 @@ def replay(
                 f"log compare' simulates instead."
             )
         about = outcomes.how, outcomes.rounds, outcomes.votes
-        replays.append(Replay(policy, *about, answered, real, simulated, own, benchmark))
+        replays.append(LogReplay(policy, *about, answered, real, simulated, own, benchmark))
     return replays
 
 
 def same_rounds(world: World, outcomes: RealOutcomes) -> Piecewise:
-    """Return a world as it was in the rounds of a log's real outcomes.
+    """Return a world restricted to the rounds of a log's real outcomes.
 
     Parameters
     ----------
     world
-        One fitted to the log.
+        A world fitted to the log.
     outcomes
-        The log's.
+        The real outcomes of the log.
     """
     rounds = np.clip(np.ceil(outcomes.shares * world.rounds), 1, world.rounds).astype(np.int64)
     matrices, starts = [], []

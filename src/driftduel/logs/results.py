@@ -1,22 +1,22 @@
-"""What the result of a row means: which option won, or a tie."""
+"""Interpretation of the result of a row: which option won, or a tie."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from driftduel.logs.columns import Columns, compact, quoted, side_names
+from driftduel.logs.columns import LogColumns, compact, quote, side_names
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["NEITHER", "are_flags", "outcome_of", "result_of", "says_result", "words_for"]
+__all__ = ["NEITHER", "are_flags", "describe_result", "parse_outcome", "result_of", "words_for"]
 
 NEITHER = "is neither of the two"
 _TIES = {"tie", "ties", "tied", "draw", "drawn", "equal", "even", "same", "both", "neither",
          "tiebothbad", "bothbad", "bothgood", "0.5", "1/2", "½"}  # fmt: skip
 _YES = {"1", "1.0", "true", "yes", "y", "t"}
 _NO = {"0", "0.0", "false", "no", "n", "f", ""}
-_LONGEST_NAME = 1000  # letters; whatever is longer is no name
+_LONGEST_NAME = 1000  # characters; a longer value is no name
 _NUMBER = r"(\d+(?:\.\d+)?|1/2|½)"
 _SCORE = re.compile(rf"{_NUMBER}\s*[-:\u2013]\s*{_NUMBER}")  # 1-0, 1/2-1/2, 3:1
 # Results that were computed from other columns; no name begins with a zero byte.
@@ -31,17 +31,17 @@ _COMPUTED: dict[str, float | str] = {
 }
 
 
-def words_for(columns: Columns | None, winners: Sequence[str | None]) -> dict[str, float]:
-    """Return the words and numbers of a column of winners, and the first option's share of the win.
+def words_for(columns: LogColumns | None, winners: Sequence[str | None]) -> dict[str, float]:
+    """Return the values of the winner's column, with the first option's share of the win.
 
     1 and 0 are the first and the second, and so are 1 and 2, and 1 and -1; 0.5 is a tie.
 
     Parameters
     ----------
     columns
-        Of the log; H, D and A are read as results if they are home and away.
+        The columns of the log; H, D and A are results if the columns are home and away.
     winners
-        The different values of the column.
+        The distinct values of the column.
     """
     words: dict[str, float] = {"true": 1.0, "false": 0.0} | dict.fromkeys(_TIES, 0.5)
     for x, y, *_ in side_names():
@@ -80,30 +80,32 @@ def are_flags(values: Sequence[str | None]) -> bool:
     return all(value is None or value.strip().lower() in _YES | _NO for value in values)
 
 
-def outcome_of(
+def parse_outcome(
     first: str | None,
     second: str | None,
     winner: str | None,
     tie: str | None,
     words: Mapping[str, float],
 ) -> float | str:
-    """Return 1 if the first won, 0 if the second did, 1/2 for a tie; or what is wrong.
+    """Return 1 if the first won, 0 if the second did, 1/2 for a tie; or the reason if invalid.
 
-    An option's name goes before every other meaning of a word.
+    An option's name takes precedence over every other meaning of a value.
 
     Parameters
     ----------
     first, second, winner, tie
-        The texts of a row.
+        The values of a row, as text.
     words
-        As `words_for` returns them.
+        The return value of `words_for`.
 
     Examples
     --------
     >>> words = words_for(None, [])
-    >>> outcome_of("tea", "ale", "ale", None, words), outcome_of("tea", "ale", "1-0", None, words)
-    (0.0, 1.0)
-    >>> outcome_of("tea", "milk", "ale", None, words)
+    >>> parse_outcome("tea", "ale", "ale", None, words)
+    0.0
+    >>> parse_outcome("tea", "ale", "1-0", None, words)
+    1.0
+    >>> parse_outcome("tea", "milk", "ale", None, words)
     "the winner 'ale' is neither of the two"
     """
     if first is None or second is None:
@@ -116,7 +118,7 @@ def outcome_of(
         if tie.strip().lower() in _YES:
             return 0.5
         if tie.strip().lower() not in _NO:
-            return f"{quoted(tie)} does not say whether it is a tie"
+            return f"{quote(tie)} is not a valid value of the tie column"
     if winner is None:
         return "the winner is missing"
     if winner in _COMPUTED:
@@ -131,19 +133,19 @@ def outcome_of(
         return words[short]
     score = _SCORE.fullmatch(word)
     if score is not None:
-        return _compared(*(_value(each) for each in score.groups()))
-    return f"the winner {quoted(winner)} {NEITHER}"
+        return _compare_scores(*(_value(each) for each in score.groups()))
+    return f"the winner {quote(winner)} {NEITHER}"
 
 
 def _value(text: str) -> float:
     return 0.5 if text in ("1/2", "½") else float(text)
 
 
-def _compared(one: float, other: float) -> float:
+def _compare_scores(one: float, other: float) -> float:
     return 0.5 if one == other else float(one > other)
 
 
-def result_of(columns: Columns) -> "dict[str, pl.Expr]":
+def result_of(columns: LogColumns) -> "dict[str, pl.Expr]":
     """Return the expressions of the columns first, second and winner of a prepared log.
 
     Without `winner`, the first of each pair won.
@@ -172,8 +174,8 @@ def result_of(columns: Columns) -> "dict[str, pl.Expr]":
         )
         result = pl.when(a > b).then(pl.lit(_FIRST)).when(a < b).then(pl.lit(_SECOND))
         result = result.when((a == b) & a.is_finite()).then(pl.lit(_TIE))
-        readable = a.is_not_nan() & b.is_not_nan()
-        return pair | {"winner": pl.when(readable).then(result).fill_null(pl.lit(_NO_SCORE))}
+        are_numbers = a.is_not_nan() & b.is_not_nan()
+        return pair | {"winner": pl.when(are_numbers).then(result).fill_null(pl.lit(_NO_SCORE))}
     if columns.flags:
         words = [text(name).str.strip_chars().str.to_lowercase() for name in columns.flags]
         is_set = [word.is_in(sorted(_YES)).fill_null(value=False) for word in words]
@@ -186,21 +188,21 @@ def result_of(columns: Columns) -> "dict[str, pl.Expr]":
     return pair | {"winner": text(columns.winner)}
 
 
-def says_result(columns: Columns, winners: Sequence[str | None]) -> str | None:
-    """Say how results are read, in a sentence, where that was inferred; else None."""
+def describe_result(columns: LogColumns, winners: Sequence[str | None]) -> str | None:
+    """Return a sentence about an inferred interpretation of results, else None."""
     if columns.scores:
-        one, other = (quoted(name) for name in columns.scores)
+        one, other = (quote(name) for name in columns.scores)
         return f"The option with the higher score wins ({one}, {other}); equal scores are ties."
     if columns.flags:
-        names = ", ".join(quoted(name) for name in columns.flags)
+        names = ", ".join(quote(name) for name in columns.flags)
         return f"Of the columns {names}, the one that is set holds the result."
     if columns.loser is not None and columns.first is not None:
-        return f"{quoted(columns.first)} is read as the option that was shown first."
+        return f"{quote(columns.first)} is read as the option that was shown first."
     numbers = _numbers(winners)
     if numbers and columns.second is not None:
         lost = next(n for n, won in numbers.items() if won == 0)
         return (
-            f"In {quoted(columns.winner)}, 1 is read as a win of {quoted(columns.first)} and "
-            f"{lost} as a win of {quoted(columns.second)}."
+            f"In {quote(columns.winner)}, 1 is read as a win of {quote(columns.first)} and "
+            f"{lost} as a win of {quote(columns.second)}."
         )
     return None

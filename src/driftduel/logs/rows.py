@@ -1,8 +1,8 @@
-"""The rows of a log as numbers, a batch at a time.
+"""The rows of a log as arrays of numbers, in batches.
 
-However long a log is, there are few different things for a row to say: two options and a word for
-the winner. Each is a *kind* and has a number, so that words are looked at once and rows are counted
-by compiled loops. Rows as numbers are small; all but very long logs are read once and kept.
+A log of any length has few distinct combinations of two options and a result. Each combination is a
+*kind* with a number, so that text is parsed once per kind and compiled functions count the rows.
+Rows as numbers are small; all but very long logs are read once and kept in memory.
 """
 
 from collections.abc import Iterator
@@ -15,44 +15,45 @@ from numpy.typing import NDArray
 
 from driftduel.errors import DriftduelError
 from driftduel.logs._row_kernels import count_kinds
-from driftduel.logs.columns import quoted
+from driftduel.logs.columns import quote
 from driftduel.logs.numbering import Numbers
 
-__all__ = ["KEYS", "Batch", "Rows", "collected", "readable"]
+__all__ = ["KEYS", "Batch", "LogRows", "collect", "translated_errors"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 KEYS = ("first", "second", "winner", "tie")
-"""The columns that make a kind."""
-_MOST_KEPT = 12_000_000  # rows, of 12 bytes to 28; beyond, the file is read again
-_MOST_KINDS = 2_000_000  # more is no log of options
+"""The columns that define a kind."""
+_MOST_KEPT = 12_000_000  # rows, of 12 bytes to 28; a larger file is read again
+_MOST_KINDS = 2_000_000  # a log of options has fewer
 _BATCH = 1 << 17
-# Odd numbers: what a word says depends on its column, and no two words cancel each other.
+# Odd factors: the hash of a value depends on its column, and no two values cancel.
 _MULTIPLIERS = np.array(
     [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x27D4EB2F165667C5], np.uint64
 )
 
 
 class Batch(NamedTuple):
-    """Some rows."""
+    """A batch of rows."""
 
     kind: NDArray[np.int32]
     when: Floats
-    """NaN where there is no time."""
+    """The times; the value NaN marks a missing time."""
     weight: Floats
-    """NaN where there is none above 0; empty if all rows count the same."""
+    """The weights; the value NaN marks an invalid one. Empty if all rows have the default weight.
+    """
     group: NDArray[np.uint64]
-    """Empty if rows do not depend on each other."""
+    """The groups; empty if all rows are independent."""
 
 
-class Rows:
+class LogRows:
     """All rows of a log.
 
     Parameters
     ----------
     votes
-        As `prepared` makes them.
+        The return value of `prepare_votes`.
     """
 
     def __init__(self, votes: pl.LazyFrame) -> None:
@@ -61,16 +62,16 @@ class Rows:
         self.keys = [name for name in KEYS if name in there]
         self.weighted, self.grouped = "weight" in there, "group" in there
         self.size = 0
-        """How many there are."""
+        """The number of rows."""
         self.sound = np.zeros(0, np.int64)
-        """How many rows of each kind have a time and a weight."""
+        """The number of rows of each kind with a time and a weight."""
         self.late, self.light = 0, 0
-        """How many have no time; how many of the others have no weight."""
+        """The number of rows without a time, and of the other rows without a weight."""
         self._numbers = Numbers()
         self._kept: list[Batch] | None = []
         seen: list[pl.DataFrame] = []
         for batch in self._read(seen):
-            self._look_at(batch)
+            self._count_batch(batch)
             if self.size > _MOST_KEPT:
                 self._kept = None
             if self._kept is not None:
@@ -78,11 +79,11 @@ class Rows:
         if not self.size:
             raise DriftduelError("the log has no rows.")
         self.kinds = pl.concat(seen)
-        """What each kind says, in the columns `keys`."""
+        """The values of each kind in the columns `keys`."""
 
     @property
     def options(self) -> int:
-        """About how many different options there are."""
+        """The approximate number of distinct options."""
         return max(2, *(self.kinds[name].drop_nulls().n_unique() for name in KEYS[:2]))
 
     def batches(self) -> Iterator[Batch]:
@@ -90,26 +91,24 @@ class Rows:
         return iter(self._kept) if self._kept is not None else self._read()
 
     def times(self, one_of: int = 1) -> Floats:
-        """Return the times of all rows that have one, or, by chance, of one of so many."""
+        """Return the times of all rows that have one, or of a random sample of one in `one_of`."""
         times = self._column("when")
         if one_of > 1:
             times = times.filter(pl.col("when").hash(7) % one_of == 0)
-        when = collected(times)["when"].to_numpy()
+        when = collect(times)["when"].to_numpy()
         return when if np.isfinite(when).all() else when[np.isfinite(when)]
 
     def different_groups(self) -> int:
-        """Return about how many groups there are."""
-        return int(
-            collected(self._column("group").select(pl.col("group").approx_n_unique())).item()
-        )
+        """Return the approximate number of groups."""
+        return int(collect(self._column("group").select(pl.col("group").approx_n_unique())).item())
 
     def _column(self, name: str) -> pl.LazyFrame:
         if self._kept is None:
             return self.votes.select(name)
         return pl.LazyFrame({name: np.concatenate([getattr(batch, name) for batch in self._kept])})
 
-    def _look_at(self, batch: Batch) -> None:
-        """Count the rows, and by kind those that are sound."""
+    def _count_batch(self, batch: Batch) -> None:
+        """Count the rows of a batch, and the valid rows by kind."""
         self.size += len(batch.kind)
         if len(self.sound) < self._numbers.known:
             self.sound = np.append(
@@ -119,9 +118,9 @@ class Rows:
         self.late, self.light = self.late + late, self.light + light
 
     def _read(self, seen: list[pl.DataFrame] | None = None) -> Iterator[Batch]:
-        """Read all rows; what the kinds say that come for the first time is put into `seen`."""
+        """Read all rows; the values of new kinds are appended to the argument `seen`."""
         hashes = [pl.col(name).hash(1).alias(f"#{name}") for name in self.keys]
-        for table in _collected_batches(self.votes.with_columns(hashes)):
+        for table in _collect_batches(self.votes.with_columns(hashes)):
             keys = np.zeros(len(table), np.uint64)
             for name, multiplier in zip(self.keys, _MULTIPLIERS, strict=False):
                 keys += table[f"#{name}"].to_numpy() * multiplier
@@ -148,28 +147,28 @@ _NOTHING = np.zeros(0)
 _NO_GROUPS = np.zeros(0, np.uint64)
 
 
-# ---- by polars; what is wrong with a file is said ----
+# ---- polars queries, with errors converted to DriftduelError ----
 
 
-def collected(frame: pl.LazyFrame) -> pl.DataFrame:
+def collect(frame: pl.LazyFrame) -> pl.DataFrame:
     """Run a query without holding all rows in memory."""
-    with readable():
+    with translated_errors():
         return frame.collect(engine="streaming")
 
 
-def _collected_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """Run a query, and return what comes of it as it comes."""
-    with readable():
+def _collect_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """Run a query, and yield its batches as they are computed."""
+    with translated_errors():
         yield from frame.collect_batches(chunk_size=_BATCH, engine="streaming")
 
 
 @contextmanager
-def readable() -> Iterator[None]:
-    """Turn the errors of reading a file with polars into one sentence."""
+def translated_errors() -> Iterator[None]:
+    """Convert polars errors of a file to a one-line `DriftduelError`."""
     try:
         yield
     except _WRONG as error:
-        raise _unreadable(error) from None
+        raise _reading_error(error) from None
 
 
 _WRONG = (
@@ -177,10 +176,10 @@ _WRONG = (
 )  # fmt: skip
 
 
-def _unreadable(error: BaseException) -> DriftduelError:
-    """Say what polars says, in a sentence; of its advice for programmers nothing is left."""
+def _reading_error(error: BaseException) -> DriftduelError:
+    """Return a polars error as a `DriftduelError` without advice about function arguments."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    reason = quoted(lines[0].rstrip("."), 200)[1:-1]
+    reason = quote(lines[0].rstrip("."), 200)[1:-1]
     if "more fields than defined" in lines[0]:
         reason = "a line has more fields than the first line names"
     elif "supertype" in lines[0] or "unexpected value while building" in lines[0]:

@@ -1,4 +1,4 @@
-"""The JSON that the `log` commands print: one type for each command, and its JSON Schema.
+"""The JSON objects that the `log` commands print: one class for each command, and its JSON Schema.
 
 Votes are whole numbers, and a time is a number or an ISO 8601 string; the same times as text for
 people are under ``*_text``.
@@ -19,7 +19,7 @@ _Options = Annotated[list[str], Meta(description="the options")]
 _Kind = Annotated[str, Meta(description="the model: utilities, pairs or walk")]
 _LogVotes = Annotated[Votes, Meta(description="votes that were counted")]
 _Notes = Annotated[list[str], Meta(description="assumptions made while reading, in sentences")]
-_Remarks = Annotated[list[str], Meta(description="what else to know, in sentences")]
+_Remarks = Annotated[list[str], Meta(description="further remarks, in sentences")]
 _Rounds = Annotated[int, Meta(description="rounds of traffic")]
 _Files = Annotated[list[str], Meta(description="the files that were written")]
 _Low = Annotated[float, Meta(description="lower end of the 90% interval")]
@@ -32,11 +32,11 @@ _Benchmark = Annotated[str, Meta(description="the winner that regret is against"
 
 
 class _Output(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A JSON object without other fields than these."""
+    """The base class of JSON objects without additional fields."""
 
 
 class Summary(_Output, rename={"from_": "from"}):
-    """What `driftduel log summary --json` prints."""
+    """The JSON object that `driftduel log summary --json` prints."""
 
     options: _Options
     votes: _LogVotes
@@ -70,7 +70,7 @@ class Summary(_Output, rename={"from_": "from"}):
     now: Annotated[
         dict[str, Share], Meta(description="probability of each present option to be best now")
     ]
-    nobody: Annotated[Share, Meta(description="probability that no option does")]
+    nobody: Annotated[Share, Meta(description="probability that there is no Condorcet winner")]
     winner: Annotated[str | None, Meta(description="the most probable winner; null: there is none")]
     likely: Annotated[
         list[str], Meta(description="smallest set that holds the winner with 95% probability")
@@ -113,8 +113,8 @@ class ChangeRow(_Output):
     q: Annotated[Share | None, Meta(description="p adjusted for the number of changes")]
 
 
-class Changes(_Output):
-    """What `driftduel log changes --json` prints."""
+class ChangesOutput(_Output):
+    """The JSON object that `driftduel log changes --json` prints."""
 
     options: _Options
     votes: _LogVotes
@@ -145,8 +145,8 @@ class MeasureRow(_Output):
     ]
 
 
-class Measures(_Output):
-    """What `driftduel log measure --json` prints."""
+class MeasuresOutput(_Output):
+    """The JSON object that `driftduel log measure --json` prints."""
 
     options: _Options
     votes: _LogVotes
@@ -180,7 +180,7 @@ class PairRow(_Output):
 
 
 class Forecasts(_Output):
-    """What `driftduel log forecast --json` prints."""
+    """The JSON object that `driftduel log forecast --json` prints."""
 
     options: _Options
     present: Annotated[list[str], Meta(description="options present at the end of the log")]
@@ -208,7 +208,7 @@ class PredictedBy(_Output):
 
 
 class Evaluated(_Output):
-    """What `driftduel log evaluate --json` prints."""
+    """The JSON object that `driftduel log evaluate --json` prints."""
 
     options: _Options
     votes: _LogVotes
@@ -220,7 +220,7 @@ class Evaluated(_Output):
 
 
 class WorldFiles(_Output):
-    """What `driftduel log world --json` prints."""
+    """The JSON object that `driftduel log world --json` prints."""
 
     files: _Files
     rounds: _Rounds
@@ -249,7 +249,7 @@ class ComparedPolicy(_Output):
 
 
 class Compared(_Output):
-    """What `driftduel log compare --json` prints."""
+    """The JSON object that `driftduel log compare --json` prints."""
 
     options: _Options
     votes: _LogVotes
@@ -268,7 +268,7 @@ class ReplayedPolicy(_Output):
     """A policy on the log's real outcomes."""
 
     policy: Annotated[str, Meta(description="its spec")]
-    how: Annotated[str, Meta(description="what a round is: events or blocks")]
+    how: Annotated[str, Meta(description="the unit of a round: events or blocks")]
     rounds: Annotated[int, Meta(description="rounds of the replay")]
     votes: Annotated[Votes, Meta(description="votes that the rounds are made of")]
     compression: Annotated[float, Meta(description="votes per round")]
@@ -286,7 +286,7 @@ class ReplayedPolicy(_Output):
 
 
 class Replayed(_Output):
-    """What `driftduel log replay --json` prints."""
+    """The JSON object that `driftduel log replay --json` prints."""
 
     options: _Options
     votes: _LogVotes
@@ -296,7 +296,7 @@ class Replayed(_Output):
 
 
 class CountedFiles(_Output):
-    """What `driftduel log count --json` prints."""
+    """The JSON object that `driftduel log count --json` prints."""
 
     file: Annotated[str, Meta(description="the file of counts")]
     options: _Options
@@ -308,7 +308,7 @@ class CountedFiles(_Output):
 
 
 class Report(_Output):
-    """What `driftduel log report --json` prints."""
+    """The JSON object that `driftduel log report --json` prints."""
 
     page: Annotated[str, Meta(description="path of the page")]
     now: Annotated[str, Meta(description="which option is best now, in a sentence")]
@@ -318,8 +318,8 @@ class Report(_Output):
 
 OUTPUTS: dict[str, type[_Output]] = {
     "summary": Summary,
-    "changes": Changes,
-    "measure": Measures,
+    "changes": ChangesOutput,
+    "measure": MeasuresOutput,
     "forecast": Forecasts,
     "evaluate": Evaluated,
     "world": WorldFiles,
@@ -328,7 +328,7 @@ OUTPUTS: dict[str, type[_Output]] = {
     "report": Report,
     "count": CountedFiles,
 }
-"""The output of each command by its name."""
+"""The output class of each command by its name."""
 
 
 def json_schema(command: str) -> dict[str, Any]:

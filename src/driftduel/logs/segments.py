@@ -1,9 +1,10 @@
-"""Where a log changed: a posterior over all ways to cut it into stationary stretches.
+"""Change points of a log: a posterior over all segmentations into stationary stretches.
 
 Every stretch of bins has an *evidence*: the probability of its votes if its preferences are redrawn
-from a prior around those of the whole log. Two models have one: *utilities* (Bradley-Terry, normal
-around the whole log's) and *pairs* (each pair independent, Beta around the whole log's rate). The
-sum over all cuttings, weighted by a prior, is exact (Fearnhead 2006; Barry and Hartigan 1993).
+from a prior around those of the whole log. Two models are available: *utilities* (Bradley-Terry,
+with normal parameters around the whole log's) and *pairs* (each pair independent, Beta around the
+whole log's rate). The sum over all segmentations, weighted by a prior, is exact (Fearnhead 2006;
+Barry and Hartigan 1993).
 
 "No change" has half of the prior and is scored at the whole log's estimate without a penalty. That
 estimate is computed from the same votes: if a single stretch were penalised for a prior around it,
@@ -33,10 +34,10 @@ from driftduel.errors import DriftduelError
 from driftduel.logs.bradley_terry import bradley_terry, dispersion
 from driftduel.logs.counts import Counts
 from driftduel.logs.lifetimes import units_of_stretches
-from driftduel.logs.vote_model import PLAIN, VoteModel, net_wins, oriented, residuals
+from driftduel.logs.vote_model import PLAIN, VoteModel, net_wins, residuals, votes_by_place
 
 __all__ = [
-    "DENSE_OPTIONS", "HAZARDS", "MODELS", "SPARSE", "STRENGTHS", "TAUS", "Cuttings",
+    "DENSE_OPTIONS", "HAZARDS", "MODELS", "SPARSE", "STRENGTHS", "TAUS", "Segmentation",
     "affordable_bins", "cuttings", "segment", "votes_over",
 ]  # fmt: skip
 
@@ -45,39 +46,39 @@ Ints = NDArray[np.int64]
 
 MODELS = ("utilities", "pairs")
 TAUS: tuple[float, ...] = (0.1, 0.2, 0.4, 0.8, 1.6)
-"""Standard deviations of a stretch's utilities around the log's, all as probable."""
+"""Values of the standard deviation of a stretch's utilities around the log's, equally probable."""
 SPARSE: tuple[tuple[float, float], ...] = tuple(
     (tau, share) for tau in (0.2, 0.4, 0.8, 1.6) for share in (0.02, 0.1, 0.5)
 )
-"""With many options: the same, and the share of options that move at a change."""
+"""With many options: values of the standard deviation, and of the share of options that move."""
 DENSE_OPTIONS = 24
-"""Largest number of options whose utilities are all redrawn at a change."""
+"""Largest number of options for which a change redraws all utilities."""
 STRENGTHS: tuple[float, ...] = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
-"""Votes that the log's rate of a pair is worth in a stretch, all as probable."""
+"""Values of the prior strength of a pair's rate, in votes, equally probable."""
 HAZARDS = (1.0, 3.0, 10.0, 30.0)
-"""Changes to expect in a log that changes, all as probable."""
-_POSSIBLE = 1e-4  # the posterior a prior must have in the first pass to be in the second
-_SUB_BINS = 40  # around each change in the second pass, if there are few
-_MOST_SUB_BINS = 200  # around all
+"""Values of the expected number of changes in a log that changes, equally probable."""
+_POSSIBLE = 1e-4  # least posterior in the first pass of a prior that is used in the second
+_SUB_BINS = 40  # sub-bins around each change in the second pass
+_MOST_SUB_BINS = 200  # sub-bins around all changes
 _OUTSIDE = 160  # bins in the second pass, if there are many sub-bins
-_MOST_UNITS = 24  # groups that a stretch needs, however many options there are
+_MOST_UNITS = 24  # upper limit of the default of `fewest`
 
 Prior = float | tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Cuttings:
-    """The posterior over cuttings of a log at the boundaries of a grid."""
+class Segmentation:
+    """The posterior over segmentations of a log at the boundaries of a grid."""
 
     grid: Ints
     """(B + 1,) fine bins at which the grid's bins begin, and one past the last."""
     model: str
     scale: float
-    """What a vote counts: 1 / phi."""
+    """The weight of a vote, 1 / phi."""
     still: float
-    """P(nothing changed)."""
+    """P(no change)."""
     evidence: Floats
-    """(M, B + 1, B + 1) log evidence of every stretch, for each width or strength of the prior."""
+    """(M, B + 1, B + 1) log evidence of every stretch, for each value of the prior's parameter."""
     cut: Floats
     """(H, B + 1) log prior of a cut at each boundary, for each hazard; 0 at the end."""
     stay: Floats
@@ -87,21 +88,21 @@ class Cuttings:
     backward: Floats
     """(M, H, B + 1) log weight of all behind a cut."""
     totals: Floats
-    """(M, H) log weight of all cuttings with a cut."""
+    """(M, H) log weight of all segmentations with a cut."""
     logz: float
-    """Log evidence of the log, the plugged mean's prior left out."""
+    """Log evidence of the log, without the prior of the plugged-in mean."""
     priors: tuple[Prior, ...] = ()
-    """(M,) the widths or strengths of `evidence`."""
+    """(M,) the parameter values of `evidence`."""
 
     @property
     def bins(self) -> int:
-        """B."""
+        """The number of bins, B."""
         return len(self.grid) - 1
 
     @cached_property
     def weights(self) -> Floats:
         """(M, H) the posterior of prior and hazard in a log that changes."""
-        if not np.isfinite(self.totals).any():  # there is no way to cut this log
+        if not np.isfinite(self.totals).any():  # no segmentation with a cut is allowed
             return np.full(self.totals.shape, 1 / self.totals.size)
         prior = self.totals - _log1mexp(self.stay[:, -1])
         weights = np.exp(prior - prior.max())
@@ -109,7 +110,7 @@ class Cuttings:
         return share
 
     def likely_priors(self) -> list[Prior]:
-        """Return the widths or strengths whose posterior is not negligible."""
+        """Return the parameter values with a non-negligible posterior."""
         possible = self.weights.sum(axis=1) > _POSSIBLE
         return [prior for prior, kept in zip(self.priors, possible, strict=True) if kept]
 
@@ -117,7 +118,7 @@ class Cuttings:
     def stretches(self) -> Floats:
         """(B + 1, B + 1) the probability that bins i, ..., j - 1 are a stretch between two cuts.
 
-        No change at all is not among them: it has the probability `still`.
+        The case of no change is not included: it has the probability `still`.
         """
         total = np.zeros((self.bins + 1, self.bins + 1))
         if self.still == 1:
@@ -128,12 +129,12 @@ class Cuttings:
 
     @cached_property
     def _likely(self) -> list[tuple[float, Floats]]:
-        """The priors that matter, each with its weight and its stretches."""
+        """The non-negligible priors, each with its weight and its stretches."""
         pairs = zip(*np.nonzero(self.weights > 1e-3), strict=True)
         return [(float(self.weights[m, h]), self._stretches_of(m, h)) for m, h in pairs]
 
     def _stretches_of(self, m: int, h: int) -> Floats:
-        """Return what `stretches` are under one prior and hazard, if there is a change."""
+        """Return the value of `stretches` for one prior and hazard, given a change."""
         B = self.bins
         after = self.cut[h] + self.backward[m, h]
         start = self.forward[m, h, :B] - self.stay[h]
@@ -151,12 +152,12 @@ class Cuttings:
         return probability
 
     def changed_within(self, first: int, last: int) -> float:
-        """Return the probability of a change at one of the boundaries first, ..., last at least."""
+        """Return the probability of at least one change at the boundaries first, ..., last."""
         none = self.still + self.stretches[:first, last + 1 :].sum()
         return float(np.clip(1 - none, 0.0, 1.0))
 
     def mode(self) -> Ints:
-        """Return the boundaries of the most probable cutting under the best of the priors."""
+        """Return the boundaries of the most probable segmentation under the best prior."""
         from driftduel.logs._kernels import best_cuts
 
         B = self.bins
@@ -172,12 +173,13 @@ class Cuttings:
         return np.array(cuts[::-1], np.int64)
 
     def changes(self, least: float = 0.5) -> list[tuple[int, int, int, float]]:
-        """Return the changes: (boundary, low, high, probability) each.
+        """Return the changes, each as a tuple (boundary, low, high, probability).
 
-        They are those of the most probable cutting, those between them that are probable without
-        being so at any one place, and none that are improbable by themselves. Between the middles
-        of the ways to its neighbours a change has a most probable boundary and a smallest set of
-        boundaries, low to high, that holds it with 95%.
+        The result has the changes of the most probable segmentation, and those between them that
+        are probable without a probable position; changes with a probability below the argument
+        `least` are removed. The boundaries are divided among the changes at the midpoints; within
+        its part, a change has a most probable boundary and a smallest interval, low to high, that
+        contains it with 95%.
         """
         cuts = self._with_hidden(self.mode(), least)
         while len(cuts):
@@ -186,30 +188,30 @@ class Cuttings:
             worst = int(chances.argmin())
             if chances[worst] >= least:
                 return [
-                    (*self._placed(*window), float(chance))
+                    (*self._locate_change(*window), float(chance))
                     for window, chance in zip(windows, chances, strict=True)
                 ]
             cuts = np.delete(cuts, worst)
         return []
 
     def _with_hidden(self, cuts: Ints, least: float) -> Ints:
-        """Add changes that may be in so many places that no single cutting shows them."""
+        """Add changes that are spread over too many positions for the best segmentation."""
         while True:
-            sets = [self._placed(*window)[1:] for window in self.windows(cuts)]
+            sets = [self._locate_change(*window)[1:] for window in self.windows(cuts)]
             lows, highs = zip(*sets, strict=True) if sets else ((), ())
             gaps = list(zip((0, *highs), (*lows, self.bins), strict=True))
             chances = [self.changed_within(a + 1, b - 1) if b - a > 1 else 0.0 for a, b in gaps]
             ranked = sorted(zip(chances, gaps, strict=True), reverse=True)
             probable = [gap for chance, gap in ranked if chance >= least]
-            places = [self._placed(low + 1, high - 1)[0] for low, high in probable]
-            # A cut may lie outside the set of its change, and so in a gap: it is there already.
+            places = [self._locate_change(low + 1, high - 1)[0] for low, high in probable]
+            # A cut may lie outside the interval of its change, in a gap: it is included already.
             new = [place for place in places if place not in cuts]
             if not new:
                 return cuts
             cuts = np.sort(np.append(cuts, new[0]))
 
     def windows(self, cuts: Ints) -> list[tuple[int, int]]:
-        """Share out the inner boundaries among cuts, each to the nearest: (first, last)."""
+        """Return the inner boundaries nearest to each cut, as tuples (first, last)."""
         if not len(cuts):
             return []
         edges = np.concatenate(([0], cuts, [2 * self.bins - cuts[-1]]))
@@ -217,16 +219,17 @@ class Cuttings:
         middles[0] = 0
         return [(int(low) + 1, min(int(high), self.bins - 1)) for low, high in pairwise(middles)]
 
-    def _placed(self, first: int, last: int) -> tuple[int, int, int]:
-        chance = self._alone(first, last)
+    def _locate_change(self, first: int, last: int) -> tuple[int, int, int]:
+        """Return the most probable boundary, and the ends of its 95% interval."""
+        chance = self._single_change(first, last)
         best = first + int(chance.argmax())
         return best, *_shortest(chance, 0.95, first)
 
-    def _alone(self, first: int, last: int) -> Floats:
-        """Return the chance of a change at each of these boundaries and at no other of them.
+    def _single_change(self, first: int, last: int) -> Floats:
+        """Return the probability of a change at each of these boundaries and at no other of them.
 
-        A second change nearby, however improbable, may be anywhere; it says nothing about where
-        this one is.
+        A second change nearby, even an improbable one, may be anywhere; it carries no information
+        about the position of this one.
         """
         total = np.zeros(last + 1 - first)
         for weight, chance in self._likely:
@@ -239,7 +242,7 @@ class Cuttings:
         return self.cut_probability[first : last + 1]
 
     def draw(self, size: int, rng: np.random.Generator) -> list[Ints]:
-        """Draw cuttings from the posterior: the boundaries of each, none if nothing changed."""
+        """Draw segmentations from the posterior: the boundaries of each, empty without a change."""
         flat = self.weights.ravel()
         chosen = rng.choice(len(flat), size=size, p=flat)
         changing = rng.random(size) >= self.still
@@ -263,7 +266,7 @@ class Cuttings:
 
 
 def _shortest(chance: Floats, level: float, first: int) -> tuple[int, int]:
-    """Return the shortest run of places that holds a share of the chance."""
+    """Return the shortest run of positions with the given share of the probability."""
     total = np.concatenate(([0.0], np.cumsum(chance)))
     need = level * total[-1]
     ends = np.searchsorted(total, total[:-1] + need - 1e-12 * total[-1], side="left")
@@ -281,7 +284,7 @@ def _log1mexp(x: Floats) -> Floats:
 def votes_over(counts: Counts, grid: Ints) -> Floats:
     """Return the (B, 2, K, K) votes by place in the bins of a grid that ends with the log."""
     starts = grid[:-1]
-    return oriented(
+    return votes_by_place(
         np.add.reduceat(counts.wins, starts, axis=0), np.add.reduceat(counts.ahead, starts, axis=0)
     )
 
@@ -295,8 +298,8 @@ def cuttings(
     votes: Floats | None = None,
     priors: Sequence[Prior] | None = None,
     vote_model: VoteModel = PLAIN,
-) -> Cuttings:
-    """Weigh all cuttings of a log at the boundaries of a grid.
+) -> Segmentation:
+    """Return the posterior over segmentations of a log at the boundaries of a grid.
 
     Parameters
     ----------
@@ -305,17 +308,18 @@ def cuttings(
     grid
         Fine bins at which the grid's bins begin, and one past the last.
     model
-        ``utilities`` or ``pairs``.
+        ``utilities`` (default) or ``pairs``.
     phi
-        How much more votes vary than independent ones; None: estimated.
+        The dispersion parameter; by default it is estimated.
     fewest
-        Minimum number of groups with a vote in a stretch, so that two odd races are not an era;
-        None: the number of options (at most 24) if there are groups.
+        Minimum number of groups with a vote in a stretch, so that two odd races are not an era; the
+        default is the number of options (at most 24) if there are groups.
     votes
         (B, 2, K, K) votes to use instead of the log's own on this grid: those without a part held
         out.
     priors
-        The widths or strengths to use; None: all. Those omitted have a negligible posterior.
+        The parameter values of the prior to use; by default all. Those omitted have a negligible
+        posterior.
     vote_model
         First-place advantage and ties.
     """
@@ -349,7 +353,7 @@ def cuttings(
         changing = float(logs.max() + np.log(chance))
     logz = float(np.logaddexp(plugged, changing) - np.log(2))
     still = float(np.exp(plugged - np.log(2) - logz))
-    return Cuttings(
+    return Segmentation(
         grid, model, 1 / phi, still, evidence, cut, stay, forward, backward, totals, logz, priors
     )
 
@@ -363,7 +367,7 @@ def _fill(
     priors: Sequence[Prior],
     vote_model: VoteModel,
 ) -> float:
-    """Fill the evidence for each prior; return the log likelihood of the whole log's estimate."""
+    """Set `evidence` for each prior; return the log likelihood of the whole log's estimate."""
     from driftduel.logs._kernels import likelihood, pairs_evidence, sparse_evidence
     from driftduel.logs._kernels import utilities_evidence as dense_evidence
 
@@ -399,7 +403,7 @@ def _fill(
 
 
 def _prior_of_cuts(per_bin: Floats, grid: Ints) -> tuple[Floats, Floats]:
-    """Expect changes per vote, so that the prior does not depend on how fine a grid is where."""
+    """Return the log prior of cuts, per vote: it does not depend on the resolution of the grid."""
     sizes = np.add.reduceat(per_bin, grid[:-1])
     near = (sizes[1:] + sizes[:-1]) / 2
     near = near / near.sum() if len(near) else near
@@ -418,17 +422,17 @@ def segment(
     bins: int = 256,
     phi: float | None = None,
     vote_model: VoteModel = PLAIN,
-) -> Cuttings:
-    """Find where a log changed, in two passes.
+) -> Segmentation:
+    """Detect the changes of a log in two passes, and return a `Segmentation` object.
 
-    A bin in which something changes fits neither side and would become a separate stretch. The
-    second pass therefore uses small bins around each change that the first one found.
+    A bin that contains a change fits neither side and would become a separate stretch. The second
+    pass therefore uses small bins around each change of the first pass.
     """
     phi = dispersion(counts, vote_model) if phi is None else phi
     bins = min(bins, affordable_bins(counts.options))
     first = cuttings(counts, counts.grid(bins), model, phi, vote_model=vote_model)
     changes = first.changes(least=0.2)
-    grid = _refined(counts, first.grid, [(low, high) for _, low, high, _ in changes])
+    grid = _refine_grid(counts, first.grid, [(low, high) for _, low, high, _ in changes])
     if len(grid) == len(first.grid) and (grid == first.grid).all():
         return first
     priors = first.likely_priors()
@@ -446,8 +450,8 @@ def affordable_bins(options: int) -> int:
     return int(np.clip(256 * (16 / options), 48, 256))
 
 
-def _refined(counts: Counts, grid: Ints, around: list[tuple[int, int]]) -> Ints:
-    """Put small bins from one bin before to one behind each of these sets of boundaries."""
+def _refine_grid(counts: Counts, grid: Ints, around: list[tuple[int, int]]) -> Ints:
+    """Return the grid with small bins from one bin before to one bin after each interval."""
     if not around:
         return grid
     each = int(np.clip(_MOST_SUB_BINS // len(around), 8, _SUB_BINS))

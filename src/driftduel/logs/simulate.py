@@ -1,4 +1,4 @@
-"""Logs of worlds that are known, to see whether what is said about a log is true."""
+"""Simulated logs of known worlds, to check statements about a log against the truth."""
 
 from typing import Any
 
@@ -22,11 +22,12 @@ def votes_of(
     world
         The world.
     seed
-        Fixes pairs and outcomes.
+        Seed of the pairs and outcomes.
     sessions
-        How many votes in a row one voter gives; None: each vote is somebody else's.
+        The number of consecutive votes of one voter; by default each vote has a different voter.
     taste
-        How much voters differ: the standard deviation of what each adds to every option's utility.
+        The heterogeneity of voters: the standard deviation of the value that each voter adds to
+        every option's utility.
 
     Returns
     -------
@@ -66,7 +67,7 @@ def votes_of(
 def simulate(
     world: World, seed: int = 0, sessions: int | None = None, taste: float = 0.8, bins: int = 256
 ) -> Counts:
-    """Return the counts of a log with a vote between two random options in every round.
+    """Return the counts of a simulated log; see `votes_of` for the arguments.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the spec `log:path=...` stands for."""
+"""The world of the spec `log:path=...`."""
 
 import hashlib
 from functools import lru_cache
@@ -6,13 +6,13 @@ from threading import Lock
 
 from driftduel._reading import read_bytes
 from driftduel.logs.posterior import Fit, fit
+from driftduel.logs.posterior_worlds import draw_world
 from driftduel.logs.reading import read_log
-from driftduel.logs.sisters import sister
 from driftduel.worlds import World
 
 __all__ = ["world_of_log"]
 
-_KEPT = 4  # logs whose fits are remembered: every game of a comparison asks for its world anew
+_KEPT = 4  # cached fits: every game of a comparison rebuilds its world from the spec
 _one_at_a_time = Lock()
 
 
@@ -31,30 +31,31 @@ def world_of_log(
     path
         The file.
     draw
-        0: the expected world; n: its n-th sister.
+        0: the expected world; n: posterior draw n.
     kind
-        As of `fit`.
+        Same argument as of `fit`.
     rounds
-        How many it has; None: one for each vote.
+        The number of rounds; by default one for each vote.
     columns
-        Which column is which: (ours, theirs).
+        Pairs (role, column name).
     time_format
-        As of `read_log`.
+        Same argument as of `read_log`.
     """
     content = hashlib.sha256(read_bytes(path)).hexdigest()
-    with _one_at_a_time:  # else the games of all threads would fit the same log at once
-        fitted = _fitted(path, content, kind, columns, time_format)
-        return sister(fitted, draw, rounds) if draw else fitted.world(rounds)
+    with _one_at_a_time:  # lock: otherwise all threads would fit the same log concurrently
+        fitted = _fit_file(path, content, kind, columns, time_format)
+        return draw_world(fitted, draw, rounds) if draw else fitted.world(rounds)
 
 
 @lru_cache(maxsize=_KEPT)
-def _fitted(
+def _fit_file(
     path: str,
-    content: str,  # what the file holds decides, not what it is called
+    content: str,  # hash of the file, part of the cache key: a path may get new content
     kind: str,
     columns: tuple[tuple[str, str], ...],
     time_format: str | None,
 ) -> Fit:
+    """Fit the log in a file; the arguments are the cache key."""
     named: dict[str, str | list[str]] = dict(columns)
     if "group" in named:
         named["group"] = dict(columns)["group"].split("+")

@@ -1,4 +1,4 @@
-"""How strong each option was over time: its chance to beat another one, picked at random."""
+"""The strength of each option over time: its probability to beat another random option."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from driftduel.logs.bradley_terry import preferences_of
 from driftduel.logs.posterior import Fit
 from driftduel.worlds import Piecewise
 
-__all__ = ["Strengths", "edges_of", "stepped", "strengths"]
+__all__ = ["OptionStrengths", "edges_of", "step_corners", "strengths"]
 
 Floats = NDArray[np.float64]
 
@@ -17,32 +17,32 @@ _BAND = (0.05, 0.95)
 
 
 @dataclass(frozen=True)
-class Strengths:
-    """The strength of every option, as lines to draw."""
+class OptionStrengths:
+    """The strength of every option as coordinates of lines."""
 
     times: Floats
-    """(N,) ascending; where something jumps, a time twice."""
+    """(N,) the times, ascending; the time of a jump occurs twice."""
     low: Floats
     mean: Floats
     high: Floats
-    """(N, K) the mean of the posterior, and the ends of 90% of it."""
+    """(N, K) the posterior mean, and the ends of the 90% interval."""
 
 
-def strengths(fit: Fit, draws: int = 200) -> Strengths:
-    """Return how strong each option was: steps, or what a walk went through.
+def strengths(fit: Fit, draws: int = 200) -> OptionStrengths:
+    """Return the strength of each option: steps, or the path of a walk.
 
     Parameters
     ----------
     fit
-        A log's.
+        A fitted log.
     draws
-        Of how many worlds.
+        The number of posterior draws.
     """
     if fit.kind == "walk":
         rng = np.random.default_rng([fit.seed, 2])
         drawn = fit.walk.draw(draws, rng)
         values = np.stack([_against_others(preferences_of(u)) for u in drawn])
-        return Strengths(_times_at(fit, fit.walk.places), *_summary(values))
+        return OptionStrengths(_times_at(fit, fit.walk.places), *_summary(values))
     votes = fit.counts.votes
     done = np.concatenate(([0.0], np.cumsum(fit.counts.per_bin())))
     begins = np.round(done[fit.grid[:-1]] / done[-1] * votes).astype(np.int64) + 1
@@ -53,8 +53,8 @@ def strengths(fit: Fit, draws: int = 200) -> Strengths:
             np.searchsorted(world.starts, begins, side="right") - 1
         ]
     edges = edges_of(fit)
-    lines = [stepped(edges, value) for value in _summary(values)]
-    return Strengths(lines[0][0], *(line[1] for line in lines))
+    lines = [step_corners(edges, value) for value in _summary(values)]
+    return OptionStrengths(lines[0][0], *(line[1] for line in lines))
 
 
 def _against_others(preferences: Floats) -> Floats:
@@ -70,7 +70,7 @@ def _summary(values: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _times_at(fit: Fit, shares: Floats) -> Floats:
-    """Return the times at which these shares of all votes had been given."""
+    """Return the times at which these shares of all votes are reached."""
     done = np.cumsum(fit.counts.per_bin())
     place = np.searchsorted(done / done[-1], shares)
     times: Floats = fit.counts.first[np.minimum(place, len(done) - 1)]
@@ -82,12 +82,12 @@ def edges_of(fit: Fit) -> Floats:
     return np.append(fit.starts, fit.counts.last[-1])
 
 
-def stepped(edges: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """Turn values (B, ...) between edges (B + 1,) into the corners of steps.
+def step_corners(edges: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """Return the corners of a step function with values (B, ...) between edges (B + 1,).
 
     Examples
     --------
-    >>> times, corners = stepped(np.array([0.0, 1.0, 5.0]), np.array([0.25, 0.75]))
+    >>> times, corners = step_corners(np.array([0.0, 1.0, 5.0]), np.array([0.25, 0.75]))
     >>> times.tolist(), corners.tolist()
     ([0.0, 1.0, 1.0, 5.0], [0.25, 0.25, 0.75, 0.75])
     """

@@ -1,13 +1,14 @@
-"""The preferences of one stationary stretch: Bradley-Terry, as far as the votes agree with it.
+"""The preferences of one stationary stretch: a blend of Bradley-Terry and independent pairs.
 
-The Bradley-Terry model cannot represent a cycle: where there is no Condorcet winner it names one
-with high confidence. Independent pairs share no information and need many votes. So each pair's
-preference is Beta around the value of the stretch's own utilities, worth `m` votes: with m infinite
-that is Bradley-Terry, with m small it is independent pairs. One m for the whole log is estimated.
+The Bradley-Terry model cannot represent a cycle: without a Condorcet winner it names one with high
+confidence. Independent pairs share no information and need many votes. So each pair's preference is
+Beta around the value of the stretch's own utilities, with a strength of `m` votes: an infinite
+parameter m gives Bradley-Terry, a small value independent pairs. One m for the whole log is
+estimated.
 
 The utilities of a stretch are normal around those of the rest of the log, with the estimation error
-of the rest added to the variance. A stretch's own votes are therefore never used twice, and an
-option that has votes in this stretch only is as uncertain as these votes leave it.
+of the rest added to the variance. A stretch's own votes are therefore never used twice, and the
+utility of an option with votes in this stretch only has the full uncertainty of these votes.
 """
 
 from collections.abc import Sequence
@@ -24,26 +25,27 @@ __all__ = ["WORTHS", "Blend", "blend_of"]
 Floats = NDArray[np.float64]
 
 WORTHS = (4.0, 16.0, 64.0, 256.0, 1024.0, np.inf)
-"""Votes that the Bradley-Terry value of a pair may be worth; the last has half of the prior."""
+"""Values of the parameter m, the strength of a pair's Bradley-Terry value in votes; the last one
+has half of the prior."""
 _WIDTHS = (0.1, 0.2, 0.4, 0.8, 1.6)
-_MANY = 60  # options beyond which the most probable width and worth stand for all
+_MANY = 60  # with more options, only the most probable parameter values are used
 
 
 @dataclass(frozen=True)
 class Blend:
-    """How the stretches of one log are fitted: widths of the prior, and worth of the utilities."""
+    """The model of the stretches of one log: the posterior of width and parameter m."""
 
     total: Floats
     """(2, K, K) votes of the whole log over phi."""
     widths: tuple[float, ...]
     weights: Floats
-    """(W, len(WORTHS)) the posterior of widths and worths."""
+    """(W, len(WORTHS)) the posterior of the parameter values."""
     model: VoteModel = PLAIN
     single: bool = False
     """Whether the log is one stretch; the prior then does not depend on any votes."""
 
     def prior(self, votes: Floats) -> tuple[Floats, Floats]:
-        """Return mean and variance (K,) of the utilities before the votes of a stretch."""
+        """Return the prior mean and variance (K,) of the utilities of the stretch with `votes`."""
         from driftduel.logs._kernels import solve_lower
 
         K = votes.shape[-1]
@@ -51,7 +53,7 @@ class Blend:
         if self.single or rest.sum() <= 1e-9 * self.total.sum():
             return np.zeros(K), np.zeros(K)
         mean, factor = bradley_terry(rest, _WIDTHS[-1] ** -2.0, model=self.model)
-        # Utilities are defined up to a shift. It is fixed by the options that the rest knows, so
+        # Utilities are defined up to a shift. It is fixed by the options with votes in the rest, so
         # that an option without votes there does not make all others uncertain.
         known = residuals(rest, mean[:, None] - mean[None, :], self.model)[1].sum(axis=1)
         centre = np.eye(K) - known / known.sum()
@@ -67,18 +69,18 @@ class Blend:
         rng: np.random.Generator,
         advantage: Floats | None = None,
     ) -> Floats:
-        """Draw a matrix of a stretch with these votes for each of the kinds given.
+        """Draw a matrix of a stretch with these votes for each of the given kinds.
 
         Parameters
         ----------
         votes
             (2, K, K) votes in the stretch, over phi.
         kinds
-            (N,) places in the flattened weights, see `kinds`.
+            (N,) indices of the flattened weights, see `kinds`.
         rng
             Source of the draws.
         advantage
-            (N,) deviations of the first-place advantage from its estimate; None: none.
+            (N,) deviations of the first-place advantage from its estimate; by default 0.
         """
         from driftduel.logs._kernels import solve_lower, solve_lower_transposed
 
@@ -115,7 +117,7 @@ class Blend:
     ) -> tuple[Floats, Floats, Floats]:
         """Fit utilities; return them, the factor of their precision, and the votes as weighted."""
         if np.isfinite(worth):
-            # If pairs deviate from their utilities, n votes of one pair say less than n of many.
+            # If pairs deviate from their utilities, n votes of one pair carry less information.
             size = votes.sum(axis=0) + votes.sum(axis=0).T
             votes = votes * ((worth + 1) / (worth + np.maximum(size, 1.0)))
         mean, variance = prior
@@ -123,16 +125,16 @@ class Blend:
         return u, factor, votes
 
     def kinds(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw places in the flattened weights."""
+        """Draw indices of the flattened weights."""
         return rng.choice(self.weights.size, size=size, p=self.weights.ravel())
 
-    def sharpened(self) -> "Blend":
-        """Return the blend with the most probable width and worth alone, which is faster."""
+    def most_probable(self) -> "Blend":
+        """Return a blend with the most probable parameter values only, which is faster."""
         weights = np.zeros_like(self.weights)
         weights.flat[self.weights.argmax()] = 1.0
         return replace(self, weights=weights)
 
-    def expected(self, votes: Floats) -> Floats:
+    def expected_preferences(self, votes: Floats) -> Floats:
         """Return the expected preferences (K, K) in a stretch with these votes."""
         K = votes.shape[-1]
         total = np.zeros((K, K))
@@ -172,7 +174,7 @@ class Blend:
 
 
 def blend_of(stretches: Sequence[Floats], model: VoteModel = PLAIN) -> Blend:
-    """Weigh widths and worths by how well they explain the votes of a log's stretches.
+    """Return the blend of a log: the posterior of its parameters, given the votes of stretches.
 
     Parameters
     ----------
@@ -192,8 +194,8 @@ def blend_of(stretches: Sequence[Floats], model: VoteModel = PLAIN) -> Blend:
         for j, worth in enumerate(WORTHS):
             logs[i, j] = sum(blend.log_evidence(*one, width, worth) for one in both)
     if S > 1:
-        logs *= (S - 1) / S  # each stretch explains the others and is explained by them
+        logs *= (S - 1) / S  # each stretch is predicted from the others
     logs += np.log(np.where(np.isinf(WORTHS), 0.5, 0.5 / (len(WORTHS) - 1)))
     weights = np.exp(logs - logs.max())
     blend = replace(blend, weights=weights / weights.sum())
-    return blend.sharpened() if total.shape[-1] > _MANY else blend
+    return blend.most_probable() if total.shape[-1] > _MANY else blend

@@ -1,4 +1,4 @@
-"""Where an axis of time has its marks: at times that people would name."""
+"""Tick marks of a time axis, at round values."""
 
 import math
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ _STEPS = (
 
 
 def time_ticks(low: float, high: float, clock: str, most: int = 8) -> list[tuple[float, str]]:
-    """Return a few times between two, and how to write them.
+    """Return a few round times between two values, with their labels.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def time_ticks(low: float, high: float, clock: str, most: int = 8) -> list[tuple
             pass
     step = _nice((high - low) / most)
     shift = 0
-    if clock == "row":  # which people count from 1
+    if clock == "row":  # rows are displayed from 1
         step, shift = max(step, 1.0), 1
     first = math.ceil((low + shift) / step - 1e-9)
     values = [step * k for k in range(first, math.floor((high + shift) / step + 1e-9) + 1)]
@@ -46,12 +46,13 @@ def time_ticks(low: float, high: float, clock: str, most: int = 8) -> list[tuple
 
 
 def _nice(least: float) -> float:
-    """Return the smallest of 1, 2 and 5 times a power of ten that is as large."""
+    """Return the smallest of 1, 2 and 5 times a power of ten that is not below a value."""
     size = 10.0 ** math.floor(math.log10(least))
     return next(k * size for k in (1, 2, 5, 10) if k * size >= least * (1 - 1e-9))
 
 
 def _of_calendar(low: float, high: float, unit: float, most: int) -> list[tuple[float, str]]:
+    """Return the tick marks at calendar units."""
     begin, end = (_ZERO + timedelta(seconds=value * unit) for value in (low, high))
     least = (end - begin).total_seconds() / most
     for step in _STEPS:

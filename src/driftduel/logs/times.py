@@ -1,4 +1,4 @@
-"""What a column of times means: dates, moments, or rounds."""
+"""Interpretation of a column of times: dates, timestamps, or rounds."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from driftduel.errors import DriftduelError
-from driftduel.logs.columns import quoted
+from driftduel.logs.columns import quote
 
 __all__ = ["Clock", "read_clock", "time_text", "time_value"]
 
@@ -21,29 +21,29 @@ _MOMENTS = tuple(
 )
 _ZONED = tuple(f"{moment}{zone}" for moment in _MOMENTS for zone in ("%#z", "Z", " UTC"))
 _AMBIGUOUS = {"%d/%m/%Y", "%m/%d/%Y"}
-# Seconds, milliseconds, microseconds, nanoseconds since 1970, all of them after 1979: no log has
-# so many rounds before its first.
+# Seconds, milliseconds, microseconds, nanoseconds since 1970, all of them after 1979: numbers of
+# rounds do not start at such values.
 _EPOCHS = ((3e8, 1e11, 1e6), (3e11, 1e14, 1e3), (3e14, 1e17, 1.0), (3e17, 1e20, 1e-3))
-# A format that reads so many of the times is theirs; the others are rows that make no sense.
+# A format is accepted if it parses this share of the times; the others are invalid rows.
 _MOST = 0.9
 _ZERO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock(NamedTuple):
-    """How to read a log's times."""
+    """The interpretation of a log's times."""
 
     number: pl.Expr
-    """The time as a number, null where there is none or it cannot be read; of time since 1970 in
-    another unit, that number."""
+    """The time as a number, null if it is missing or invalid; for time since 1970 in another unit,
+    the value in that unit."""
     kind: str
     """``number``, ``date`` (days) or ``datetime`` (microseconds), both since 1970."""
-    said: str = ""
-    """What was assumed, to be told to the reader."""
+    note: str = ""
+    """A sentence about an assumption, for the user; by default empty."""
     epoch: tuple[float, float, float] | None = None
-    """Between which numbers times since 1970 are, and how many microseconds make one of them."""
+    """The range of values of times since 1970, and their unit in microseconds."""
 
     def when(self, number: pl.Expr) -> pl.Expr:
-        """Return the time, given `number` or a column of it, which is cheaper to look at twice."""
+        """Return the time as a function of `number` or of a column computed from it."""
         if self.epoch is None:
             return number
         low, high, microseconds = self.epoch
@@ -53,16 +53,16 @@ class Clock(NamedTuple):
 def read_clock(
     column: str, kind: pl.DataType, sample: Sequence[object], style: str | None = None
 ) -> Clock:
-    """Find out what a column of times means.
+    """Return the interpretation of a column of times.
 
     Parameters
     ----------
     column, kind
         Its name and type.
     sample
-        Values of it, as many as may be had cheaply.
+        A sample of its values.
     style
-        The format of dates or moments, as of ``strptime``; None: found out.
+        The format of dates or timestamps, as of ``strptime``; by default it is inferred.
     """
     value = pl.col(column)
     if kind == pl.Date:
@@ -75,15 +75,15 @@ def read_clock(
         return _numbers(column, value.cast(pl.Float64), _finite(sample))
     if kind != pl.String:
         raise DriftduelError(
-            f"the times in {quoted(column)} are of the type {kind}; dates, moments and numbers can "
+            f"the times in {quote(column)} are of the type {kind}; dates, moments and numbers can "
             f"be read."
         )
     words = [str(word).strip() for word in sample if word is not None and str(word).strip()]
     value = value.str.strip_chars()
     if style is not None:
-        return _styled(value, words, style, column)
+        return _clock_of_format(value, words, style, column)
     if not words:
-        raise DriftduelError(f"no row has a time: the column {quoted(column)} is empty.")
+        raise DriftduelError(f"no row has a time: the column {quote(column)} is empty.")
     numbers = _as_numbers(words)
     if len(numbers) >= _MOST * len(words):
         return _numbers(column, value.cast(pl.Float64, strict=False), numbers)
@@ -94,15 +94,15 @@ def read_clock(
     if most < _MOST * len(words):
         unread = words[read[fits[0]].arg_min() or 0]
         raise DriftduelError(
-            f"the times in {quoted(column)}, such as {quoted(unread)}, are neither dates nor "
-            f"numbers that can be read; say how they are written, as in --time-format '%d %b %Y'."
+            f"the times in {quote(column)}, such as {quote(unread)}, are neither dates nor "
+            f"numbers that can be read; pass their format, as in --time-format '%d %b %Y'."
         )
     if set(fits) >= _AMBIGUOUS:
         raise DriftduelError(
-            f"the times in {quoted(column)}, such as {quoted(words[0])}, may be day/month/year or "
-            f"month/day/year; say which: --time-format '%d/%m/%Y' or '%m/%d/%Y'."
+            f"the times in {quote(column)}, such as {quote(words[0])}, may be day/month/year or "
+            f"month/day/year; pass --time-format '%d/%m/%Y' or '%m/%d/%Y'."
         )
-    return _styled(value, words, fits[0], column)
+    return _clock_of_format(value, words, fits[0], column)
 
 
 def _finite(values: Sequence[object]) -> list[float]:
@@ -110,7 +110,7 @@ def _finite(values: Sequence[object]) -> list[float]:
 
 
 def _as_numbers(words: Sequence[str]) -> list[float]:
-    """Return those words that are numbers."""
+    """Return the values that are numbers."""
     numbers = []
     for word in words:
         try:
@@ -121,7 +121,7 @@ def _as_numbers(words: Sequence[str]) -> list[float]:
 
 
 def _read(words: pl.Series, style: str) -> pl.Series:
-    """Tell which words are dates or moments of a style."""
+    """Parse the values as dates or timestamps of one format."""
     try:
         kind = pl.Date if style in _DATES else pl.Datetime("us")
         if "%#z" in style:
@@ -131,7 +131,8 @@ def _read(words: pl.Series, style: str) -> pl.Series:
         return pl.Series([False] * len(words))
 
 
-def _styled(value: pl.Expr, words: Sequence[str], style: str, column: str) -> Clock:
+def _clock_of_format(value: pl.Expr, words: Sequence[str], style: str, column: str) -> Clock:
+    """Return the interpretation of times with a given format, or raise if the format is invalid."""
     zoned = "%z" in style or "%#z" in style
     is_moment = zoned or any(mark in style for mark in ("%H", "%I", "%M", "%S", "%T", "%s"))
     kind = pl.Datetime("us", "UTC" if zoned else None) if is_moment else pl.Date()
@@ -139,7 +140,7 @@ def _styled(value: pl.Expr, words: Sequence[str], style: str, column: str) -> Cl
         pl.Series(words[:1], dtype=pl.String).str.strptime(kind, style, strict=False)
     except (pl.exceptions.PolarsError, UnicodeError) as error:
         raise DriftduelError(
-            f"the format {quoted(style)} of the times in {quoted(column)} cannot be used: "
+            f"the format {quote(style)} of the times in {quote(column)} cannot be used: "
             f"{str(error).splitlines()[0]}."
         ) from None
     parsed = value.str.strptime(kind, style, strict=False)
@@ -149,7 +150,7 @@ def _styled(value: pl.Expr, words: Sequence[str], style: str, column: str) -> Cl
 
 
 def _numbers(column: str, value: pl.Expr, sample: Sequence[float]) -> Clock:
-    """Read numbers: 19010424 is a date, 1700000000 a moment, and all else a round."""
+    """Interpret numbers: 19010424 is a date, 1700000000 a timestamp, any other value a round."""
     finite = _finite(sample)
     most = max(_MOST * len(finite), 1)
     whole = [int(x) for x in finite if x == int(x) and 15000101 <= x <= 22001231]
@@ -160,15 +161,15 @@ def _numbers(column: str, value: pl.Expr, sample: Sequence[float]) -> Clock:
             text = value.cast(pl.Int64, strict=False).cast(pl.String)
             parsed = text.str.strptime(pl.Date, "%Y%m%d", strict=False)
             day = time_text(_day(whole[0]), "date")
-            said = f"{quoted(column)} is read as dates: {whole[0]} is {day}"
-            return Clock(parsed.cast(pl.Int32).cast(pl.Float64), "date", said)
+            note = f"{quote(column)} is read as dates: {whole[0]} is {day}"
+            return Clock(parsed.cast(pl.Int32).cast(pl.Float64), "date", note)
     for epoch in _EPOCHS:
         low, high, microseconds = epoch
         inside = [x for x in finite if low <= x < high]
         if len(inside) >= most:
             moment = time_text(inside[0] * microseconds, "datetime")
-            said = f"{quoted(column)} is read as time since 1970: {inside[0]:.0f} is {moment}"
-            return Clock(value, "datetime", said, epoch)
+            note = f"{quote(column)} is read as time since 1970: {inside[0]:.0f} is {moment}"
+            return Clock(value, "datetime", note, epoch)
     return Clock(value, "number")
 
 
@@ -178,9 +179,9 @@ def _day(number: int) -> float:
 
 
 def time_value(when: float, clock: str) -> int | float | str:
-    """Return a time for programs: a number, or a date or moment (UTC) in ISO 8601.
+    """Return a time as a value for programs: a number, or a date or timestamp (UTC) in ISO 8601.
 
-    A moment outside of Python's years is the number that `Counts` has.
+    A timestamp outside the range of Python's datetime class is the number in `Counts`.
 
     Examples
     --------
@@ -203,7 +204,7 @@ def _moment(when: float, clock: str) -> datetime:
 
 
 def time_text(when: float, clock: str) -> str:
-    """Write a time as people do.
+    """Return a time as text for people.
 
     Examples
     --------

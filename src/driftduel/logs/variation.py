@@ -1,9 +1,9 @@
-"""A lower bound on V that the choice of the changes cannot inflate.
+"""A lower bound on V that the selection of changes cannot inflate.
 
-Differences of noisy rates add up to a large V where nothing changes at all. Here one half of the
-events says where the log is to be cut, and which pair moves which way at each cut, and the other
-half says how far. That half did not choose, so its jumps are right on average, and no jump of one
-pair exceeds the largest, which is what V adds up.
+Differences of noisy rates sum to a large value of V even in a stationary log. Therefore one part of
+the events selects the cuts, and the pair and direction of each jump; the other part estimates the
+size of the jumps. The second part was not used for the selection, so its estimates are unbiased,
+and the jump of one pair is at most the largest jump, which V sums.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from driftduel.logs.counts import PARTS, Counts
 from driftduel.logs.segments import affordable_bins, cuttings
 from driftduel.logs.stretch import blend_of
-from driftduel.logs.vote_model import PLAIN, VoteModel, net_wins, oriented
+from driftduel.logs.vote_model import PLAIN, VoteModel, net_wins, votes_by_place
 
 __all__ = ["least_variation"]
 
@@ -24,12 +24,12 @@ _ONE_SIDED = 1.645
 def least_variation(counts: Counts, model: str, phi: float, vote_model: VoteModel = PLAIN) -> float:
     """Return a lower bound of V with 95% confidence.
 
-    It is the mean of both halves' estimates of the changes that the other half chose, less 1.645
-    standard errors.
+    The value is the mean of two cross-validated estimates (each part estimates the changes that the
+    other part selected), minus 1.645 standard errors.
     """
     grid = counts.grid(min(_BINS, affordable_bins(counts.options)))
     starts = counts.coarse[grid[:-1]]
-    parts = oriented(
+    parts = votes_by_place(
         np.add.reduceat(counts.parts, starts, axis=1),
         np.add.reduceat(counts.parts_ahead, starts, axis=1),
     )
@@ -55,21 +55,21 @@ def _jumps(
     phi: float,
     vote_model: VoteModel,
 ) -> tuple[float, float]:
-    """Return the sum of the jumps and, but for phi, its variance."""
+    """Return the sum of the jumps and its variance without the factor phi."""
     found = cuttings(counts, grid, model, phi, votes=mine, vote_model=vote_model)
     edges = [0, *(cut for cut, *_ in found.changes()), found.bins]
     if len(edges) == 2:
         return 0.0, 0.0
     mine, other = (np.add.reduceat(half, edges[:-1], axis=0) for half in (mine, other))
     blend = blend_of([votes / phi for votes in mine], vote_model)
-    expected = np.stack([blend.expected(votes / phi) for votes in mine])
+    expected = np.stack([blend.expected_preferences(votes / phi) for votes in mine])
     P = np.clip(expected, 1e-9, 1 - 1e-9)
     other = net_wins(other, np.log(P / (1 - P)), vote_model)
     votes = other + other.transpose(0, 2, 1)
     total = variance = 0.0
     for s in range(len(expected) - 1):
         jump = expected[s + 1] - expected[s]
-        # A pair that the other half has not seen on both sides says nothing.
+        # A pair without votes of the other part on both sides of a cut is not used.
         seen = (votes[s] > 0) & (votes[s + 1] > 0)
         if not seen.any():
             continue

@@ -27,8 +27,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "PLAIN", "VoteModel", "estimate_vote_model", "expected_share", "log_likelihood", "net_wins",
-    "oriented", "place_weights", "residuals", "vote_loss",
+    "PLAIN",
+    "VoteModel",
+    "estimate_vote_model",
+    "expected_share",
+    "log_likelihood",
+    "net_wins",
+    "place_weights",
+    "residuals",
+    "vote_loss",
+    "votes_by_place",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -36,7 +44,7 @@ Floats = NDArray[np.float64]
 _PRIOR = 0.5  # standard deviation of the first-place advantage
 _MOST_STEPS = 30
 _CLOSE = 1e-4
-_LARGEST = 4.0  # logit of an advantage; beyond, the first column is not a place
+_LARGEST = 4.0  # largest logit of an advantage; with a larger value the first column is not a place
 
 
 @dataclass(frozen=True)
@@ -67,8 +75,8 @@ class VoteModel:
 PLAIN = VoteModel()
 
 
-def oriented(wins: Floats, ahead: Floats) -> Floats:
-    """Return votes (..., 2, K, K) from all wins and the wins while shown first."""
+def votes_by_place(wins: Floats, ahead: Floats) -> Floats:
+    """Return votes by place (..., 2, K, K) from all wins and the wins while shown first."""
     return np.stack((ahead, wins - ahead), axis=-3)
 
 
@@ -88,7 +96,7 @@ def residuals(votes: Floats, gaps: Floats, model: VoteModel) -> tuple[Floats, Fl
 
 
 def place_weights(votes: Floats, gaps: Floats, model: VoteModel) -> Floats:
-    """Return (..., K, K) how strongly each pair's votes with the row first depend on h."""
+    """Return the derivative by h of the expected wins with the row's option first: (..., K, K)."""
     _, first, _ = _split(votes)
     weights: Floats = first * model.moments(gaps + model.first_place)[1]
     return weights
@@ -160,7 +168,7 @@ def estimate_vote_model(
     placed
         Whether the log has a first place; otherwise h is 0.
     start
-        Where to start from.
+        Initial parameter values; by default the plain model.
     """
     from driftduel.logs.bradley_terry import bradley_terry
 
@@ -179,7 +187,7 @@ def estimate_vote_model(
             mean = model.moments(gaps + model.first_place)[0]
             weight = place_weights(votes, gaps, model)
             score += float((votes[0] - first * mean).sum())
-            # Utilities adapt to h: the information about h alone is what they leave.
+            # The utilities are nuisance parameters: subtract their part of the information about h.
             cross = weight.sum(axis=1) - weight.sum(axis=0)
             absorbed = np.linalg.solve(factor, cross)
             information += float(weight.sum() - absorbed @ absorbed)

@@ -1,4 +1,4 @@
-"""Utilities as a random walk, u(t + 1) = u(t) + normal step, for logs that drift gradually."""
+"""Utilities as a random walk, u(t + 1) = u(t) + normal step, for logs with gradual drift."""
 
 from dataclasses import dataclass
 
@@ -8,32 +8,32 @@ from numpy.typing import NDArray
 from driftduel.logs.bradley_terry import bradley_terry, preferences_of
 from driftduel.logs.vote_model import PLAIN, VoteModel, log_likelihood, residuals
 
-__all__ = ["PACES", "Walk", "fit_walk"]
+__all__ = ["PACES", "UtilityWalk", "fit_walk"]
 
 Floats = NDArray[np.float64]
 
 PACES = tuple(np.geomspace(0.02, 300.0, 13).tolist())
-"""Variances that a utility may accumulate over the whole log, all as probable."""
+"""Values of the variance that a utility accumulates over the whole log, equally probable."""
 _START = 1.6  # standard deviation of the first utilities around those of the whole log
 _MOST_STEPS = 100
 
 
 @dataclass(frozen=True)
-class Walk:
-    """The posterior of utilities that walk, at the middles of bins."""
+class UtilityWalk:
+    """The posterior of utilities that follow a random walk, at the middles of bins."""
 
     places: Floats
     """(B,) the middle of each bin, as a share of the log's votes."""
     modes: Floats
-    """(Q, B, K) the most probable utilities for each pace."""
+    """(Q, B, K) the most probable utilities for each value of the variance."""
     factors: tuple[Floats, ...]
-    """(Q) banded Cholesky factors of the precisions there."""
+    """(Q) banded Cholesky factors of the precisions at these values."""
     logs: Floats
-    """(Q,) log evidence of each pace."""
+    """(Q,) log evidence of each value of the variance."""
 
     @property
     def weights(self) -> Floats:
-        """(Q,) the posterior of the paces."""
+        """(Q,) the posterior of the values of the variance."""
         weights = np.exp(self.logs - self.logs.max())
         share: Floats = weights / weights.sum()
         return share
@@ -43,7 +43,7 @@ class Walk:
         return np.tensordot(self.weights, self.modes, axes=1)
 
     def preferences(self) -> Floats:
-        """Return the (B, K, K) preferences that the most probable utilities expect."""
+        """Return the (B, K, K) preferences of the most probable utilities."""
         return np.tensordot(self.weights, preferences_of(self.modes), axes=1)
 
     def draw(self, size: int, rng: np.random.Generator) -> Floats:
@@ -56,7 +56,8 @@ class Walk:
         for q in np.unique(chosen):
             mine = np.flatnonzero(chosen == q)
             factor = self.factors[q]
-            upper = np.zeros_like(factor)  # the factor's transpose, as scipy wants bands
+            # The transpose of the factor, in the band format of scipy.
+            upper = np.zeros_like(factor)
             for d in range(K + 1):
                 upper[K - d, d:] = factor[d, : B * K - d]
             noise = rng.standard_normal((B * K, len(mine)))
@@ -65,7 +66,7 @@ class Walk:
         return drawn
 
 
-def fit_walk(votes: Floats, places: Floats | None = None, model: VoteModel = PLAIN) -> Walk:
+def fit_walk(votes: Floats, places: Floats | None = None, model: VoteModel = PLAIN) -> UtilityWalk:
     """Fit a walk to votes (B, 2, K, K), over phi, by Newton's method on a banded matrix.
 
     Parameters
@@ -73,7 +74,7 @@ def fit_walk(votes: Floats, places: Floats | None = None, model: VoteModel = PLA
     votes
         Votes by place in each bin, see `vote_model`.
     places
-        (B,) the middle of each bin, as a share of the log; None: by the votes.
+        (B,) the middle of each bin, as a share of the log; by default computed from the votes.
     model
         First-place advantage and ties.
     """
@@ -89,10 +90,11 @@ def fit_walk(votes: Floats, places: Floats | None = None, model: VoteModel = PLA
         u, factor, logs[q] = _climb(votes, mean, pace * steps, u, model)
         modes[q] = u
         factors.append(factor)
-    return Walk(places, modes, tuple(factors), logs)
+    return UtilityWalk(places, modes, tuple(factors), logs)
 
 
 def _value(votes: Floats, mean: Floats, variances: Floats, u: Floats, model: VoteModel) -> float:
+    """Return the log posterior density at `u`, up to a constant."""
     fit = log_likelihood(votes, u[:, :, None] - u[:, None, :], model)
     start = ((u[0] - mean) ** 2).sum() / _START**2
     return float(fit - 0.5 * (start + ((np.diff(u, axis=0) ** 2).sum(axis=1) / variances).sum()))
@@ -101,6 +103,7 @@ def _value(votes: Floats, mean: Floats, variances: Floats, u: Floats, model: Vot
 def _climb(
     votes: Floats, mean: Floats, variances: Floats, u: Floats, model: VoteModel
 ) -> tuple[Floats, Floats, float]:
+    """Return the mode, its banded Cholesky factor, and the log evidence."""
     from scipy.linalg import cho_solve_banded, cholesky_banded
 
     B, K = u.shape

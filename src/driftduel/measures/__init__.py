@@ -1,7 +1,7 @@
-"""Measures: how much a world changes."""
+"""Measures of the non-stationarity of worlds."""
 
 from driftduel.measures.bounds import Bounds, bounds
-from driftduel.measures.five import Measures, Phase, measure
+from driftduel.measures.non_stationarity import Measures, Phase, measure
 from driftduel.measures.significant import SignificantScan, significant_switches
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What is compiled to measure a world, segment by segment. Importing this imports the compiler."""
+"""Compiled functions for measures, segment by segment. Importing this imports the compiler."""
 
 from driftduel._compile import kernel
 
@@ -9,22 +9,23 @@ __all__ = ["compare_segments", "find_smith_sets"]
 def compare_segments(  # type: ignore[no-untyped-def]
     matrices, rows, winners, present, previous, were_here, sums, changed
 ):
-    """Add up a chunk's changes, among the arms that are there before and after.
+    """Add up the changes of a chunk, among the arms that are present before and after.
 
     Parameters
     ----------
     matrices, rows
-        The chunk's rows, and which of them each segment uses.
+        The rows of the chunk, and the row of each segment.
     winners
         Condorcet winner of each row, -1 for none.
     present
-        Which arms are there in each row; (0, 0) if all are.
+        The present arms of each row; (0, 0) if all are present.
     previous, were_here
-        Matrix before the chunk and the arms that were there; overwritten with the chunk's last.
+        Matrix and present arms before the chunk; overwritten with the last values of the chunk.
     sums
         V and the CW variation so far; updated.
     changed
-        Out: whether each segment's matrix, or who is there, differs from the one before.
+        Output argument: whether the matrix or the present arms of each segment differ from the one
+        before.
     """
     arms = previous.shape[0]
     absences = present.size > 0
@@ -63,16 +64,16 @@ def compare_segments(  # type: ignore[no-untyped-def]
 
 @kernel
 def find_smith_sets(matrices, winners, present, inside):  # type: ignore[no-untyped-def]
-    """Find the smallest set of arms of each row whose members beat every arm outside.
+    """Find the Smith set of each row: the smallest set of arms that beat every arm outside.
 
-    See `driftduel.preferences.smith_set`, of which this is the compiled form for many rows.
+    See `driftduel.preferences.smith_set`; this is the compiled function for many rows.
 
     Parameters
     ----------
     matrices, winners, present
-        As for `compare_segments`.
+        Same arguments as of `compare_segments`.
     inside
-        (R, K) out: who is in the set, among the arms there.
+        Output argument, (R, K): the members of the set, among the present arms.
     """
     arms = matrices.shape[1]
     for row in range(len(matrices)):

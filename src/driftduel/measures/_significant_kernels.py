@@ -1,4 +1,4 @@
-"""How significant switches are found, see `significant`. Importing this imports the compiler."""
+"""Compiled functions for significant switches, see `significant`. Imports the compiler."""
 
 import math
 
@@ -10,16 +10,16 @@ __all__ = ["scan"]
 
 NEVER = 1 << 62
 
-# Columns of a stack, whose rows are starts of windows: the round s; D(s); the end before which
+# Columns of a stack; its rows are starts of windows: the round s; D(s); the end before which
 # every row from here down is better than the next; the end from which the next row is as good.
 _START, _BEFORE, _SURE, _UNTIL = range(4)
 
 
 @kernel
 def reaches(total, square):  # type: ignore[no-untyped-def]
-    """Tell whether total >= 2^30 sqrt(square), exactly, within 64 bits.
+    """Return whether total >= 2^30 sqrt(square), exactly, within 64 bits.
 
-    Floats would not do: the rounded root can equal an integer that the root itself exceeds.
+    Floats are not sufficient: the rounded root can equal an integer that the root itself exceeds.
     """
     # With total = w 2^30 + p: total^2 - square 2^60 = (w^2 - square) 2^60 + w p 2^31 + p^2.
     w, p = total >> 30, total & ((1 << 30) - 1)
@@ -30,10 +30,11 @@ def reaches(total, square):  # type: ignore[no-untyped-def]
 
 @kernel
 def overtaking(i, j, gained, root, last):  # type: ignore[no-untyped-def]
-    """Bracket the end from which start `i` is at least as good as the newer start `j`.
+    """Return bounds of the end from which start `i` is at least as good as the newer start `j`.
 
-    It surely is not for ends below the first result, and surely is from the second on; they
-    differ only if rounding leaves a doubt. `gained` is D(j) - D(i), `root` is 2^30 c.
+    Start `i` is worse for all ends below the first value, and at least as good from the second
+    value on; they differ only if rounding leaves a doubt. `gained` is D(j) - D(i), `root` is 2^30
+    c.
     """
     if gained == 0:
         return NEVER, NEVER
@@ -50,7 +51,7 @@ def overtaking(i, j, gained, root, last):  # type: ignore[no-untyped-def]
 
 @kernel
 def push(phase, a, s, before):  # type: ignore[no-untyped-def]
-    """Put start `s` on the stack of arm `a`, for ends after `s`; `before` is D(s)."""
+    """Push start `s` on the stack of arm `a`, for ends after `s`; the value of `before` is D(s)."""
     stack, depth = phase.stacks[a], phase.depth[a]
     sure, until = NEVER, NEVER
     while depth > 0:
@@ -60,8 +61,8 @@ def push(phase, a, s, before):  # type: ignore[no-untyped-def]
         if top[_UNTIL] > sure:
             sure = min(sure, top[_SURE])
             break
-        depth -= 1  # the one below gets as good as the top before the top gets as good as s
-    if until > s + 1:  # else s is no better even for s + 1, its first end
+        depth -= 1  # the start below overtakes the top before the top overtakes s
+    if until > s + 1:  # otherwise s is not better for any end, including s + 1
         stack[depth, _START], stack[depth, _BEFORE] = s, before
         stack[depth, _SURE], stack[depth, _UNTIL] = sure, until
         depth += 1
@@ -70,7 +71,7 @@ def push(phase, a, s, before):  # type: ignore[no-untyped-def]
 
 @kernel
 def overtaken(phase, a, e):  # type: ignore[no-untyped-def]
-    """Return the depth of the stack without the top starts that are of no use from `e` on."""
+    """Return the depth of the stack without the top starts that are overtaken from `e` on."""
     depth = phase.depth[a]
     while depth > 0 and e >= phase.stacks[a, depth - 1, _UNTIL]:
         depth -= 1
@@ -79,9 +80,9 @@ def overtaken(phase, a, e):  # type: ignore[no-untyped-def]
 
 @kernel
 def fails(phase, a, e, after):  # type: ignore[no-untyped-def]
-    """Tell whether arm `a` loses too much in a window that ends in `e`; `after` is D(e + 1)."""
+    """Return whether arm `a` fails in a window that ends in `e`; `after` is D(e + 1)."""
     stack, depth = phase.stacks[a], overtaken(phase, a, e)
-    # Before _SURE each start is better than the one below, so the top speaks for all.
+    # Before _SURE each start is better than the one below, so only the top is tested.
     bottom = depth - 1 if depth > 0 and e < stack[depth - 1, _SURE] else 0
     for k in range(bottom, depth):
         if reaches(after - stack[k, _BEFORE], phase.square * (e - stack[k, _START])):
@@ -91,7 +92,7 @@ def fails(phase, a, e, after):  # type: ignore[no-untyped-def]
 
 @kernel
 def first_failure(phase, a, x, y, unit):  # type: ignore[no-untyped-def]
-    """Return the first end in x, ..., y at which arm `a`, losing `unit` a round, fails, or 0."""
+    """Return the first end in x, ..., y at which arm `a` fails with loss `unit` per round, or 0."""
     before = phase.loss[a]
     if fails(phase, a, x, before + unit):
         return x
@@ -99,7 +100,7 @@ def first_failure(phase, a, x, y, unit):  # type: ignore[no-untyped-def]
     push(phase, a, x, before)
     if y > x:
         if fails(phase, a, y, before + (y - x + 1) * unit):
-            # Bisection goes back in time, so nothing may be popped for y before it.
+            # Bisection goes back in time, so no start may be popped for y before it.
             low, high = x, y
             while high - low > 1:
                 e = (low + high) // 2
@@ -116,7 +117,7 @@ def first_failure(phase, a, x, y, unit):  # type: ignore[no-untyped-def]
 
 @kernel
 def scan(phase, edges, units, first):  # type: ignore[no-untyped-def]
-    """Go on from round `first` to the next switch; return it, or 0 if there is none."""
+    """Continue from round `first` to the next switch; return its round, or 0 without one."""
     for r in range(np.searchsorted(edges, first, side="right") - 1, len(units)):
         x, y = max(first, edges[r]), min(edges[r + 1] - 1, phase.last)
         if x > y:

@@ -12,17 +12,17 @@ __all__ = ["Bounds", "bounds"]
 
 @dataclass(frozen=True)
 class Bounds:
-    """What the paper promises for one world, up to constants.
+    """The values of the paper's bounds for one world, up to constants.
 
     The symbols: K arms, T rounds, S^CW Condorcet winner switches tau_i, S^sig significant
-    switches nu_i, V^CW Condorcet winner variation. The upper bounds carry a factor log(T)^3
-    unless `bounds` was told to leave logarithms out; the lower bound has none.
+    switches nu_i, V^CW Condorcet winner variation. The upper bounds have a factor log(T)^3 unless
+    the argument `logs` of `bounds` is False; the lower bound has none.
     """
 
     phases: float
     """Theorem on ANACONDA: K sum_i sqrt(tau_{i+1} - tau_i), from tau_0 = 1 to T."""
     switches: float
-    """Its corollary: K sqrt((S^CW + 1) T)."""
+    """The corollary: K sqrt((S^CW + 1) T)."""
     significant_phases: float
     """Theorem under SST and STI: K sum_i sqrt(nu_{i+1} - nu_i), from nu_0 = 1 to T."""
     significant_switches: float
@@ -57,8 +57,8 @@ def bounds(
     condorcet_variation
         V^CW.
     logs
-        Whether the upper bounds keep their factor log(T)^3 (natural logarithm). The paper writes
-        it out in the first two and hides it in the O-tilde of the others, whose proofs have it.
+        Whether the upper bounds keep their factor log(T)^3 (natural logarithm). The paper states it
+        in the first two; in the others it is part of the O-tilde, and of the proofs.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def bounds(
 
 
 def _root_lengths(switch_rounds: Sequence[int], rounds: int) -> float:
-    """Add up the square roots of the lengths of the phases from round 1 to round T."""
+    """Return the sum of the square roots of the lengths of the phases from round 1 to round T."""
     edges = [1, *switch_rounds, rounds]
     if any(first > second for first, second in pairwise(edges)):
         raise DriftduelError(f"switch rounds must ascend between 1 and {rounds}.")

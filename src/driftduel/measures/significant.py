@@ -1,8 +1,8 @@
-"""Find the significant Condorcet winner switches (paper, section 2, measure 3).
+"""Detection of the significant Condorcet winner switches (paper, section 2, measure 3).
 
-An arm stops being safe once some window of rounds [s1, s2] of the current phase makes it lose
-too much against the winners; a phase is over once no arm is safe. The definition looks at all
-windows; this module looks at a few of them per segment of constant preferences.
+An arm is no longer safe once its loss against the winners in some window of rounds [s1, s2] of the
+current phase reaches a threshold; a phase is over once no arm is safe. The definition is about all
+windows; this module evaluates a few of them per segment of constant preferences.
 
 Write D(s) for an arm's loss before round s, c for sqrt(K) (or K). A window [s, e] is too much iff
 D(e+1) - D(s) >= c sqrt(e - s), so the best start for the end e minimises D(s) + c sqrt(e - s).
@@ -32,26 +32,26 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SCALES = ("main", "appendix")
-"""What a window must reach: sqrt(K (s2 - s1)) in section 2, K sqrt(s2 - s1) in the appendix."""
+"""Thresholds of a window: sqrt(K (s2 - s1)) in section 2, K sqrt(s2 - s1) in the appendix."""
 
 _BITS = 30  # losses are counted in units of 2^-30
-_MOST_ROUNDS, _MOST_ARMS = 1 << 31, 1 << 15  # beyond, sums or squares would leave 64 bits
-_BLOCK = 512  # segments between two looks at the room on the stacks
+_MOST_ROUNDS, _MOST_ARMS = 1 << 31, 1 << 15  # larger sums or squares would overflow 64 bits
+_BLOCK = 512  # segments between two checks of the stack capacity
 
 
-class _Phase(NamedTuple):
-    """What decides when the current phase is over; compiled code changes the arrays in place."""
+class _OpenPhase(NamedTuple):
+    """The state of the current phase; compiled functions change the arrays in place."""
 
     square: int
-    """c^2, that is K or K^2."""
+    """The value of c^2, that is K or K^2."""
     root: float
-    """2^30 c."""
+    """The value of 2^30 c."""
     last: int
     """The last round of a window: it lies before a switch, and a switch before T."""
     safe: NDArray[np.bool_]
-    """(K,) the arms that have not failed yet; the rest is of interest for these only."""
+    """(K,) the arms that have not failed yet; other attributes are valid for these only."""
     loss: Ints
-    """(K,) D(s) for the next round s; its zero may differ from phase to phase."""
+    """(K,) D(s) for the next round s; the origin may differ between phases."""
     depth: Ints
     """(K,) number of starts on each stack."""
     stacks: Ints
@@ -60,13 +60,13 @@ class _Phase(NamedTuple):
 
 
 class SignificantScan:
-    """Watch a world go by and note its significant switches.
+    """An incremental scan for significant switches.
 
     With nu_0 = 1, nu_{i+1} is the first round before T such that every arm a has rounds
     nu_i <= s1 < s2 < nu_{i+1} with sum_{t=s1..s2} delta_t(a*_t, a) >= sqrt(K (s2 - s1)).
 
-    Work is proportional to the segments (amortised) and the switches, whatever the rounds. What
-    is kept from one chunk to the next are the starts of windows that may still become the best.
+    Work is proportional to the segments (amortised) and the switches, independent of the rounds.
+    State between two chunks: the starts of windows that may still become the best.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class SignificantScan:
     Notes
     -----
     Every loss is rounded once to a multiple of 2^-30, which is finer than the 1e-9 to which
-    preference matrices are checked. From there on the answer is exact, ties included: sums are
+    preference matrices are checked. From then on the result is exact, including ties: sums are
     integers, compared with the root as integers.
 
     Examples
@@ -102,7 +102,7 @@ class SignificantScan:
         self._switches: list[int] = []
         self._next = 1
         square = arms if scale == "main" else arms * arms
-        self._phase = _Phase(
+        self._phase = _OpenPhase(
             square=square,
             root=math.ldexp(math.sqrt(square), _BITS),
             last=rounds - 2,
@@ -118,7 +118,7 @@ class SignificantScan:
         return self._switches.copy()
 
     def feed(self, starts: Ints, end: int, losses: Floats) -> None:
-        """Take in the next rounds.
+        """Process the next rounds.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class SignificantScan:
         if edges[0] != self._next:
             raise DriftduelError(f"the chunk must begin in round {self._next}, not {edges[0]}.")
         if len(edges) < 2 or not (np.diff(edges) > 0).all():
-            raise DriftduelError("a chunk needs segments whose first rounds, and its end, ascend.")
+            raise DriftduelError("the first rounds of the segments, and the end, must ascend.")
         if edges[-1] > self.rounds + 1:
             raise DriftduelError(f"the chunk ends in round {edges[-1] - 1}, after {self.rounds}.")
 
@@ -159,7 +159,7 @@ class SignificantScan:
         return units.astype(np.int64, order="C")
 
     def _reserve(self, more: int) -> None:
-        """Make room for `more` starts on every stack; give back what a long phase has left."""
+        """Resize every stack for `more` starts; release unused capacity."""
         kept = int(self._phase.depth.max())
         if not kept + more <= self._phase.stacks.shape[1] <= 4 * (kept + more):
             stacks = np.empty((self.arms, 2 * (kept + more), 4), dtype=np.int64)
@@ -167,7 +167,7 @@ class SignificantScan:
             self._phase = self._phase._replace(stacks=stacks)
 
     def _walk(self, edges: Ints, units: Ints) -> None:
-        from driftduel.measures._significant_kernels import scan  # not before it is needed
+        from driftduel.measures._significant_kernels import scan  # lazy: imports the compiler
 
         switch = scan(self._phase, edges, units, edges[0])
         while switch:
@@ -178,7 +178,7 @@ class SignificantScan:
 def significant_switches(
     starts: Ints, rounds: int, losses: Floats, scale: str = "main"
 ) -> list[int]:
-    """Return the significant switches nu_1, nu_2, ... of a world given as a whole.
+    """Return the significant switches nu_1, nu_2, ... of a world given as arrays.
 
     Parameters
     ----------

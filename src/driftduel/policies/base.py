@@ -3,7 +3,8 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -356,6 +357,34 @@ class Policy(ABC):
             **self.contest()._asdict(),
             **self.stage()._asdict(),
         )
+
+    def save(self, path: str | Path) -> None:
+        """Write the policy, including pending duels, to an NPZ file without pickles, atomically.
+
+        The same as the function `driftduel.save_policy`.
+        """
+        from driftduel.policies.saving import save_policy
+
+        save_policy(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Return the policy in a file written by `save`; it continues to the bit.
+
+        Raises
+        ------
+        DriftduelError
+            If the file is not a saved policy, or its policy is not an instance of this class.
+        """
+        from driftduel.policies.saving import load_policy
+
+        policy = load_policy(path)
+        if not isinstance(policy, cls):
+            raise DriftduelError(
+                f"{str(path)!r} is a saved {type(policy).__name__} ({policy.name}), not a "
+                f"{cls.__name__}; use Policy.load for policies of any class."
+            )
+        return policy
 
     def get_state(self) -> Mapping[str, NDArray[Any]]:
         """Return everything learned, as named arrays of plain numbers."""

@@ -1,4 +1,4 @@
-"""One preference matrix: its checks, its winners, its transitivity, and where to get one."""
+"""One preference matrix: validation, winners, transitivity, and model functions."""
 
 from driftduel.preferences.links import (
     LINKS,

@@ -1,4 +1,4 @@
-"""Kind refusals of a single parameter: its name, its value, what would be right."""
+"""Validation of single parameters; errors name the parameter, its value and the allowed range."""
 
 import difflib
 import operator
@@ -24,18 +24,18 @@ __all__ = [
 
 
 def number(name: str, value: object, low: float, high: float, brackets: str = "[]") -> float:
-    """Return `value` as a float, or refuse it if it lies outside an interval.
+    """Return `value` as a float, or raise if it lies outside an interval.
 
     Parameters
     ----------
     name
         The parameter's name, for the error.
     value
-        What the user passed.
+        The value of the argument.
     low, high
         The ends of the interval.
     brackets
-        Which ends belong to it, as one writes it: ``"(]"`` leaves out `low` only.
+        The closed and open ends in the usual notation: ``"(]"`` excludes `low` only.
     """
     if isinstance(value, Real):
         x = float(value)
@@ -49,19 +49,19 @@ def number(name: str, value: object, low: float, high: float, brackets: str = "[
 
 
 def floats(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Return a float64 copy of an array of numbers, or refuse what is not one."""
+    """Return a float64 copy of an array of numbers, or raise for any other object."""
     try:
         raw = np.asarray(values)
-        # Text and complex numbers would be converted too, by parsing or by dropping a part.
+        # numpy would also convert text and complex values, by parsing or by dropping a part.
         if raw.dtype.kind in "biufO":
             return np.array(raw, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DriftduelError(f"{name} must be an array of numbers; numpy says: {error}") from error
+        raise DriftduelError(f"{name} must be an array of numbers; numpy error: {error}") from error
     raise DriftduelError(f"{name} must be an array of numbers; got entries of type {raw.dtype}.")
 
 
 def finite_vector(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Return at least two finite numbers in one dimension, or refuse what is not that."""
+    """Return a vector of at least two finite values, or raise for any other object."""
     vector = floats(name, values)
     if vector.ndim != 1 or vector.size < 2:
         raise DriftduelError(
@@ -74,7 +74,7 @@ def finite_vector(name: str, values: ArrayLike) -> NDArray[np.float64]:
 
 
 def number_of_arms(value: SupportsIndex, low: int = 2) -> int:
-    """Return the number of arms as an int, or refuse fewer than `low`."""
+    """Return the number of arms as an int, or raise if the value is below `low`."""
     try:
         arms = operator.index(value)
     except TypeError:
@@ -85,7 +85,7 @@ def number_of_arms(value: SupportsIndex, low: int = 2) -> int:
 
 
 def arm_index(name: str, value: SupportsIndex, arms: int) -> int:
-    """Return the index of an arm as an int, or refuse what is not one of ``0..arms-1``."""
+    """Return the index of an arm as an int, or raise if the value is not in ``0..arms-1``."""
     try:
         index = operator.index(value)
     except TypeError:
@@ -98,7 +98,7 @@ def arm_index(name: str, value: SupportsIndex, arms: int) -> int:
 
 
 def arm_order(order: ArrayLike) -> NDArray[np.intp]:
-    """Return an order of the arms, best first, or refuse what is no permutation of them."""
+    """Return an order of the arms, best first, or raise if the argument is no permutation."""
     try:
         ranks = np.asarray(order)
     except ValueError:  # ragged
@@ -117,7 +117,7 @@ def arm_order(order: ArrayLike) -> NDArray[np.intp]:
 
 
 def generator(rng: object) -> np.random.Generator:
-    """Return `rng`, or refuse what is not a numpy Generator."""
+    """Return the argument `rng`, or raise if it is not a numpy Generator."""
     if not isinstance(rng, np.random.Generator):
         raise DriftduelError(
             "rng must be a numpy.random.Generator, such as numpy.random.default_rng(1); "
@@ -127,7 +127,7 @@ def generator(rng: object) -> np.random.Generator:
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> DriftduelError:
-    """Return the error for a name nobody has, with the names it may have been meant for."""
+    """Return an "unknown name" error with close matches."""
     names = sorted(known)
     near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
     listed = ", ".join(names)

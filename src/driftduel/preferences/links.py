@@ -1,4 +1,4 @@
-"""Links: how a difference of two utilities becomes the probability to win a duel.
+"""Link functions from a difference of two utilities to the probability of winning a duel.
 
 A link sigma is an increasing function with sigma(0) = 1/2 and sigma(x) = 1 - sigma(-x), as in the
 paper's remark on utility models (Section 5).
@@ -16,10 +16,10 @@ from driftduel.preferences.validation import TOLERANCE
 
 __all__ = ["LINKS", "Link", "check_link", "linear", "logistic", "probit", "resolve_link"]
 
-#: An array of utility differences in, an array of probabilities of the same shape out.
+#: A function from an array of utility differences to probabilities of the same shape.
 Link = Callable[[NDArray[np.float64]], ArrayLike]
 
-# Python's erfc keeps full precision in the tails, where 1 - erf has none left.
+# The function erfc keeps full precision in the tails, unlike 1 - erf.
 _erfc = np.frompyfunc(math.erfc, 1, 1)
 
 
@@ -32,7 +32,7 @@ def logistic(x: ArrayLike) -> NDArray[np.float64]:
     array([0. , 0.5, 1. ])
     """
     x = np.asarray(x, dtype=np.float64)
-    e = np.exp(-np.abs(x))  # of a number that is never positive, so it cannot overflow
+    e = np.exp(-np.abs(x))  # the argument is never positive, so it cannot overflow
     sigma: NDArray[np.float64] = np.where(x < 0, e, 1.0) / (1.0 + e)
     return sigma
 
@@ -60,7 +60,7 @@ def linear(x: ArrayLike) -> NDArray[np.float64]:
     return np.clip(0.5 + np.asarray(x, dtype=np.float64) / 2.0, 0.0, 1.0)
 
 
-#: The links one can ask for by name.
+#: The link functions by name.
 LINKS: dict[str, Callable[[ArrayLike], NDArray[np.float64]]] = {
     "logistic": logistic,
     "probit": probit,
@@ -68,12 +68,12 @@ LINKS: dict[str, Callable[[ArrayLike], NDArray[np.float64]]] = {
 }
 
 _POSITIVE = np.logspace(-3, 2, 101)
-# A column, since models apply a link to a matrix; it must not expect one dimension.
+# A column: models apply the function to a matrix, so it must not expect one dimension.
 _GRID = np.concatenate([-_POSITIVE[::-1], [0.0], _POSITIVE])[:, None]
 
 
 def check_link(link: Link) -> None:
-    """Refuse a function that is no link, by trying it on a grid between -100 and 100.
+    """Raise if a function is not a valid link; it is evaluated on a grid from -100 to 100.
 
     It must work on arrays element by element and return values in [0, 1]; sigma(0) = 1/2,
     sigma(x) = 1 - sigma(-x), and sigma must not decrease anywhere, each within 1e-9; close to 0
@@ -82,21 +82,21 @@ def check_link(link: Link) -> None:
     Parameters
     ----------
     link
-        The function to try.
+        The function.
 
     Raises
     ------
     DriftduelError
-        Naming the property that fails, and the x at which it does.
+        The message names the property that fails, and the value of x.
 
     Notes
     -----
-    The paper's remark says that utility models with such a link satisfy both Assumption 1 (SST)
-    and Assumption 2 (STI). The first is true of every link: in a chain, u(a) - u(c) is at least
-    each of the two differences, and sigma increases. The second is not: it needs sigma - 1/2 to be
+    By the paper's remark, utility models with such a link satisfy both Assumption 1 (SST) and
+    Assumption 2 (STI). The first holds for every link: in a chain, u(a) - u(c) is at least each of
+    the two differences, and sigma increases. The second is not: it needs sigma - 1/2 to be
     subadditive, sigma(x + y) - 1/2 <= (sigma(x) - 1/2) + (sigma(y) - 1/2) for positive x and y.
-    Being concave there is one way to have that: `logistic`, `probit` and `linear` are. A link that
-    starts flat fails, so this function accepts it but the matrix it makes may not satisfy STI:
+    Concavity there is sufficient: `logistic`, `probit` and `linear` are concave. A link that starts
+    flat is not subadditive; this function accepts it, but the resulting matrix may violate STI:
 
     >>> from driftduel.preferences import from_utilities
     >>> def cubic(x):
@@ -122,7 +122,7 @@ def check_link(link: Link) -> None:
 
 
 def resolve_link(link: str | Link) -> Link:
-    """Turn the name of a link, or a function of one's own, into a checked link.
+    """Return the link function for a name, or a user-defined function after validation.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The preference matrix: checked once, then frozen, with the questions one asks about it."""
+"""The class of preference matrices: validated once, immutable, with methods for winners."""
 
 from dataclasses import dataclass
 from typing import SupportsIndex
@@ -8,14 +8,14 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from driftduel.preferences import transitivity, winners
 from driftduel.preferences._parameters import arm_index
-from driftduel.preferences.validation import validated
+from driftduel.preferences.validation import validate_matrix
 
 __all__ = ["Preferences"]
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class Preferences:
-    """Hold a preference matrix P that has been checked and cannot change.
+    """A validated, immutable preference matrix P.
 
     P(a, b) is the probability that arm a wins a duel against arm b; a beats b if
     P(a, b) > 1/2. Arms are numbered 0..K-1 (the paper: 1..K).
@@ -23,10 +23,10 @@ class Preferences:
     Parameters
     ----------
     matrix
-        Anything numpy can turn into a K by K array: K >= 2, entries in [0, 1],
-        P(a, b) + P(b, a) = 1 and P(a, a) = 1/2, each within 1e-9. It is copied. Entries that
-        are outside [0, 1] by less than that are moved to its edge, and arms that by less than
-        that would beat each other are tied.
+        Any object that numpy converts to a K by K array: K >= 2, entries in [0, 1],
+        P(a, b) + P(b, a) = 1 and P(a, a) = 1/2, each within 1e-9. The argument is
+        copied. Entries outside [0, 1] within this tolerance are clipped, and two arms that would
+        each beat the other within this tolerance are tied.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Preferences:
     Raises
     ------
     DriftduelError
-        Naming the first entry, in row-major order, that cannot belong to a preference matrix.
+        The message names the first invalid entry in row-major order.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Preferences:
     matrix: NDArray[np.float64]
 
     def __init__(self, matrix: ArrayLike) -> None:
-        object.__setattr__(self, "matrix", validated(matrix))
+        object.__setattr__(self, "matrix", validate_matrix(matrix))
 
     @property
     def arms(self) -> int:
@@ -98,9 +98,9 @@ class Preferences:
         return tuple(int(arm) for arm in np.flatnonzero(scores == scores.max()))
 
     def smith_set(self) -> tuple[int, ...]:
-        """Return the smallest non-empty set whose members beat every arm outside, ascending.
+        """Return the smallest non-empty set of arms that all beat every arm outside, ascending.
 
-        A Condorcet winner is a Smith set of its own. A tie keeps both arms in or out: only
+        A Condorcet winner alone is the Smith set. A tie keeps both arms in or out: only
         P(a, b) > 1/2 counts as beating.
         """
         return winners.smith_set(self.matrix)
@@ -108,8 +108,8 @@ class Preferences:
     def von_neumann_winner(self) -> NDArray[np.float64]:
         """Return a distribution over arms that no arm beats on average, shape (K,).
 
-        It is a maximin mixed strategy of the symmetric zero-sum game P - 1/2, found by a
-        linear programme. There is always one; where there are several, the solver picks.
+        The value is a maximin mixed strategy of the symmetric zero-sum game P - 1/2, found by a
+        linear programme. It always exists; if it is not unique, the solver selects one.
         """
         return winners.von_neumann_winner(self.matrix)
 
@@ -138,19 +138,19 @@ class Preferences:
         return hash((self.arms, self.matrix.tobytes()))
 
     def __repr__(self) -> str:
-        return f"{self._title()}\n{self._shown()}"
+        return f"{self._title()}\n{self._matrix_text()}"
 
     def _title(self) -> str:
         return f"Preferences(arms={self.arms}, condorcet_winner={self.condorcet_winner()})"
 
-    def _shown(self) -> str:
-        """Write the matrix, of many arms its corners."""
+    def _matrix_text(self) -> str:
+        """Return the matrix as text; with many arms, only its corners."""
         return np.array2string(
             self.matrix, max_line_width=100, precision=4, suppress_small=True, threshold=15 * 15
         )
 
     def _repr_html_(self) -> str:
-        return f"{self._title()}<pre>{self._shown()}</pre>"  # numbers only
+        return f"{self._title()}<pre>{self._matrix_text()}</pre>"  # numbers only
 
     def __array__(
         self, dtype: DTypeLike | None = None, copy: bool | None = None
@@ -158,5 +158,5 @@ class Preferences:
         return np.array(self.matrix, dtype=dtype, copy=copy)
 
     def __reduce__(self) -> tuple[type["Preferences"], tuple[NDArray[np.float64]]]:
-        # A plain copy or pickle would bring the array back writable; the constructor freezes it.
+        # The default copy and pickle would restore a writable array; the constructor freezes it.
         return Preferences, (self.matrix,)

@@ -1,7 +1,7 @@
-"""Ways to make a preference matrix: from utilities, from an order, at random, or by design.
+"""Models of preference matrices: from utilities, from an order, at random, or by design.
 
-A function that takes `rng` draws from it in the order its docstring describes, and from nothing
-else.
+A function with an argument `rng` draws from it in the order given in its docstring, and uses no
+other source of randomness.
 """
 
 from typing import SupportsIndex
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def from_utilities(utilities: ArrayLike, link: str | Link = "logistic") -> Preferences:
-    """Make P(a, b) = sigma(u(a) - u(b)) from one utility for each arm.
+    """Return P(a, b) = sigma(u(a) - u(b)) for one utility value per arm.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ def from_utilities(utilities: ArrayLike, link: str | Link = "logistic") -> Prefe
 
     Notes
     -----
-    Every link gives strong stochastic transitivity, and the three named ones give the
-    stochastic triangle inequality too. A link of one's own need not, whatever the paper's
-    remark says: `check_link` has a counterexample.
+    Every link function gives strong stochastic transitivity, and the three named ones give the
+    stochastic triangle inequality, too. A user-defined link need not, contrary to the paper's
+    remark: the docstring of `check_link` has a counterexample.
 
     Examples
     --------
@@ -52,9 +52,9 @@ def from_utilities(utilities: ArrayLike, link: str | Link = "logistic") -> Prefe
     """
     sigma = resolve_link(link)
     u = check.finite_vector("utilities", utilities)
-    with np.errstate(over="ignore"):  # a difference too large for a float is as good as infinite
+    with np.errstate(over="ignore"):  # an overflowing difference has the value of infinity
         difference = u[:, None] - u[None, :]
-    # Only the larger side is asked of the link: 1 - s is exact for s >= 1/2, so P(a, b) and
+    # Only the larger side is evaluated by the link: 1 - s is exact for s >= 1/2, so P(a, b) and
     # P(b, a) sum to exactly 1, and equal utilities tie exactly.
     s = np.asarray(sigma(np.abs(difference)), dtype=np.float64)
     worse = np.where(difference < 0, 1.0 - s, 0.5)
@@ -62,7 +62,7 @@ def from_utilities(utilities: ArrayLike, link: str | Link = "logistic") -> Prefe
 
 
 def total_order(order: ArrayLike, p: float) -> Preferences:
-    """Let every better-ranked arm beat every worse-ranked one with the same probability.
+    """Return a matrix in which a better rank always wins with the same probability.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ def total_order(order: ArrayLike, p: float) -> Preferences:
 
 
 def geometric_btl(order: ArrayLike, ratio: float = 2.0) -> Preferences:
-    """Let rank i beat rank j with probability 1 / (1 + ratio^(i - j)).
+    """Return a matrix in which rank i beats rank j with probability 1 / (1 + ratio^(i - j)).
 
-    It is Bradley, Terry and Luce's model; strengths fall by `ratio` from rank to rank.
+    This is the Bradley-Terry-Luce model; strengths fall by the factor `ratio` per rank.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def geometric_btl(order: ArrayLike, ratio: float = 2.0) -> Preferences:
 def linear_order(
     arms: SupportsIndex, base: float = 0.6, step: float = 0.02, cap: float = 0.95
 ) -> Preferences:
-    """Let arm i beat arm j > i with probability min(cap, base + step * (j - i)).
+    """Return a matrix with P(i, j) = min(cap, base + step * (j - i)) for j > i.
 
     Parameters
     ----------
@@ -141,10 +141,10 @@ def random_condorcet(
     winner: SupportsIndex | None = None,
     p_min: float = 0.55,
 ) -> Preferences:
-    """Draw a matrix at random that has a Condorcet winner.
+    """Draw a random matrix with a Condorcet winner.
 
     The upper triangle is uniform on [0, 1), row by row; then the winner, uniform if not given;
-    then the winner's row, uniform on [p_min, 1); then the one opponent against whom it is
+    then the winner's row, uniform on [p_min, 1); then the one opponent with a value of
     exactly p_min.
 
     Parameters
@@ -152,9 +152,9 @@ def random_condorcet(
     arms
         The number of arms K, at least 2.
     rng
-        Where the randomness comes from.
+        The source of randomness.
     winner
-        The Condorcet winner; None draws it.
+        The Condorcet winner; by default it is drawn.
     p_min
         The winner's probability against the opponent closest to it, in (1/2, 1).
 
@@ -182,7 +182,7 @@ def random_condorcet(
 
 
 def lone_winner(arms: SupportsIndex, winner: SupportsIndex = 0, eps: float = 0.1) -> Preferences:
-    """Let one arm beat all others with probability 1/2 + eps, and tie all others.
+    """Return a matrix in which one arm beats all others by eps, and all others are tied.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def lone_winner(arms: SupportsIndex, winner: SupportsIndex = 0, eps: float = 0.1
     winner
         The arm that wins.
     eps
-        Its gap, in (0, 1/2].
+        The value of its gap, in (0, 1/2].
 
     Examples
     --------
@@ -215,7 +215,7 @@ def uniform_random(arms: SupportsIndex, rng: np.random.Generator) -> Preferences
     arms
         The number of arms K, at least 2.
     rng
-        Where the randomness comes from.
+        The source of randomness.
     """
     K, rng = check.number_of_arms(arms), check.generator(rng)
     upper = np.zeros((K, K))
@@ -224,7 +224,7 @@ def uniform_random(arms: SupportsIndex, rng: np.random.Generator) -> Preferences
 
 
 def cycle(arms: SupportsIndex, p: float = 0.6) -> Preferences:
-    """Let each arm beat the half of the others that follow it in a circle; no arm beats all.
+    """Return a cycle: each arm beats the next (K - 1) / 2 arms; there is no Condorcet winner.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def cycle(arms: SupportsIndex, p: float = 0.6) -> Preferences:
     """
     K = check.number_of_arms(arms, low=3)
     if K % 2 == 0:
-        raise DriftduelError(f"arms must be odd, for a circle with no favourites; got {K}.")
+        raise DriftduelError(f"arms must be odd, for a symmetric cycle; got {K}.")
     p = check.number("p", p, 0.5, 1, "(]")
     arm = np.arange(K)
     ahead = (arm[None, :] - arm[:, None]) % K
@@ -252,7 +252,7 @@ def cycle(arms: SupportsIndex, p: float = 0.6) -> Preferences:
 def cycle_on_top(
     order: ArrayLike, strengths: ArrayLike = (0.7, 0.7, 0.7), over: float = 0.8
 ) -> Preferences:
-    """Let three arms beat each other in a circle, and all three beat all others.
+    """Return a matrix with a cycle of three arms that beat all others.
 
     The first of the order beats the second, the second the third, the third the first. They are the
     Smith set. Of the others, the better-ranked wins.
@@ -260,9 +260,9 @@ def cycle_on_top(
     Parameters
     ----------
     order
-        The arms 0..K-1, three at least; the first three form the circle.
+        The arms 0..K-1, three at least; the first three form the cycle.
     strengths
-        The three probabilities of winning along the circle, in (1/2, 1].
+        The three probabilities of winning along the cycle, in (1/2, 1].
     over
         The probability with which the three beat the others, and these each other, in (1/2, 1].
 
@@ -285,19 +285,19 @@ def cycle_on_top(
 
 
 def clash(order: ArrayLike, narrow: float = 0.55, wide: float = 0.95) -> Preferences:
-    """Let Borda and Copeland disagree: one arm beats the most, another wins the most.
+    """Return a matrix in which the Borda and the Copeland winner differ.
 
     The first of the order, the only Copeland winner, beats all but the last but one, and narrowly.
     The second, the Borda winner, loses narrowly to the first and to the last, and beats the others
-    widely. Of these, the better-ranked wins narrowly. Nobody beats everybody.
+    widely. Of these, the better-ranked wins narrowly. There is no Condorcet winner.
 
     Parameters
     ----------
     order
         The arms 0..K-1, five at least.
     narrow, wide
-        Probabilities of winning narrowly and widely, in (1/2, 1]; if 1/2 is taken off both, the
-        second must be more than (K - 1) / (K - 3) times the first.
+        Probabilities of winning narrowly and widely, in (1/2, 1]; after subtracting 1/2,
+        the second must exceed (K - 1) / (K - 3) times the first.
 
     Examples
     --------
@@ -322,7 +322,7 @@ def clash(order: ArrayLike, narrow: float = 0.55, wide: float = 0.95) -> Prefere
 
 
 def _by_rank(order: NDArray[np.intp], upper: NDArray[np.float64]) -> Preferences:
-    """Give arm order[i] the probability upper[i, j] to win against arm order[j], for i < j."""
+    """Return the matrix with P(order[i], order[j]) = upper[i, j] for i < j."""
     U = np.triu(upper, 1)
     P = np.empty_like(U)
     P[np.ix_(order, order)] = U + np.tril(1.0 - U.T, -1) + np.eye(len(U)) / 2

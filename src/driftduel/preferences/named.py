@@ -1,4 +1,4 @@
-"""Preference matrices that have a name: two classics, two orders, and the paper's own."""
+"""Named preference matrices: two classics, two orders, and those of the paper."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ __all__ = ["NAMED", "named"]
 
 
 def named(name: str) -> Preferences:
-    """Return the preference matrix with a name.
+    """Return the preference matrix with the given name.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def named(name: str) -> Preferences:
 
 
 def _six_rankers() -> Preferences:
-    """Six retrieval functions compared on arXiv's search; arm 0 wins, by little.
+    """Six retrieval functions compared on arXiv's search; arm 0 wins narrowly.
 
     Arms 3 and 5 are tied.
     """
@@ -51,7 +51,7 @@ def _six_rankers() -> Preferences:
 
 
 def _cyclic() -> Preferences:
-    """Arm 0 beats all by little; the other three beat each other in a circle by a lot."""
+    """Arm 0 narrowly beats all others; the other three form a cycle with large gaps."""
     return Preferences(
         [
             [0.5, 0.6, 0.6, 0.6],
@@ -92,7 +92,7 @@ def _background_even() -> Preferences:
     return Preferences([[0.50, 0.55, 0.55], [0.45, 0.50, 0.00], [0.45, 1.00, 0.50]])
 
 
-#: What `named` knows: each value makes the matrix.
+#: Factory functions of the matrices by name, the values of the argument of `named`.
 NAMED: dict[str, Callable[[], Preferences]] = {
     "six-rankers": _six_rankers,
     "cyclic": _cyclic,

@@ -1,12 +1,12 @@
 """Test the paper's Assumptions 1 and 2, strong stochastic transitivity and the triangle inequality.
 
-Both speak of chains only: arms a, b, c with P(a, b) > 1/2 and P(b, c) > 1/2. They say nothing
-about arms that are tied, and so the lemma the paper draws from them,
+Both are conditions on chains: arms a, b, c with P(a, b) > 1/2 and P(b, c) > 1/2. Tied arms are not
+covered, and so the lemma that the paper derives from them,
 ``delta(a, c) <= 2 delta(a, b) + delta(b, c)`` whenever a beats b and c, holds when b and c are
 not tied; its proof treats "b beats c" and "c beats b" only. With b and c tied it can fail: three
 arms with P(0, 1) = 0.51, P(0, 2) = 1 and P(1, 2) = 0.5 have no chain at all, hence satisfy both
-assumptions, but 0.5 > 2 * 0.01 + 0. Utility models are safe: tied arms have equal utilities
-there, and every third arm treats them alike.
+assumptions, but 0.5 > 2 * 0.01 + 0. The lemma holds for utility models: tied arms have equal
+utilities there, and equal gaps to every third arm.
 """
 
 from collections.abc import Callable
@@ -18,8 +18,8 @@ from driftduel.preferences.validation import TOLERANCE
 
 __all__ = ["sst_violation", "sti_violation"]
 
-#: From delta(a, b) as a column over b, delta(b, c) as a matrix and delta(a, c) as a row over c:
-#: which (b, c) violate the assumption.
+#: A function of delta(a, b) as a column over b, delta(b, c) as a matrix and delta(a, c) as a row
+#: over c; it returns whether each (b, c) violates the assumption.
 _Violates = Callable[
     [NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]
 ]
@@ -37,7 +37,7 @@ def sst_violation(P: NDArray[np.float64]) -> tuple[int, int, int] | None:
     -------
     tuple[int, int, int] | None
         The first (a, b, c) in lexicographic order; None if strong stochastic transitivity
-        holds. Less than `TOLERANCE` is no violation.
+        holds. Values within `TOLERANCE` are no violation.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def sti_violation(P: NDArray[np.float64]) -> tuple[int, int, int] | None:
     -------
     tuple[int, int, int] | None
         The first (a, b, c) in lexicographic order; None if the stochastic triangle inequality
-        holds. Less than `TOLERANCE` is no violation.
+        holds. Values within `TOLERANCE` are no violation.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def sti_violation(P: NDArray[np.float64]) -> tuple[int, int, int] | None:
 def _first_chain(P: NDArray[np.float64], violates: _Violates) -> tuple[int, int, int] | None:
     gaps = P - 0.5
     beats = gaps > 0
-    # One arm a at a time: the memory stays K^2, and the first hit is the lexicographic first.
+    # One arm a at a time: memory is K^2, and the first hit is the first in lexicographic order.
     for a in range(len(P)):
         found = beats[a][:, None] & beats & violates(gaps[a][:, None], gaps, gaps[a][None, :])
         if found.any():

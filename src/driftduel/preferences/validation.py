@@ -1,4 +1,4 @@
-"""Decide whether a table of numbers is a preference matrix, and say which entry is not."""
+"""Validation of preference matrices; errors name the first invalid entry."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -6,40 +6,39 @@ from numpy.typing import ArrayLike, NDArray
 from driftduel.errors import DriftduelError
 from driftduel.preferences._parameters import floats
 
-__all__ = ["TOLERANCE", "validated"]
+__all__ = ["TOLERANCE", "validate_matrix"]
 
-#: How far a number may be off before this room calls it different: far above what rounding does
-#: to a handful of probabilities, far below any gap that a learner could notice.
+#: Tolerance of comparisons in this package: far above the rounding error of a few probabilities,
+#: far below any gap that a policy can detect.
 TOLERANCE = 1e-9
 
 
-def validated(matrix: ArrayLike) -> NDArray[np.float64]:
-    """Copy a table of numbers into a read-only preference matrix.
+def validate_matrix(matrix: ArrayLike) -> NDArray[np.float64]:
+    """Return a validated, read-only copy of a preference matrix.
 
     Parameters
     ----------
     matrix
-        Anything numpy can turn into a K by K array of numbers.
+        Any object that numpy converts to a K by K array of numbers.
 
     Returns
     -------
     NDArray[np.float64]
-        The (K, K) copy. Deviations within `TOLERANCE` are accepted; of those, three are mended
-        so that later code need not think of them: entries outside [0, 1] go to its edge, the
-        diagonal becomes 1/2, and two arms that would each beat (or each lose to) the other are
-        tied.
+        The (K, K) copy. Deviations within `TOLERANCE` are accepted, and three kinds are corrected:
+        entries outside [0, 1] are clipped, the diagonal is set to the value 1/2, and two arms that
+        would each beat (or each lose to) the other are tied.
 
     Raises
     ------
     DriftduelError
-        Naming the first offending entry, in row-major order.
+        The message names the first invalid entry in row-major order.
 
     Examples
     --------
-    >>> validated([[0.5, 0.7], [0.3, 0.5]])
+    >>> validate_matrix([[0.5, 0.7], [0.3, 0.5]])
     array([[0.5, 0.7],
            [0.3, 0.5]])
-    >>> validated([[0.5, 0.7], [0.4, 0.5]])
+    >>> validate_matrix([[0.5, 0.7], [0.4, 0.5]])
     Traceback (most recent call last):
     driftduel.errors.DriftduelError: P[0,1] = 0.7 and P[1,0] = 0.4 sum to 1.1; they must sum to 1.
     """
@@ -48,8 +47,8 @@ def validated(matrix: ArrayLike) -> NDArray[np.float64]:
     _check_entries(P)
     P = np.clip(P, 0.0, 1.0)
     gaps = P - 0.5
-    P[gaps * gaps.T > 0] = 0.5  # on the diagonal, this is every entry that is not 1/2
-    P += 0.0  # -0.0 becomes 0.0: equal matrices shall have equal bytes, hence equal hashes
+    P[gaps * gaps.T > 0] = 0.5  # includes every diagonal entry with a value other than 1/2
+    P += 0.0  # -0.0 becomes 0.0: equal matrices must have equal bytes, hence equal hash values
     P.setflags(write=False)
     return P
 
@@ -70,7 +69,7 @@ def _check_shape(P: NDArray[np.float64]) -> None:
 def _check_entries(P: NDArray[np.float64]) -> None:
     sums = P + P.T
     if P.min() >= -TOLERANCE and P.max() <= 1 + TOLERANCE and np.abs(sums - 1).max() <= TOLERANCE:
-        return  # nothing to look for, as with all but a user's own
+        return  # valid, the common case
     if (at := _first(~np.isfinite(P))) is not None:
         raise DriftduelError(f"{_entry(P, *at)}; it must be a number in [0, 1].")
     if (at := _first((P < -TOLERANCE) | (P > 1 + TOLERANCE))) is not None:
@@ -93,5 +92,5 @@ def _first(offending: NDArray[np.bool_]) -> tuple[int, int] | None:
 
 
 def _entry(P: NDArray[np.float64], a: int, b: int) -> str:
-    # Twelve digits show any deviation beyond the tolerance, and hide the noise of binary floats.
+    # Twelve digits show any deviation beyond the tolerance, and hide rounding errors.
     return f"P[{a},{b}] = {P[a, b]:.12g}"

@@ -1,6 +1,6 @@
-"""Find who wins: Condorcet, Borda, Copeland, the Smith set and von Neumann.
+"""Winners of a preference matrix: Condorcet, Borda, Copeland, Smith set and von Neumann.
 
-Plain functions of arrays, without checks; `Preferences` is the checked way in.
+Plain functions of arrays, without validation; the class `Preferences` validates its argument.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ __all__ = [
 
 
 def condorcet_winners(matrices: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Find the Condorcet winner of every matrix in a stack.
+    """Return the Condorcet winner of every matrix in a stack.
 
     Arm a wins if P(a, b) > 1/2, strictly, for every other arm b (Section 2 of the paper).
 
@@ -31,7 +31,7 @@ def condorcet_winners(matrices: NDArray[np.float64]) -> NDArray[np.int64]:
     Returns
     -------
     NDArray[np.int64]
-        The winner of each, shape (S,); -1 where there is none.
+        The winner of each matrix, shape (S,); the value -1 means no winner.
 
     Examples
     --------
@@ -44,16 +44,16 @@ def condorcet_winners(matrices: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def borda_scores(P: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Average each arm's chance to win over the other arms, shape (K,)."""
+    """Return the mean probability of each arm to beat the other arms, shape (K,)."""
     scores: NDArray[np.float64] = (P.sum(axis=1) - P.diagonal()) / (len(P) - 1)
     return scores
 
 
 def copeland_scores(P: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Count the arms that each arm beats; a stack (..., K, K) gives scores (..., K)."""
+    """Return the number of arms that each arm beats; a stack (..., K, K) gives (..., K)."""
     beats = P > 0.5
     arms = np.arange(P.shape[-1])
-    beats[..., arms, arms] = False  # an unchecked diagonal may be 1/2 and a little more
+    beats[..., arms, arms] = False  # the diagonal of an unvalidated matrix may exceed 1/2 slightly
     scores: NDArray[np.int64] = beats.sum(axis=-1, dtype=np.int64)
     return scores
 
@@ -70,12 +70,12 @@ def first_maximum(scores: NDArray[np.float64]) -> int:
 
 
 def smith_set(P: NDArray[np.float64]) -> tuple[int, ...]:
-    """Find the smallest non-empty set whose members each beat every arm outside it.
+    """Return the smallest non-empty set of arms that all beat every arm outside it.
 
     The sets with that property are nested, and an arm that beats the most arms is in all of
     them: members of such a set S beat the K - |S| arms outside, which themselves beat fewer.
-    So we start there and let in whoever some member does not beat, until nobody is left to
-    let in.
+    So the search starts with such an arm and adds every arm that some member does not beat, until
+    no arm is added.
     """
     beats = P > 0.5
     inside = np.zeros(len(P), dtype=np.bool_)
@@ -88,10 +88,10 @@ def smith_set(P: NDArray[np.float64]) -> tuple[int, ...]:
 
 
 def von_neumann_winner(P: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Solve the symmetric zero-sum game with payoff P - 1/2 for a mixture that no arm beats."""
+    """Return an unbeaten mixture: a solution of the symmetric zero-sum game P - 1/2."""
     from driftduel._minimax import solve, workspace
 
-    gaps = (P - P.T) / 2  # antisymmetric to the last bit, so that the value is 0
+    gaps = (P - P.T) / 2  # antisymmetric to the last bit, so that the value of the game is 0
     mixture = np.empty(len(P))
     solve(gaps, len(P), *workspace(len(P)), mixture)
     return mixture

@@ -5,7 +5,6 @@ from driftduel.worlds import absences as _absences  # noqa: F401 - registers wor
 from driftduel.worlds import lifelike as _lifelike  # noqa: F401 - registers worlds
 from driftduel.worlds import logged as _logged  # noqa: F401 - registers worlds
 from driftduel.worlds import winnerless as _winnerless  # noqa: F401 - registers worlds
-from driftduel.worlds.around import WithAbsences, WithDelay, WithTies
 from driftduel.worlds.base import LINK_CODES, NO_LINK, Chunk, World
 from driftduel.worlds.drifting import (
     Interpolated,
@@ -19,6 +18,7 @@ from driftduel.worlds.files import load_world, save_world
 from driftduel.worlds.fleeting import Fleeting
 from driftduel.worlds.generators import WORLDS, phase_starts
 from driftduel.worlds.piecewise import Piecewise
+from driftduel.worlds.wrappers import WithAbsences, WithDelay, WithTies
 
 __all__ = [
     "LINK_CODES",
@@ -45,14 +45,14 @@ __all__ = [
 
 
 def make_world(spec: str | Spec, seed: int | None = None) -> World:
-    """Build the world that a spec describes.
+    """Return the world object that a spec describes.
 
     Parameters
     ----------
     spec
         ``name:key=value,key=value``; `WORLDS` lists the names and their keys.
     seed
-        The seed of a generated world, unless the spec itself gives one.
+        The default seed of a generated world, if the spec does not set one.
 
     Examples
     --------

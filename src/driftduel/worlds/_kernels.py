@@ -1,4 +1,4 @@
-"""What compiled code needs of a world. Importing this imports the compiler."""
+"""Compiled functions of worlds. Importing this module imports the compiler."""
 
 import math
 
@@ -12,7 +12,7 @@ __all__ = ["TIE", "UNKNOWN", "decide", "link_value", "mirror", "probability", "w
 TIE = -1
 """Neither arm of a duel won."""
 UNKNOWN = -2
-"""Nobody knows who won: the world has NaN for P."""
+"""The outcome is missing: the value of P is NaN."""
 
 _LOGISTIC = LINK_CODES["logistic"]
 _PROBIT = LINK_CODES["probit"]
@@ -20,7 +20,7 @@ _PROBIT = LINK_CODES["probit"]
 
 @hot
 def link_value(link, x):  # type: ignore[no-untyped-def]
-    """Turn a difference of utilities into a probability, as `preferences.links` does."""
+    """Return the probability for a difference of utilities, the function in `preferences.links`."""
     if link == _LOGISTIC:
         if x >= 0:
             return 1.0 / (1.0 + math.exp(-x))
@@ -40,12 +40,13 @@ def probability(values, link, arms, a, b):  # type: ignore[no-untyped-def]
 
 @hot
 def decide(values, link, arms, a, b, luck, half_tie, ties, unknown):  # type: ignore[no-untyped-def]
-    """Decide a duel by a number between 0 and 1, `luck`, below which a wins: the one place for it.
+    """Return the outcome of a duel of arms a and b: the only implementation of this function.
 
-    Returns 1 if a wins, 0 if b does, `TIE` or `UNKNOWN`. Whether there are `ties`, of which
-    `half_tie` is half the probability, and `unknown` answers are constants where this is compiled
-    into a loop. Without `ties` the same number decides what would have been a tie, as a fair coin:
-    P lies in the middle of it.
+    Returns 1 if a wins, 0 if b does, `TIE` or `UNKNOWN`. The argument `luck` is the outcome draw, a
+    uniform value in [0, 1); a wins if it is below P(a, b). The flags `ties` (with `half_tie`, half
+    the probability of a tie) and `unknown` are compile-time constants of a loop. Without `ties` the
+    same draw decides a tied duel like a fair coin, because P lies in the middle of the tie
+    interval.
     """
     p = probability(values, link, arms, a, b)
     if unknown and math.isnan(p):
@@ -57,7 +58,7 @@ def decide(values, link, arms, a, b, luck, half_tie, ties, unknown):  # type: ig
 
 @kernel
 def walk(anchor, steps, clip):  # type: ignore[no-untyped-def]
-    """Replace the steps by the places they lead to."""
+    """Replace the steps by their cumulative sums, in place."""
     for column in range(steps.shape[1]):
         place = anchor[column]
         for t in range(steps.shape[0]):

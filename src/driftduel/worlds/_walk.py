@@ -1,4 +1,4 @@
-"""Walks of any length, kept as one anchor per block of rounds."""
+"""Random walks of any length, stored as one anchor value per block of rounds."""
 
 import threading
 from functools import lru_cache
@@ -7,29 +7,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SpendingWalk", "Walk"]
+__all__ = ["BlockWalk", "SpendingWalk"]
 
 Floats = NDArray[np.float64]
 
 
-class Walk:
-    """Follow numbers that take an independent Gaussian step in every round.
+class BlockWalk:
+    """A random walk of several values with independent Gaussian steps in every round.
 
-    Every block of rounds draws its steps from a stream of its own, so that a block is the same
-    whether it is reached by walking or by jumping, and only where a block begins is remembered.
+    Every block of rounds has a separate random stream, so sequential and random access give the
+    same values; only the value at the start of each block is stored. Instances may be shared by
+    threads.
 
     Parameters
     ----------
     start
-        The numbers in round 1.
+        The values in round 1.
     sd
         Standard deviation of a step.
     seed
-        Fixes the walk.
+        Seed of the walk.
     block_rounds
         Rounds in a block.
     clip
-        Keep the numbers in [0, 1] after every step.
+        Whether to keep the values in [0, 1] after every step; the default is False.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class Walk:
         self._share()
 
     def _share(self) -> None:
-        self._lock = threading.Lock()  # games in several threads may share a world
+        self._lock = threading.Lock()  # a world may be shared by games in several threads
         self._block = lru_cache(maxsize=2)(self._draw)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -51,7 +52,7 @@ class Walk:
         self._share()
 
     def rows(self, first: int, end: int) -> Floats:
-        """Return the numbers of the rounds ``first, ..., end - 1``, one row a round."""
+        """Return the values of the rounds ``first, ..., end - 1``, one row per round."""
         size = self.block_rounds
         parts = []
         for block in range((first - 1) // size, (end - 2) // size + 1):
@@ -65,7 +66,8 @@ class Walk:
                 self._anchors.append(self._follow(len(self._anchors) - 1)[-1].copy())
         places = self._follow(block)
         with self._lock:
-            if len(self._anchors) == block + 1:  # who walks on need not follow this block again
+            # Store the end of this block, so that sequential access does not compute it again.
+            if len(self._anchors) == block + 1:
                 self._anchors.append(places[-1].copy())
         return places
 
@@ -87,23 +89,23 @@ class Walk:
         return steps
 
 
-class SpendingWalk(Walk):
-    """Follow numbers in [0, 1] whose largest steps add up to a given variation.
+class SpendingWalk(BlockWalk):
+    """A random walk in [0, 1] with a given sum of the largest steps of all rounds.
 
-    The step into round t goes in a Gaussian direction, and its largest component is mu_t times
-    the variation; mu is uniform on the simplex, Dirichlet(1, ..., 1). Dirichlet numbers can be had
-    a block at a time: a block takes a beta-distributed part of what is left for it and all later
-    ones, and divides it like exponential numbers. What is left is a column of the walk itself, so
-    that an anchor remembers it.
+    The step into round t has a Gaussian direction, and its largest component is mu_t times the
+    variation; mu is uniform on the simplex, Dirichlet(1, ..., 1). Dirichlet values can be drawn
+    block by block: a block takes a beta-distributed part of the remaining variation, and divides it
+    like exponential values. The remaining variation is a column of the walk, so that an anchor
+    contains it.
 
     Parameters
     ----------
     start, seed, block_rounds
-        As for `Walk`.
+        Same arguments as of `BlockWalk`.
     variation
-        The sum over rounds of the largest step. What clipping cuts off a step is lost.
+        The sum over rounds of the largest step. The clipped part of a step is lost.
     rounds
-        The number of rounds, in which all is spent.
+        The number of rounds over which the variation is spread.
     """
 
     def __init__(
@@ -113,7 +115,7 @@ class SpendingWalk(Walk):
         self.variation, self.rounds = variation, rounds
 
     def rows(self, first: int, end: int) -> Floats:
-        """Return the numbers of the rounds ``first, ..., end - 1``, one row a round."""
+        """Return the values of the rounds ``first, ..., end - 1``, one row per round."""
         return super().rows(first, end)[:, :-1]
 
     def _steps(self, rng: np.random.Generator, block: int, anchor: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Worlds by name in which arms come and go."""
+"""Registered worlds in which arms join and leave."""
 
 from typing import Annotated
 
@@ -7,10 +7,10 @@ import numpy as np
 from driftduel.errors import DriftduelError
 from driftduel.preferences import from_utilities
 from driftduel.specs import Range
-from driftduel.worlds.around import Event, WithAbsences
 from driftduel.worlds.base import World
 from driftduel.worlds.generators import WORLDS, Arms, Link, Phases, Rounds, Seed, utilities
 from driftduel.worlds.piecewise import Piecewise
+from driftduel.worlds.wrappers import Event, WithAbsences
 
 __all__: list[str] = []
 
@@ -22,16 +22,14 @@ def _arrivals(
     arms: Arms = 12,
     rounds: Rounds = 200_000,
     pool: Annotated[
-        int | None, Range(2), "arms there at a time; the others come later; none: half of them"
+        int | None, Range(2), "arms present at a time; the others join later; default: half of them"
     ] = None,
-    better: Annotated[
-        float, Range(), "by how much newcomers' utilities are higher, on average"
-    ] = 0.5,
+    better: Annotated[float, Range(), "mean advantage of newcomers' utilities"] = 0.5,
     sd: Sd = 1.0,
     link: Link = "logistic",
     seed: Seed = 0,
 ) -> World:
-    """Let newcomers, better on average, come at random rounds, each in the place of the worst."""
+    """Let newcomers, better on average, join at random rounds, each replacing the worst arm."""
     pool = max(2, arms // 2) if pool is None else pool
     if pool > arms:
         raise DriftduelError(f"pool={pool} must be at most arms={arms}.")
@@ -52,14 +50,14 @@ def _sleeping(
     arms: Arms = 12,
     rounds: Rounds = 200_000,
     events: Annotated[
-        int | None, Range(0, 10**6), "how often one falls asleep or wakes up; none: 9 K"
+        int | None, Range(0, 10**6), "number of joins and departures; default: 9 K"
     ] = None,
     phases: Phases = 1,
     sd: Sd = 1.0,
     link: Link = "logistic",
     seed: Seed = 0,
 ) -> World:
-    """Let arms fall asleep and wake up at random rounds; with phases, utilities change besides."""
+    """Let arms join and leave at random rounds; with phases, utilities change, too."""
     of_events, of_utilities = np.random.SeedSequence(seed).spawn(2)
     inside = utilities(
         arms, rounds, phases, sd, link, change="any", seed=int(of_utilities.generate_state(1)[0])
@@ -69,7 +67,7 @@ def _sleeping(
     drawn: list[Event] = []
     for t in _rounds(rng, rounds, 9 * arms if events is None else events):
         arm = int(rng.integers(arms))
-        if here == {arm}:  # the last one stays awake, and wakes another
+        if here == {arm}:  # the last arm stays present; another one joins instead
             arm = int((arm + rng.integers(1, arms)) % arms)
         here ^= {arm}
         drawn.append((t, arm, arm in here))
@@ -81,13 +79,13 @@ def _retire_best(
     arms: Arms = 12,
     rounds: Rounds = 200_000,
     times: Annotated[
-        int | None, Range(0), "how often the best is taken away, for ever; none: K - 2"
+        int | None, Range(0), "number of permanent removals of the best arm; default: K - 2"
     ] = None,
     sd: Sd = 1.0,
     link: Link = "logistic",
     seed: Seed = 0,
 ) -> World:
-    """Take the best arm away, again and again, after equal numbers of rounds."""
+    """Remove the best arm repeatedly, after equal numbers of rounds."""
     times = arms - 2 if times is None else times
     if times >= min(arms, rounds):
         raise DriftduelError(f"times={times} must be below arms={arms} and rounds={rounds}.")
@@ -101,8 +99,8 @@ def _retire_best(
 
 
 def _rounds(rng: np.random.Generator, rounds: int, events: int) -> list[int]:
-    """Draw different rounds after the first, ascending."""
+    """Draw distinct rounds after the first, ascending."""
     if events >= rounds:
-        raise DriftduelError(f"{events} comings and goings need more than rounds={rounds}.")
+        raise DriftduelError(f"{events} joins and departures need more than rounds={rounds}.")
     drawn: list[int] = np.sort(rng.choice(rounds - 1, size=events, replace=False) + 2).tolist()
     return drawn

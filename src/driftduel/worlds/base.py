@@ -15,17 +15,17 @@ __all__ = ["LINK_CODES", "NO_LINK", "Chunk", "World"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Compiled code knows a link by its number.
+# Compiled functions identify a link by its number.
 LINK_CODES: dict[str, int] = {name: code for code, name in enumerate(LINKS)}
 NO_LINK = -1
 
 
 class Chunk(NamedTuple):
-    """Consecutive rounds of a world, as plain arrays that compiled code reads.
+    """Consecutive rounds of a world, as plain arrays for compiled functions.
 
-    The rounds fall into *segments* in which the preferences stand still. A segment points to a
-    row: of `matrices`, or, for a world made of utilities, of `utilities`, whose matrix is then
-    computed only where it is needed.
+    The rounds are divided into *segments* with constant preferences. A segment refers to a row: of
+    `matrices`, or, for a world defined by utilities, of `utilities`, in which case a matrix is
+    computed only on demand.
     """
 
     starts: Ints
@@ -33,36 +33,39 @@ class Chunk(NamedTuple):
     end: int
     """The round after the chunk's last."""
     rows: Ints
-    """(S,) the row each segment uses; worlds that repeat themselves share rows."""
+    """(S,) the row of each segment; repeated preferences share a row."""
     matrices: Floats
-    """(R, K, K) preference matrices, or (0, K, K) where utilities stand in for them."""
+    """(R, K, K) preference matrices, or (0, K, K) if the world is defined by utilities."""
     utilities: Floats
     """(R, K) utilities, or (0, K)."""
     link: int
-    """Code of the link that turns utilities into preferences, or `NO_LINK`."""
+    """Code of the link function from utilities to preferences, or `NO_LINK`."""
     present: NDArray[np.bool_] = np.empty((0, 0), np.bool_)
-    """(R, K) which arms are there, row by row, at least one; (0, 0) if all are, in all rounds of
-    the world."""
+    """(R, K) the present arms of each row, at least one; (0, 0) if all arms are present in all
+    rounds
+    of the world."""
     ties: Floats = np.empty(0)
-    """(R,) how often a duel of two arms is a tie, row by row; (0,) if never. Preferences count a
-    tie as half a win, so an arm wins with probability P - ties / 2."""
+    """(R,) the probability of a tie of two different arms in each row; (0,) if there are no ties.
+    Preferences count a tie as half a win, so an arm wins with probability P - ties / 2."""
     unknown: bool = False
-    """Whether a preference may be NaN: nobody knows who wins that duel, and no policy is told. What
-    such an arm loses is NaN as well, unless the winner's own preference is known."""
+    """Whether a preference may have the value NaN: the outcome of that duel is missing, and a
+    policy
+    gets no feedback. The loss of such an arm is NaN, too, unless the winner's own preference is
+    given."""
     delay: int = 0
-    """How many more duels are asked for before an answer is told; the same in all chunks of a
-    world. The answer of round t is told after the duel of round t + delay was asked for."""
+    """The number of further duels before an outcome is delivered; the same value in all chunks of a
+    world. The outcome of round t is delivered after the duel of round t + delay was chosen."""
 
     def row_values(self, row: int) -> Floats:
-        """Return all that decides the duels of a row, in one dimension, as compiled code reads it.
+        """Return the values that decide the duels of a row, as a vector for compiled functions.
 
-        They are its utilities, or its matrix row by row.
+        These are its utilities, or its matrix row by row.
         """
         values: Floats = self.matrices[row].ravel() if self.link == NO_LINK else self.utilities[row]
         return values
 
     def row_matrices(self) -> Floats:
-        """Return the (R, K, K) matrices of all rows, computed from utilities if need be."""
+        """Return the (R, K, K) matrices of all rows, computed from utilities if necessary."""
         if self.link == NO_LINK:
             return self.matrices
         sigma = list(LINKS.values())[self.link]
@@ -77,11 +80,11 @@ class Chunk(NamedTuple):
         return sigma(self.utilities[rows, arms][:, None] - self.utilities)
 
     def row_winners(self) -> Ints:
-        """Return the Condorcet winner of every row among the arms there, -1 where there is none."""
+        """Return the Condorcet winner of every row among the present arms, or -1."""
         absent = ~self.present if self.present.size else None
         if self.link == NO_LINK:
             matrices = self.matrices
-            if absent is not None:  # everyone beats who is not there, who beats nobody
+            if absent is not None:  # an absent arm loses to every present arm
                 matrices = np.where(absent[:, None, :], 1.0, matrices)
                 matrices[absent] = 0.0
             return condorcet_winners(matrices)
@@ -93,31 +96,32 @@ class Chunk(NamedTuple):
         return np.where(ties == 1, best, -1).astype(np.int64)
 
     def row_losses(self, winners: Ints | None = None) -> Floats:
-        """Return the (R, K) losses of all arms to the von Neumann winner among the arms there.
+        """Return the (R, K) losses of all arms to the von Neumann winner among the present arms.
 
-        That is the mixture of arms that no arm beats; where a Condorcet winner is there it is
-        that arm, and the losses are the gaps to it, to the bit. Where several mixtures are beaten
-        by nobody, which takes two arms that are even, it is the one that `driftduel` finds.
+        The von Neumann winner is the mixture of arms that is not beaten by any arm. If there is a
+        Condorcet winner, it is that arm, and the losses are the gaps to it, to the bit. If several
+        mixtures are unbeaten, which requires two arms with P = 1/2, the solver of `driftduel`
+        selects one.
 
         Parameters
         ----------
         winners
-            The Condorcet winner of every row, if they are known already.
+            The Condorcet winner of every row; by default they are computed.
         """
-        if self.link != NO_LINK:  # utilities have a best arm, or several that lose nothing
+        if self.link != NO_LINK:  # utilities have a best arm, or several with loss 0
             there = self.present if self.present.size else np.True_
             return self.row_preferences(np.where(there, self.utilities, -np.inf).argmax(1)) - 0.5
         if winners is None:
             winners = self.row_winners()
         losses: Floats = self.row_preferences(winners) - 0.5
         without = np.flatnonzero(winners < 0)
-        if self.unknown:  # no mixture is known to be beaten by nobody
+        if self.unknown:  # with missing values no mixture is known to be unbeaten
             losses[without] = np.nan
         elif without.size:
-            from driftduel._minimax import lose, workspace
+            from driftduel._minimax import workspace, write_losses
 
             arms = losses.shape[1]
-            lose(
+            write_losses(
                 self.matrices, self.present, without, np.empty((arms, arms)),
                 np.empty(arms, np.int64), np.empty(arms), *workspace(arms), losses,
             )  # fmt: skip
@@ -125,47 +129,48 @@ class Chunk(NamedTuple):
 
 
 class World(ABC):
-    """A preference matrix for every round 1, 2, ..., `rounds`.
+    """The base class of worlds: a preference matrix for every round 1, 2, ..., `rounds`.
 
-    A world is data, not a process: asking twice gives the same answer, in any order, and it never
-    sees who is learning from it. Memory is proportional to what changes, never to the rounds.
+    A world is data, not a process: repeated calls return the same values in any order, and they do
+    not depend on the policy. Memory is proportional to the number of changes, never to the rounds.
 
-    A subclass sets `arms`, `rounds` and `chunk_rounds` and writes `chunk`; all else follows.
+    A subclass sets the attributes `arms`, `rounds` and `chunk_rounds` and defines the method
+    `chunk`; all other methods are derived.
     """
 
     arms: int
     rounds: int
     chunk_rounds: int
-    """How many rounds a chunk may span so that it stays small."""
+    """The largest number of rounds of a chunk, to limit its memory."""
     spec: str = ""
-    """What `make_world` made it from, its seed included; empty if it was made otherwise."""
+    """The spec passed to `make_world`, including the seed; by default empty."""
     names: tuple[str, ...] = ()
-    """What the arms are called; empty if they have only their numbers."""
+    """The names of the arms; by default empty, if arms have numbers only."""
     drifts: bool = True
-    """Whether it may move in every round, so that walking through it takes time."""
+    """Whether preferences may change in every round, so that a pass over all rounds is slow."""
 
     @abstractmethod
     def chunk(self, first: int, end: int) -> Chunk:
         """Return the rounds ``first, ..., end - 1`` as arrays."""
 
     def chunks(self, first: int = 1, limit: int | None = None) -> Iterator[Chunk]:
-        """Walk through the rounds from `first` on in chunks of at most `limit` rounds."""
+        """Yield the rounds from `first` on in chunks of at most `limit` rounds."""
         step = self.chunk_rounds if limit is None else min(limit, self.chunk_rounds)
         while first <= self.rounds:
-            # Boundaries lie on multiples of the step, where blocks of random numbers begin too.
+            # Boundaries are multiples of the step, aligned with the blocks of random numbers.
             end = min(((first - 1) // step + 1) * step, self.rounds) + 1
             yield self.chunk(first, end)
             first = end
 
     def preferences(self, t: int) -> Preferences:
-        """Return the preferences P_t of round `t`, those of arms that are away included."""
+        """Return the preferences P_t of round `t`, including those of absent arms."""
         if not 1 <= t <= self.rounds:
             raise DriftduelError(f"round {t} must be between 1 and {self.rounds}.")
         chunk = self.chunk(t, t + 1)
         return Preferences(chunk.row_matrices()[chunk.rows[0]])
 
     def present(self, t: int) -> tuple[int, ...]:
-        """Return the arms that are there in round `t`, ascending."""
+        """Return the present arms of round `t`, ascending."""
         if not 1 <= t <= self.rounds:
             raise DriftduelError(f"round {t} must be between 1 and {self.rounds}.")
         chunk = self.chunk(t, t + 1)
@@ -174,9 +179,9 @@ class World(ABC):
         return tuple(np.flatnonzero(chunk.present[chunk.rows[0]]).tolist())
 
     def condorcet_winners(self) -> list[tuple[int, int | None]]:
-        """Tell who wins when: (first round, arm) for every stretch; None where nobody does.
+        """Return (first round, arm) for every stretch with one winner; None means no winner.
 
-        The winner is that of the arms that are there.
+        The winner is the Condorcet winner of the present arms.
         """
         stretches: list[tuple[int, int | None]] = []
         last = -2
@@ -193,5 +198,5 @@ class World(ABC):
         return f"make_world({self.spec!r})" if self.spec else self._description()
 
     def _description(self) -> str:
-        """Describe a world that no spec was given for."""
+        """Return the default description of a world without a spec."""
         return f"{type(self).__name__}(arms={self.arms}, rounds={self.rounds})"

@@ -1,6 +1,6 @@
-"""Worlds whose preferences move in every round, evaluated block by block.
+"""Worlds with preferences that change in every round, evaluated block by block.
 
-Nothing of the size of the horizon is stored.
+Memory does not grow with the horizon.
 """
 
 from abc import abstractmethod
@@ -11,17 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from driftduel.errors import DriftduelError
 from driftduel.preferences import Preferences
 from driftduel.specs import need_room
-from driftduel.worlds._walk import SpendingWalk, Walk
+from driftduel.worlds._walk import BlockWalk, SpendingWalk
 from driftduel.worlds.base import LINK_CODES, NO_LINK, Chunk, World
 
 __all__ = ["Interpolated", "MatrixDrift", "MatrixWalk", "Paths", "RandomWalk", "Seasonal"]
 
 Floats = NDArray[np.float64]
-_FEWEST_BITS = 4  # 16 rounds at a time, however large a matrix is
+_FEWEST_BITS = 4  # at least 16 rounds per block, for matrices of any size
 
 
 class _Utilities(World):
-    """A world of utilities u_t(a) and a link: P_t(a,b) = sigma(u_t(a) - u_t(b))."""
+    """The base class of worlds with utilities and a link: P_t(a,b) = sigma(u_t(a) - u_t(b))."""
 
     def __init__(self, arms: int, rounds: int, link: str) -> None:
         if link not in LINK_CODES:
@@ -31,7 +31,7 @@ class _Utilities(World):
 
     @abstractmethod
     def utilities(self, first: int, end: int) -> Floats:
-        """Return the utilities of the rounds ``first, ..., end - 1``, one row a round."""
+        """Return the utilities of the rounds ``first, ..., end - 1``, one row per round."""
 
     def chunk(self, first: int, end: int) -> Chunk:
         """Return the rounds ``first, ..., end - 1`` as arrays."""
@@ -40,7 +40,7 @@ class _Utilities(World):
 
 
 class RandomWalk(_Utilities):
-    """Let every utility take an independent Gaussian step in every round.
+    """A world in which every utility takes an independent Gaussian step in every round.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class RandomWalk(_Utilities):
     sd
         Standard deviation of one step.
     rounds, link, seed
-        The number of rounds, the link's name, and what fixes the walk.
+        The number of rounds, the name of the link function, and the seed of the walk.
     """
 
     def __init__(
@@ -57,15 +57,18 @@ class RandomWalk(_Utilities):
     ) -> None:
         utilities = np.asarray(start, dtype=np.float64)
         super().__init__(len(utilities), rounds, link)
-        self._walk = Walk(utilities, sd, seed, self.chunk_rounds)
+        self._walk = BlockWalk(utilities, sd, seed, self.chunk_rounds)
 
     def utilities(self, first: int, end: int) -> Floats:
-        """Return the utilities of the rounds ``first, ..., end - 1``, one row a round."""
+        """Return the utilities of the rounds ``first, ..., end - 1``, one row per round."""
         return self._walk.rows(first, end)
 
 
 class Seasonal(_Utilities):
-    """Let utilities swing: u_t(a) = level(a) + swing(a) sin(2 pi (t / period + shift(a)))."""
+    """A world of periodic utilities.
+
+    The value is u_t(a) = level(a) + swing(a) sin(2 pi (t / period + shift(a))).
+    """
 
     def __init__(
         self,
@@ -83,23 +86,23 @@ class Seasonal(_Utilities):
         self.period = period
 
     def utilities(self, first: int, end: int) -> Floats:
-        """Return the utilities of the rounds ``first, ..., end - 1``, one row a round."""
+        """Return the utilities of the rounds ``first, ..., end - 1``, one row per round."""
         turns = np.arange(first, end)[:, None] / self.period + self.shift
         result: Floats = self.level + self.swing * np.sin(2 * np.pi * turns)
         return result
 
 
 class Paths(_Utilities):
-    """Let every utility move in straight lines from knot to knot.
+    """A world with piecewise linear utilities.
 
     Parameters
     ----------
     knots
-        Rounds, ascending. Utilities stand still before the first and after the last.
+        Rounds, ascending. Utilities are constant before the first and after the last.
     values
-        (M, K) the utilities in those rounds.
+        (M, K) values of the utilities in those rounds.
     rounds, link
-        The number of rounds and the link's name.
+        The number of rounds and the name of the link function.
 
     Examples
     --------
@@ -123,20 +126,20 @@ class Paths(_Utilities):
         super().__init__(self.values.shape[1], rounds, link)
 
     def utilities(self, first: int, end: int) -> Floats:
-        """Return the utilities of the rounds ``first, ..., end - 1``, one row a round."""
+        """Return the utilities of the rounds ``first, ..., end - 1``, one row per round."""
         at = np.arange(first, end, dtype=np.float64)
         return np.stack([np.interp(at, self.knots, path) for path in self.values.T], axis=1)
 
 
 class Interpolated(World):
-    """Move in a straight line from one matrix to the next.
+    """A world that interpolates linearly between matrices.
 
     Parameters
     ----------
     matrices
         The matrices at the knots, at least two.
     rounds
-        The number of rounds; the knots are spread evenly from round 1 to the last.
+        The number of rounds; the knots are spaced evenly from round 1 to the last.
     """
 
     def __init__(self, matrices: list[Preferences], rounds: int) -> None:
@@ -157,12 +160,12 @@ class Interpolated(World):
 
 
 class _Entries(World):
-    """A world whose entries above the diagonal walk, each by itself.
+    """The base class of worlds with independent walks of the entries above the diagonal.
 
-    Such worlds often have no Condorcet winner; Borda or Copeland regret still has a meaning.
+    Such worlds often have no Condorcet winner; Borda and Copeland regret are defined nevertheless.
     """
 
-    _walk: Walk
+    _walk: BlockWalk
 
     def __init__(self, start: Preferences, rounds: int) -> None:
         self.arms, self.rounds = start.arms, rounds
@@ -179,9 +182,9 @@ class _Entries(World):
 
 
 class MatrixWalk(_Entries):
-    """Add Gaussian noise to every entry in every round, clipped to [0, 1].
+    """A world with Gaussian noise added to every entry in every round, clipped to [0, 1].
 
-    Such worlds often have no Condorcet winner; Borda or Copeland regret still has a meaning.
+    Such worlds often have no Condorcet winner; Borda and Copeland regret are defined nevertheless.
 
     Parameters
     ----------
@@ -190,16 +193,16 @@ class MatrixWalk(_Entries):
     sd
         Standard deviation of one step of an entry.
     rounds, seed
-        The number of rounds, and what fixes the walk.
+        The number of rounds, and the seed of the walk.
     """
 
     def __init__(self, start: Preferences, sd: float, rounds: int, seed: int = 0) -> None:
         super().__init__(start, rounds)
-        self._walk = Walk(start.matrix[self._upper], sd, seed, self.chunk_rounds, clip=True)
+        self._walk = BlockWalk(start.matrix[self._upper], sd, seed, self.chunk_rounds, clip=True)
 
 
 class MatrixDrift(_Entries):
-    """Move all entries in every round, and spend a given variation in all rounds together.
+    """A world with changes of all entries in every round, and a given total variation.
 
     The largest change of any entry in round t is mu_t V, where mu is uniform on the simplex. All
     entries move in a Gaussian direction and are clipped to [0, 1], which may cost some of V.
@@ -211,7 +214,7 @@ class MatrixDrift(_Entries):
     variation
         V, the sum over rounds of the largest change of any entry.
     rounds, seed
-        The number of rounds, and what fixes the drift.
+        The number of rounds, and the seed of the drift.
     """
 
     def __init__(self, start: Preferences, variation: float, rounds: int, seed: int = 0) -> None:
@@ -235,11 +238,11 @@ def _every_round(
 
 
 def _rounds_in_memory(arms: int) -> int:
-    """Choose how many full matrices to hold at once: about sixteen megabytes."""
+    """Return the number of full matrices to hold in memory: about sixteen megabytes."""
     return 1 << max(_FEWEST_BITS, int(np.log2(16e6 / (8 * arms * arms))))
 
 
 def need_rounds(arms: int) -> None:
-    """Refuse so many arms that the matrices of a few rounds would not fit into memory."""
+    """Raise if the matrices of a few rounds would not fit into memory."""
     rounds = 1 << _FEWEST_BITS
     need_room(f"arms={arms}: {rounds} rounds of arms x arms entries", rounds * arms * arms)

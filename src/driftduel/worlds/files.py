@@ -1,4 +1,4 @@
-"""Worlds from files and to files. Reading a file never runs code."""
+"""Reading and writing of world files. Reading a file never executes code."""
 
 import csv
 import io
@@ -15,14 +15,14 @@ from driftduel._reading import MOST_TEXT, arrays, parse_json, read_bytes
 from driftduel.errors import DriftduelError
 from driftduel.preferences import Preferences
 from driftduel.specs import Range
-from driftduel.worlds.around import WithDelay
 from driftduel.worlds.base import World
 from driftduel.worlds.generators import MOST_ROUNDS, WORLDS
 from driftduel.worlds.piecewise import Piecewise
+from driftduel.worlds.wrappers import WithDelay
 
 __all__ = ["load_world", "save_world"]
 
-# Writing a drifting world stores a matrix a round; this many numbers are 800 MB.
+# A drifting world is stored with one matrix per round; this number of values is 800 MB.
 _MOST_NUMBERS = 100_000_000
 
 
@@ -38,20 +38,19 @@ def load_world(
     Parameters
     ----------
     path
-        NPZ with ``matrices`` (S, K, K), ``starts`` (S,) counted from 1, and ``rounds``, and, if
-        arms come and go or duels tie, ``present`` (S, K) of 0 and 1 and ``ties`` (S,), see
-        `Piecewise`, and ``delay``, a number, if answers are late; ``names`` are those of the arms,
-        a list in JSON as bytes; or a CSV file with one matrix, a row a line, with or without a
-        header.
+        NPZ with ``matrices`` (S, K, K), ``starts`` (S,) counted from 1, and ``rounds``; optionally
+        ``present`` (S, K) with values 0 and 1 and ``ties`` (S,), see `Piecewise`; ``delay``, a
+        number of rounds; and ``names`` of the arms, the bytes of a JSON list. Or a CSV file with
+        one matrix, one row per line, with or without a header.
     rounds
-        The number of rounds; for NPZ files, the file's own unless given.
+        The number of rounds; the default for NPZ files is the value in the file.
     """
     content = read_bytes(path)
     try:
         if zipfile.is_zipfile(io.BytesIO(content)):
             return _from_npz(content, rounds)
         if path.lower().endswith(".npz"):
-            raise DriftduelError("is not an NPZ file, although its name says so.")
+            raise DriftduelError("is not an NPZ file, in spite of its suffix.")
         return _from_csv(content, rounds)
     except DriftduelError as error:
         raise DriftduelError(f"{path}: {error}") from None
@@ -90,7 +89,7 @@ def _from_npz(packed: bytes, rounds: int | None) -> World:
 
 
 def _whole(content: dict[str, NDArray[Any]], name: str) -> int:
-    """Read one whole number."""
+    """Return the value of one whole number."""
     number = content[name]
     if number.size != 1 or not np.isfinite(number).all() or (number != np.floor(number)).any():
         raise DriftduelError(f"{name}={number} must be one whole number.")
@@ -98,7 +97,7 @@ def _whole(content: dict[str, NDArray[Any]], name: str) -> int:
 
 
 def _names(packed: NDArray[Any], arms: int) -> tuple[str, ...]:
-    """Read the names of the arms."""
+    """Return the names of the arms."""
     names = parse_json(packed.tobytes()) if packed.dtype == np.uint8 else None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise DriftduelError("names must be the bytes of a list of words in JSON.")
@@ -132,7 +131,7 @@ def _from_csv(content: bytes, rounds: int | None) -> World:
             )
     matrix = Preferences([[float(cell) for cell in cells] for _, cells in numbered])
     if rounds is None:
-        raise DriftduelError("a single matrix stands still; say how long with rounds=T.")
+        raise DriftduelError("a single matrix is a stationary world; set its length with rounds=T.")
     return Piecewise([matrix], [1], rounds)
 
 
@@ -145,10 +144,10 @@ def _is_number(text: str) -> bool:
 
 
 def save_world(world: World, path: str | Path) -> None:
-    """Write a world as an NPZ file that `load_world` reads back.
+    """Write a world to an NPZ file for `load_world`, atomically.
 
-    A drifting world is written with a matrix for every round, which is refused when it would take
-    more than 800 MB. The file appears at once and whole, or not at all.
+    A drifting world is written with one matrix per round, which is refused if it takes more than
+    800 MB.
     """
     path = Path(path)
     if path.suffix.lower() != ".npz":
@@ -157,7 +156,7 @@ def save_world(world: World, path: str | Path) -> None:
     numbers = delay = 0
     last: list[NDArray[Any]] | None = None
     for chunk in world.chunks():
-        kept = [chunk.row_matrices(), chunk.present, chunk.ties]  # in the order of the parts
+        kept = [chunk.row_matrices(), chunk.present, chunk.ties]  # in the order of the chunks
         rows = [array[chunk.rows] if len(array) else array for array in kept]
         new = np.zeros(len(chunk.rows), np.bool_)
         new[0] = last is None
@@ -179,7 +178,7 @@ def save_world(world: World, path: str | Path) -> None:
     arrays = {name: array for name, array in arrays.items() if len(array)}
     if delay:
         arrays["delay"] = np.int64(delay)
-    if world.names:  # as bytes, because arrays of words are not what a world is made of
+    if world.names:  # as bytes, because the reader accepts arrays of numbers only
         arrays["names"] = np.frombuffer(json.dumps(world.names).encode(), np.uint8)
     with whole_file(path) as temporary, open(temporary, "wb") as file:
         np.savez_compressed(file, rounds=np.int64(world.rounds), **arrays)

@@ -1,4 +1,4 @@
-"""Worlds that a fair coin decides anew in every round, so that nothing can be learned of them."""
+"""Worlds redrawn by a fair coin in every round, hence unlearnable."""
 
 from functools import lru_cache
 
@@ -14,18 +14,18 @@ _BLOCK = 1 << 18
 
 
 class Fleeting(World):
-    """Let a fair coin choose in every round between preferences and their mirror image.
+    """A world in which a fair coin selects a matrix or its transpose in every round.
 
-    Whatever is played, an answer is a fair coin: either side is as likely in every round, and
-    nothing before the round tells which. Every block of rounds draws its coins from a stream of its
-    own, and nothing of the size of the horizon is stored.
+    Every outcome is a fair coin for every policy: both sides are equally likely in every round, and
+    independent of the past. Every block of rounds has a separate random stream, so memory does not
+    grow with the horizon.
 
     Parameters
     ----------
     heads
-        The preferences P of a round whose coin shows heads; of the others they are P transposed.
+        The preferences P of a round with heads; a round with tails has P transposed.
     rounds, seed
-        The number of rounds, and what fixes the coins.
+        The number of rounds, and the seed of the coins.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Fleeting(World):
         tossed = np.concatenate([self._block(block) for block in blocks])
         begin = 1 + blocks[0] * _BLOCK
         coins = tossed[first - begin : end - begin]
-        # A segment begins where the coin shows another side than in the round before.
+        # A segment begins when the side of the coin changes.
         turns = np.concatenate(([0], np.flatnonzero(np.diff(coins)) + 1))
         no_utilities = np.empty((0, self.arms))
         return Chunk(

@@ -1,4 +1,4 @@
-"""Worlds by name: every generator that a spec can call."""
+"""Registered worlds: the factory functions of specs."""
 
 from collections.abc import Callable
 from itertools import count
@@ -11,7 +11,6 @@ from driftduel import preferences as models
 from driftduel.errors import DriftduelError
 from driftduel.preferences import LINKS, NAMED, Preferences
 from driftduel.specs import Choice, Range, Registry, need_room
-from driftduel.worlds.around import MOST_DELAY, WithDelay, WithTies
 from driftduel.worlds.base import World
 from driftduel.worlds.drifting import (
     Interpolated,
@@ -23,13 +22,14 @@ from driftduel.worlds.drifting import (
 )
 from driftduel.worlds.fleeting import Fleeting
 from driftduel.worlds.piecewise import Piecewise
+from driftduel.worlds.wrappers import MOST_DELAY, WithDelay, WithTies
 
 __all__ = [
     "MOST_ROUNDS",
     "WORLDS",
+    "draw_phases",
     "need_matrices",
     "phase_starts",
-    "phased",
     "random_order",
 ]
 
@@ -39,7 +39,7 @@ def _around(
     ties: Annotated[
         float, Range(0, 1, open_high=True), "share of duels that tie; P counts a tie as half a win"
     ] = 0.0,
-    delay: Annotated[int, Range(0, MOST_DELAY), "rounds until an answer comes"] = 0,
+    delay: Annotated[int, Range(0, MOST_DELAY), "delay of the feedback in rounds"] = 0,
 ) -> World:
     if ties:
         world = WithTies(world, ties)
@@ -61,8 +61,8 @@ Change = Annotated[
     Choice(("any", "winner", "background")),
     "at each switch: any (the winner may stay), winner (a new one), background (it always stays)",
 ]
-Seed = Annotated[int, Range(0, 2**128 - 1), "fixes the world completely"]
-Link = Annotated[str, Choice(tuple(LINKS)), "from a difference of utilities to a probability"]
+Seed = Annotated[int, Range(0, 2**128 - 1), "seed of the world"]
+Link = Annotated[str, Choice(tuple(LINKS)), "link function of the utilities"]
 _TRIES = 100
 Draw = Callable[[np.random.Generator, int | None], Preferences]
 
@@ -70,7 +70,7 @@ Draw = Callable[[np.random.Generator, int | None], Preferences]
 def phase_starts(
     rounds: int, phases: int, lengths: str, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Place the phases: equal, at random rounds, or with lengths spread over three decades."""
+    """Return the first rounds of the phases: equal, at random, or with log-uniform lengths."""
     if phases > rounds:
         raise DriftduelError(f"phases={phases} must be at most rounds={rounds}.")
     if lengths == "random":
@@ -79,22 +79,22 @@ def phase_starts(
     weights = np.ones(phases)
     if lengths == "uneven":
         weights = rng.permutation(np.geomspace(1.0, 1000.0, phases))
-    # One round each is set aside so that no phase is empty however small its weight.
+    # One round per phase is reserved, so that no phase is empty.
     ends = np.cumsum(weights) / weights.sum() * (rounds - phases)
     extra = np.concatenate(([0], np.floor(ends[:-1] + 1e-9))).astype(np.int64)
     return extra + np.arange(1, phases + 1)
 
 
 def need_matrices(arms: int, matrices: int = 1) -> None:
-    """Refuse so many arms that their matrices would not fit into memory."""
+    """Raise if the matrices of this number of arms would not fit into memory."""
     many = f"{matrices} matrices" if matrices > 1 else "a matrix"
     need_room(f"arms={arms}: {many} of arms x arms entries", matrices * arms * arms)
 
 
-def phased(
+def draw_phases(
     draw: Draw, *, arms: int, rounds: int, phases: int, lengths: str, change: str, seed: int
 ) -> World:
-    """Draw one matrix a phase; `draw` takes the winner it must have, or None for any."""
+    """Draw one matrix per phase; the argument of `draw` is the required winner, or None."""
     need_matrices(arms, phases)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     starts = phase_starts(rounds, phases, lengths, rng)
@@ -105,7 +105,7 @@ def phased(
         for _ in range(_TRIES):
             if change != "background" or not matrices or matrix != matrices[-1]:
                 break
-            matrix = draw(rng, winner)  # a switch that changes nothing is none
+            matrix = draw(rng, winner)  # redraw: equal matrices would be no switch
         else:
             raise DriftduelError(f"with {arms} arms of this kind, only the winner can change.")
         matrices.append(matrix)
@@ -115,7 +115,7 @@ def phased(
 
 
 def random_order(rng: np.random.Generator, arms: int, winner: int | None) -> NDArray[np.int64]:
-    """Draw an order of the arms, best first, under a given winner if there is one."""
+    """Draw an order of the arms, best first, with a given winner or None for any."""
     order = rng.permutation(arms)
     if winner is not None:
         order = np.concatenate(([winner], order[order != winner]))
@@ -137,7 +137,7 @@ def _geometric_btl(
     def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
         return models.geometric_btl(random_order(rng, arms, winner), ratio)
 
-    return phased(
+    return draw_phases(
         draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change=change, seed=seed
     )
 
@@ -157,7 +157,7 @@ def _total_order(
     def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
         return models.total_order(random_order(rng, arms, winner), p)
 
-    return phased(
+    return draw_phases(
         draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change=change, seed=seed
     )
 
@@ -177,7 +177,7 @@ def _random_condorcet(
     def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
         return models.random_condorcet(arms, rng, winner=winner, p_min=p_min)
 
-    return phased(
+    return draw_phases(
         draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change=change, seed=seed
     )
 
@@ -202,7 +202,7 @@ def utilities(
             values[[winner, best]] = values[[best, winner]]
         return models.from_utilities(values, link)
 
-    return phased(
+    return draw_phases(
         draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change=change, seed=seed
     )
 
@@ -212,16 +212,16 @@ def _lone_winner(
     arms: Arms = 10,
     rounds: Rounds = 50_000,
     phases: Phases = 4,
-    eps: Annotated[float, Range(0, 0.5, open_low=True), "the winner's lead over everyone"] = 0.1,
+    eps: Annotated[float, Range(0, 0.5, open_low=True), "the winner's lead over all others"] = 0.1,
     lengths: Lengths = "equal",
     seed: Seed = 0,
 ) -> World:
-    """Let one arm beat all others by eps, and all else be even; a new winner each phase."""
+    """Let one arm beat all others by eps, and all other pairs be even; a new winner each phase."""
 
     def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
         return models.lone_winner(arms, winner=winner or 0, eps=eps)
 
-    return phased(
+    return draw_phases(
         draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change="winner", seed=seed
     )
 
@@ -239,17 +239,17 @@ def _uniform_random(
     def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
         return models.uniform_random(arms, rng)
 
-    return phased(
+    return draw_phases(
         draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change="any", seed=seed
     )
 
 
 @WORLDS.register("named")
-def _named(
+def _named_matrix(
     matrix: Annotated[str, Choice(tuple(NAMED)), "which matrix"] = "six-rankers",
     rounds: Rounds = 50_000,
 ) -> World:
-    """Stand still on a well-known matrix."""
+    """Use one well-known matrix in all rounds: a stationary world."""
     return Piecewise([NAMED[matrix]()], [1], rounds)
 
 
@@ -262,15 +262,15 @@ def _cycle(
     lengths: Lengths = "equal",
     seed: Seed = 0,
 ) -> World:
-    """Put all in one circle, drawn anew each phase: everyone is beaten by someone, nobody wins."""
+    """Draw a cycle of all arms each phase: every arm is beaten by another, there is no winner."""
     phase = count()
 
     def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
-        # The first circle is 0, 1, 2, ... whatever the seed.
+        # The first cycle is 0, 1, 2, ... for every seed.
         place = rng.permutation(arms) if next(phase) else np.arange(arms)
         return Preferences(models.cycle(arms, p).matrix[np.ix_(place, place)])
 
-    return phased(
+    return draw_phases(
         draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change="any", seed=seed
     )
 
@@ -310,12 +310,12 @@ def _seasonal(
     arms: Arms = 10,
     rounds: Rounds = 50_000,
     seasons: Annotated[float, Range(0, open=True), "full swings in all rounds"] = 2.0,
-    swing: Annotated[float, Range(0), "how far utilities swing"] = 1.0,
+    swing: Annotated[float, Range(0), "amplitude of the utilities"] = 1.0,
     spread: Annotated[float, Range(0), "standard deviation of their levels"] = 0.5,
     link: Link = "logistic",
     seed: Seed = 0,
 ) -> World:
-    """Let utilities swing like the seasons, each arm with a peak of its own."""
+    """Let utilities be periodic functions of time, with a separate peak for each arm."""
     need_rounds(arms)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     level = rng.normal(0.0, spread, arms)
@@ -324,14 +324,14 @@ def _seasonal(
 
 
 @WORLDS.register("interpolated")
-def _interpolated(
+def _interpolation(
     arms: Arms = 10,
     rounds: TwoRounds = 50_000,
     knots: Annotated[int, Range(2, 10**6), "matrices to pass through"] = 5,
     ratio: Annotated[float, Range(1, open=True), "odds of beating the next in rank"] = 2.0,
     seed: Seed = 0,
 ) -> World:
-    """Move in straight lines from one geometric BTL matrix to the next."""
+    """Interpolate linearly between geometric BTL matrices."""
     need_rounds(arms)
     need_matrices(arms, knots)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
@@ -342,18 +342,18 @@ def _interpolated(
 @WORLDS.register("fleeting")
 def _fleeting(
     kind: Annotated[
-        str, Choice(("sst", "sti")), "which assumption holds; the other one does not"
+        str, Choice(("sst", "sti")), "the assumption that holds; the other one does not"
     ] = "sst",
     rounds: Rounds = 50_000,
     gamma: Annotated[
-        float | None, Range(1), "by what factor the other one fails; left out: a gap is 1/2"
+        float | None, Range(1), "factor by which the other one fails; default: a gap is 1/2"
     ] = None,
     eps: Annotated[
-        float | None, Range(0, 0.25, open_low=True), "the small gaps; left out: 1/sqrt(T)"
+        float | None, Range(0, 0.25, open_low=True), "the small gaps; default: 1/sqrt(T)"
     ] = None,
     seed: Seed = 0,
 ) -> World:
-    """Let a coin mirror three arms in every round: no switch matters, and nobody can learn."""
+    """Transpose three arms by a coin in every round: no switch matters, nothing can be learned."""
     small = min(0.25, rounds**-0.5) if eps is None else eps
     unit = 2 * small if kind == "sst" else small  # the largest gap that breaks neither
     large = 0.5 if gamma is None else gamma * unit
@@ -421,7 +421,7 @@ def _saha_gupta_continuous(
 
 
 def _uniform_start(arms: int, seed: int) -> tuple[Preferences, int]:
-    """Draw a matrix for round 1, and the seed of what follows."""
+    """Return a random matrix for round 1, and the seed of the later rounds."""
     need_rounds(arms)
     first, steps = np.random.SeedSequence(seed).spawn(2)
     start = models.uniform_random(arms, np.random.default_rng(first))

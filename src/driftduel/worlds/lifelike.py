@@ -1,7 +1,7 @@
-"""Worlds by name after patterns of real life: regimes that return, bursts, fashions, leagues.
+"""Registered worlds modelled on real data: recurring regimes, bursts, fashions, leagues.
 
-Most are made of strengths (utilities). In those of *ladders* and of *leads* the gaps are given as
-probabilities, so that how hard a world is can be read off its spec.
+Most are defined by utilities (strengths). In the *ladder* and *lead* worlds the gaps are given as
+probabilities, so that the parameters of the spec show the difficulty.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,8 +23,8 @@ from driftduel.worlds.generators import (
     Phases,
     Rounds,
     Seed,
+    draw_phases,
     need_matrices,
-    phased,
     random_order,
 )
 from driftduel.worlds.piecewise import Piecewise
@@ -32,7 +32,7 @@ from driftduel.worlds.piecewise import Piecewise
 __all__: list[str] = []
 
 Floats = NDArray[np.float64]
-_Every = Annotated[float, Range(1), "rounds from one change to the next, on average"]
+_Every = Annotated[float, Range(1), "mean number of rounds between changes"]
 _Gap = Annotated[
     float, Range(0, 0.2, open_low=True), "the winner's lead over each other: gap to 2 gap"
 ]
@@ -40,20 +40,20 @@ _MOST_PHASES = 10**6
 
 
 def _strength(gap: float | Floats) -> Floats:
-    """Return the difference of utilities that makes a gap: P = 1/2 + gap."""
+    """Return the difference of utilities for a gap value: P = 1/2 + gap."""
     half = np.asarray(gap, dtype=np.float64)
     return np.log((0.5 + half) / (0.5 - half))
 
 
-def _led(rng: np.random.Generator, arms: int, gap: float, winner: int) -> Preferences:
-    """Draw strengths under a winner that leads each other arm by one to two gaps."""
+def _with_leader(rng: np.random.Generator, arms: int, gap: float, winner: int) -> Preferences:
+    """Draw strengths below a winner that leads each other arm by one to two gaps."""
     values = -_strength(rng.uniform(gap, 2 * gap, arms))
     values[winner] = 0.0
     return models.from_utilities(values, "logistic")
 
 
 def _random_changes(rng: np.random.Generator, rounds: int, every: float) -> NDArray[np.int64]:
-    """Draw the rounds in which phases begin: changes that come at a constant rate."""
+    """Draw the first rounds of phases; changes have a constant rate."""
     if rounds / every > _MOST_PHASES:
         raise DriftduelError(
             f"every={every:g} makes more than {_MOST_PHASES:,} changes in {rounds:,} rounds; it "
@@ -66,7 +66,7 @@ def _random_changes(rng: np.random.Generator, rounds: int, every: float) -> NDAr
 
 
 def _successors(rng: np.random.Generator, arms: int) -> Iterator[int]:
-    """Draw winners without end, never the same twice in a row."""
+    """Yield an infinite sequence of random winners, never the same twice in a row."""
     winner = int(rng.integers(arms))
     while True:
         yield winner
@@ -80,7 +80,7 @@ def _phases(
     rounds: int,
     draw: Callable[[int], Preferences],
 ) -> World:
-    """Give every phase another winner, and the matrix that is drawn for it."""
+    """Return a world with a new winner in every phase, and a matrix drawn by a function of it."""
     need_matrices(arms, len(starts))
     winners = _successors(rng, arms)
     return Piecewise([draw(next(winners)) for _ in starts], starts, rounds)
@@ -97,13 +97,17 @@ def _restless(
     ] = "winner",
     seed: Seed = 0,
 ) -> World:
-    """Change at a constant rate, at random rounds, however many rounds there are."""
+    """Change at a constant rate, at random rounds, independent of the number of rounds."""
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     starts = _random_changes(rng, rounds, every)
     always = int(rng.integers(arms))
     stays = change == "background"
     return _phases(
-        rng, arms, starts, rounds, lambda winner: _led(rng, arms, gap, always if stays else winner)
+        rng,
+        arms,
+        starts,
+        rounds,
+        lambda winner: _with_leader(rng, arms, gap, always if stays else winner),
     )
 
 
@@ -112,17 +116,17 @@ def _recurring(
     arms: Arms = 10,
     rounds: Rounds = 50_000,
     every: _Every = 5000.0,
-    regimes: Annotated[int, Range(2, 1000), "different preferences that come back"] = 3,
+    regimes: Annotated[int, Range(2, 1000), "number of recurring matrices"] = 3,
     gap: _Gap = 0.1,
     seed: Seed = 0,
 ) -> World:
-    """Go back and forth between a few regimes, each with a winner of its own, at random rounds."""
+    """Alternate between a few regimes, each with a different winner, at random rounds."""
     if regimes > arms:
         raise DriftduelError(f"regimes={regimes} must be at most arms={arms}: one winner for each.")
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     starts = _random_changes(rng, rounds, every)
     need_matrices(arms, len(starts))
-    kept = [_led(rng, arms, gap, int(winner)) for winner in rng.permutation(arms)[:regimes]]
+    kept = [_with_leader(rng, arms, gap, int(winner)) for winner in rng.permutation(arms)[:regimes]]
     order = _successors(rng, regimes)
     return Piecewise([kept[next(order)] for _ in starts], starts, rounds)
 
@@ -131,15 +135,15 @@ def _recurring(
 def _bursts(
     arms: Arms = 10,
     rounds: Rounds = 50_000,
-    bursts: Annotated[int, Range(1, 1000), "how many bursts, at evenly spaced rounds"] = 2,
+    bursts: Annotated[int, Range(1, 1000), "number of bursts, at evenly spaced rounds"] = 2,
     changes: Annotated[int, Range(1, 10_000), "new winners in each of them"] = 8,
     every: Annotated[
-        int | None, Range(1), "rounds from one to the next; left out: bursts are a quarter of all"
+        int | None, Range(1), "rounds between these changes; default: bursts take 1/4 of all rounds"
     ] = None,
     gap: _Gap = 0.1,
     seed: Seed = 0,
 ) -> World:
-    """Have many new winners in a row now and then, and stand still for long in between."""
+    """Change the winner many times in short bursts, with long stationary phases between."""
     every = max(1, rounds // (4 * bursts * changes)) if every is None else every
     if bursts * changes * every > rounds // 2:
         raise DriftduelError(
@@ -149,7 +153,7 @@ def _bursts(
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     begins = (np.arange(1, bursts + 1) * rounds) // (bursts + 1)
     starts = np.concatenate(([1], (begins[:, None] + every * np.arange(changes)).ravel() + 1))
-    return _phases(rng, arms, starts, rounds, lambda winner: _led(rng, arms, gap, winner))
+    return _phases(rng, arms, starts, rounds, lambda winner: _with_leader(rng, arms, gap, winner))
 
 
 @WORLDS.register("overtake")
@@ -157,7 +161,7 @@ def _overtake(
     arms: Arms = 10,
     rounds: Rounds = 50_000,
     phases: Phases = 4,
-    gap: Annotated[float, Range(0, 0.4, open_low=True), "by which each beats the next below"] = 0.1,
+    gap: Annotated[float, Range(0, 0.4, open_low=True), "gap between neighbours"] = 0.1,
     lengths: Lengths = "equal",
     seed: Seed = 0,
 ) -> World:
@@ -174,7 +178,7 @@ def _overtake(
         values[order] = -_strength(gap) * np.arange(arms)
         return models.from_utilities(values, "logistic")
 
-    return phased(
+    return draw_phases(
         draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change="winner", seed=seed
     )
 
@@ -208,22 +212,22 @@ def _league(
 def _crossing(
     arms: Arms = 10,
     rounds: Rounds = 50_000,
-    crossings: Annotated[int, Range(1, 10**6), "how often the two leaders change places"] = 3,
+    crossings: Annotated[int, Range(1, 10**6), "number of crossings of the two leaders"] = 3,
     gap: Annotated[float, Range(0, 0.4, open_low=True), "their largest distance"] = 0.1,
     behind: Annotated[
-        float, Range(0, 0.45, open_low=True), "by how much the worse of the two beats the others"
+        float, Range(0, 0.45, open_low=True), "gap of the worse of the two to the others"
     ] = 0.15,
     seed: Seed = 0,
 ) -> World:
-    """Let the strengths of two leaders cross slowly, again and again, before all others."""
+    """Let the strengths of two leaders cross slowly and repeatedly, above all others."""
     need_rounds(arms)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     far, away = float(_strength(gap)), float(_strength(behind))
-    # Farthest at the ends and halfway between two crossings.
+    # The distance is largest at the ends and halfway between two crossings.
     knots = np.linspace(1, max(2, rounds), crossings + 1)
     lead = far / 2 * (-1.0) ** np.arange(crossings + 1)
     others = rng.uniform(1.0, 2.0, max(0, arms - 2)) * -away - far / 2
-    lead_again = 1e-9 - lead  # in no round are the two even
+    lead_again = 1e-9 - lead  # the two are not even in any round
     values = np.column_stack((lead, lead_again, np.tile(others, (len(knots), 1))))
     return Paths(knots, values[:, rng.permutation(arms)], rounds)
 
@@ -233,17 +237,17 @@ def _surges(
     arms: Arms = 10,
     rounds: Rounds = 50_000,
     every: _Every = 5000.0,
-    height: Annotated[float, Range(0, open_low=True), "strength that a surge adds"] = 1.5,
-    fade: Annotated[float, Range(1), "rounds until a surge has lost all but 1/e of it"] = 5000.0,
+    height: Annotated[float, Range(0, open_low=True), "added strength of a surge"] = 1.5,
+    fade: Annotated[float, Range(1), "rounds until a surge has decayed to 1/e"] = 5000.0,
     sd: Annotated[float, Range(0), "standard deviation of the strengths without surges"] = 0.3,
     seed: Seed = 0,
 ) -> World:
-    """Let an arm come into fashion now and then: its strength jumps up, and fades."""
+    """Let arms come into fashion: the strength of an arm jumps up, and decays."""
     need_rounds(arms)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     begins = _random_changes(rng, rounds, every)
     who = rng.integers(arms, size=len(begins))
-    # Straight lines between knots that are closest where a surge fades fastest.
+    # Piecewise linear; knots are closest where the decay is fastest.
     after = np.concatenate(([0.0], np.geomspace(0.02, 8.0, 24))) * fade
     knots = np.unique(np.concatenate([[1.0], begins - 1.0, *(begin + after for begin in begins)]))
     knots = knots[(knots >= 1) & (knots <= rounds)]
@@ -259,11 +263,11 @@ def _tastes(
     arms: Arms = 10,
     rounds: Rounds = 50_000,
     dimensions: Annotated[int, Range(2, 1000), "features of an option"] = 3,
-    turns: Annotated[float, Range(0, 1000), "how often the taste turns full circle"] = 1.0,
-    strength: Annotated[float, Range(0, open_low=True), "how much a feature counts"] = 2.0,
+    turns: Annotated[float, Range(0, 1000), "full rotations of the preference vector"] = 1.0,
+    strength: Annotated[float, Range(0, open_low=True), "weight of a feature"] = 2.0,
     seed: Seed = 0,
 ) -> World:
-    """Give options fixed features, and let what people look for in them turn slowly."""
+    """Give options fixed features, and rotate the preference vector of the voters slowly."""
     need_rounds(arms)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     features = rng.normal(size=(arms, dimensions))

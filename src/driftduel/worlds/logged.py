@@ -1,4 +1,4 @@
-"""The world `log:path=...`: its keys are here, for all who list them; the room `logs` makes it."""
+"""The world `log:path=...`: its parameters are declared here; the package `logs` builds it."""
 
 from importlib import import_module
 from typing import Annotated, Any
@@ -9,22 +9,23 @@ from driftduel.worlds.generators import MOST_ROUNDS, WORLDS
 
 __all__ = ["load_log"]
 
-# Logs are fitted by a room above this one, which needs extras: it is called by name, and late.
+# The package `logs` is above this one in the import order and needs extras: it is imported by
+# name, on first use.
 _MAKER = "driftduel.logs.spec"
-_Column = Annotated[str | None, "its column, if the name does not say it"]
+_Column = Annotated[str | None, "its column, if not recognised by name"]
 
 
 @WORLDS.register("log")
 def load_log(
     path: Annotated[str, "a log of comparisons (CSV, Parquet), or its counts (NPZ)"],
     draw: Annotated[
-        int, Range(0, 10**6), "which of the worlds that may have made it; 0: the expected one"
+        int, Range(0, 10**6), "number of the posterior draw; 0: the expected world"
     ] = 0,
     fit: Annotated[
-        str, Choice(("auto", "utilities", "pairs", "walk")), "what preferences may do"
+        str, Choice(("auto", "utilities", "pairs", "walk")), "model of the preferences"
     ] = "auto",
     rounds: Annotated[
-        int | None, Range(2, MOST_ROUNDS), "number of rounds T; unless given, one for each vote"
+        int | None, Range(2, MOST_ROUNDS), "number of rounds T; default: one for each vote"
     ] = None,
     group: Annotated[
         str | None, "votes with the same value depend on each other; a+b: of both columns"
@@ -36,23 +37,23 @@ def load_log(
     second: _Column = None,
     weight: _Column = None,
     tie: _Column = None,
-    time_format: Annotated[str | None, "how times are written: %d.%m.%Y"] = None,
+    time_format: Annotated[str | None, "format of times: %d.%m.%Y"] = None,
 ) -> World:
     """Fit a world to a log of real comparisons; see ``driftduel log``.
 
     Parameters
     ----------
     path
-        The log, as `driftduel.logs.read_log` takes it.
+        The log, a `source` argument of `driftduel.logs.read_log`.
     draw
-        0: the expected world. 1, 2, ...: its sisters, drawn from what the log leaves open; the same
-        as those of ``driftduel log world --sisters`` and ``log compare``.
+        0: the expected world. 1, 2, ...: posterior draws, the same as those of
+        ``driftduel log world --sisters`` and ``log compare``.
     fit
-        As of `driftduel.logs.fit`.
+        The argument `kind` of `driftduel.logs.fit`.
     rounds
         The number of rounds.
     group, time, winner, loser, first, second, weight, tie, time_format
-        Which column is which, as of `driftduel.logs.read_log`.
+        Columns by role, see `driftduel.logs.read_log`.
     """
     named = {
         "group": group, "time": time, "winner": winner, "loser": loser, "first": first,

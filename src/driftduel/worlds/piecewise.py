@@ -1,4 +1,4 @@
-"""Worlds whose preferences stand still between switches."""
+"""Worlds with constant preferences between switches."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ __all__ = ["Piecewise"]
 
 
 class Piecewise(World):
-    """Hold one matrix per phase; optionally repeat the phases for ever.
+    """A world with one matrix per phase; optionally the phases repeat.
 
     Parameters
     ----------
@@ -26,12 +26,12 @@ class Piecewise(World):
     rounds
         The number of rounds T.
     period
-        Length of one turn through the phases, which then repeat until `rounds`; None: no repeat.
+        Length of one cycle of the phases, which repeat until `rounds`; by default no repetition.
     present
-        Which arms are there in each phase, (S, K) of 0 and 1; None: all of them, always.
+        (S, K) the present arms of each phase, as values 0 and 1; by default all arms.
     ties
-        How often a duel of two arms is a tie in each phase, (S,); None: never. The matrices count
-        a tie as half a win.
+        (S,) the probability of a tie of two different arms in each phase; by default 0. The
+        matrices count a tie as half a win.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Piecewise(World):
             raise DriftduelError(f"rounds={rounds} must be at least 1.")
         self.starts = _starts(starts, len(self.matrices), min(self.rounds, period or self.rounds))
         self.chunk_rounds = self.rounds
-        if period is not None:  # a chunk holds segments: at most 2^16 of the shortest
+        if period is not None:  # a chunk has at most 2^16 segments of the shortest length
             self.chunk_rounds = int(np.diff(self.starts, append=period + 1).min()) << 16
 
     def chunk(self, first: int, end: int) -> Chunk:
@@ -76,7 +76,7 @@ class Piecewise(World):
         high = int(np.searchsorted(starts, end, side="left"))
         starts, rows = starts[low:high].copy(), rows[low:high]
         starts[0] = first
-        # Only the matrices in use, so that a world of many phases does not slow every chunk.
+        # Copy only the matrices in use: a world of many phases must not slow down every chunk.
         used = slice(int(rows.min()), int(rows.max()) + 1)
         no_utilities = np.empty((0, self.arms))
         chunk = Chunk(starts, end, rows - used.start, self.matrices[used], no_utilities, NO_LINK)
@@ -116,7 +116,7 @@ def _present(present: ArrayLike | None, shape: tuple[int, int]) -> NDArray[np.bo
     array = array.astype(np.bool_)
     if not array.any(axis=1).all():
         phase = int(array.any(axis=1).argmin()) + 1
-        raise DriftduelError(f"nobody is there in phase {phase}; at least one arm must be.")
+        raise DriftduelError(f"no arm is present in phase {phase}; at least one is required.")
     array.setflags(write=False)
     return array
 
@@ -141,7 +141,7 @@ def _ties(ties: ArrayLike | None, matrices: NDArray[np.float64]) -> NDArray[np.f
 def _starts(starts: ArrayLike, phases: int, last: int) -> NDArray[np.int64]:
     try:
         raw = np.atleast_1d(np.asarray(starts))
-        with np.errstate(invalid="ignore"):  # of what is no number, something that it is not
+        with np.errstate(invalid="ignore"):  # NaN, checked below
             array = raw.astype(np.int64)
         whole = raw.ndim == 1 and bool((array == raw).all())
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Worlds by name in which nobody beats everybody, all the time or now and then."""
+"""Registered worlds without a Condorcet winner, always or in some phases."""
 
 from itertools import cycle
 from typing import Annotated
@@ -15,7 +15,7 @@ from driftduel.worlds.generators import (
     Phases,
     Rounds,
     Seed,
-    phased,
+    draw_phases,
     random_order,
 )
 
@@ -39,7 +39,7 @@ def _rps_top(
     lengths: Lengths = "equal",
     seed: Seed = 0,
 ) -> World:
-    """Draw three arms each phase that beat all others, and each other like rock and paper."""
+    """Draw three arms each phase that beat all others, and form a cycle."""
     return _skew_top(arms, rounds, phases, p, p, p, over, lengths, seed)
 
 
@@ -55,12 +55,12 @@ def _skew_top(
     lengths: Lengths = "equal",
     seed: Seed = 0,
 ) -> World:
-    """Draw three arms each phase that beat all others, and each other in an uneven circle."""
+    """Draw three arms each phase that beat all others, and form an uneven cycle."""
 
     def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
         return models.cycle_on_top(random_order(rng, arms, None), (first, second, third), over)
 
-    return phased(
+    return draw_phases(
         draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change="any", seed=seed
     )
 
@@ -80,13 +80,13 @@ def _clash(
     def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
         return models.clash(random_order(rng, arms, None), narrow, wide)
 
-    return phased(
+    return draw_phases(
         draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change="any", seed=seed
     )
 
 
 @WORLDS.register("mixed")
-def _mixed(
+def _alternating_phases(
     arms: _ThreeArms = 10,
     rounds: Rounds = 50_000,
     phases: Phases = 4,
@@ -96,7 +96,7 @@ def _mixed(
     lengths: Lengths = "equal",
     seed: Seed = 0,
 ) -> World:
-    """Have a winner in every other phase, as in geometric-btl, and else none, as in rps-top."""
+    """Alternate phases with a winner, as in geometric-btl, and without one, as in rps-top."""
     with_winner = cycle((True, False))
 
     def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
@@ -105,6 +105,6 @@ def _mixed(
             return models.geometric_btl(order, ratio)
         return models.cycle_on_top(order, (p, p, p), over)
 
-    return phased(
+    return draw_phases(
         draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change="any", seed=seed
     )

@@ -14,13 +14,13 @@ import polars as pl
 from driftduel.cli import main
 from driftduel.errors import DriftduelError
 from driftduel.logs import fit, read_log, votes_of
-from driftduel.logs.sisters import (
+from driftduel.logs.posterior_worlds import (
     benchmark_for,
-    compare_on_sisters,
-    default_cast,
-    lost_by_log,
-    sister,
-    sisters,
+    compare_on_posterior,
+    default_policies,
+    draw_world,
+    draw_worlds,
+    regret_of_log,
 )
 from driftduel.regret import regret
 from driftduel.worlds import Piecewise, load_world, make_world, save_world
@@ -65,15 +65,15 @@ def same(one, other):
 # ---- the spec ----
 
 
-def test_a_spec_is_the_expected_world_or_a_sister(path, fitted):
+def test_a_spec_is_the_expected_world_or_a_posterior_draw(path, fitted):
     expected = make_world(f"log:path={path},fit=utilities")
     assert (expected.arms, expected.rounds, expected.names) == (3, 3000, NAMES)
     assert same(expected, fitted.world())
     third = make_world(f"log:path={path},draw=3,fit=utilities,rounds=500")
     assert third.names == NAMES
-    assert same(third, sister(fitted, 3, 500))
-    assert same(third, sisters(fitted, 5, 500)[2])
-    assert not same(third, sister(fitted, 4, 500))
+    assert same(third, draw_world(fitted, 3, 500))
+    assert same(third, draw_worlds(fitted, 5, 500)[2])
+    assert not same(third, draw_world(fitted, 4, 500))
 
 
 def test_columns_and_groups_can_be_named(votes, tmp_path):
@@ -178,8 +178,8 @@ def test_what_the_log_lost_is_the_regret_of_its_duels(votes, fitted):
     number = {name: arm for arm, name in enumerate(NAMES)}
     a, b = (votes[side].replace_strict(number).to_numpy() for side in ("first", "second"))
     exact = regret(world, a, b).sum()
-    assert lost_by_log(fitted, world) == pytest.approx(exact, rel=1e-9)
-    assert lost_by_log(fitted, fitted.world(300)) == pytest.approx(exact / 10, rel=0.01)
+    assert regret_of_log(fitted, world) == pytest.approx(exact, rel=1e-9)
+    assert regret_of_log(fitted, fitted.world(300)) == pytest.approx(exact / 10, rel=0.01)
 
 
 def test_policies_meet_the_same_worlds_with_the_same_luck(fitted, monkeypatch):
@@ -189,8 +189,8 @@ def test_policies_meet_the_same_worlds_with_the_same_luck(fitted, monkeypatch):
         games.append((policy, id(world), seed))
         return SimpleNamespace(finished=True, total=10.0 if policy == "dts" else 40.0)
 
-    monkeypatch.setattr("driftduel.logs.sisters.play", note)
-    compared = compare_on_sisters(fitted, ["uniform", "dts"], size=3, runs=2, rounds=600)
+    monkeypatch.setattr("driftduel.logs.posterior_worlds.play", note)
+    compared = compare_on_posterior(fitted, ["uniform", "dts"], size=3, runs=2, rounds=600)
     met = {policy: [game[1:] for game in games if game[0] == policy] for policy, *_ in games}
     assert met["uniform"] == met["dts"]
     assert len({seed for _, seed in met["dts"]}) == 6
@@ -204,28 +204,28 @@ def test_policies_meet_the_same_worlds_with_the_same_luck(fitted, monkeypatch):
 
 def test_random_pairs_lose_what_a_log_of_random_pairs_lost(fitted):
     seen = []
-    compared = compare_on_sisters(
+    compared = compare_on_posterior(
         fitted, ["uniform"], size=3, runs=2, rounds=600, progress=lambda *now: seen.append(now)
     )
     assert compared.benchmark == "condorcet"
     assert seen[-1] == (6 * 600, 6 * 600)
     assert len({*compared.regret.ravel()}) == 6
     assert abs(compared.standings[0].saves) < 0.1
-    assert "No policy surely" in compared.sentence
-    again = compare_on_sisters(fitted, ["uniform"], size=2, runs=2, rounds=600)
+    assert "No policy has certainly less regret" in compared.sentence
+    again = compare_on_posterior(fitted, ["uniform"], size=2, runs=2, rounds=600)
     assert np.array_equal(again.regret, compared.regret[:, :2])
 
 
 def test_without_winners_regret_is_against_the_von_neumann_winner():
     circle = fit(read_log(log_of(CIRCLE)).counts, "pairs")
-    compared = compare_on_sisters(circle, ["uniform"], size=2, runs=1)
-    assert compared.benchmark == "von-neumann" == benchmark_for(sisters(circle, 1))
-    assert "nobody beats everybody" in " ".join(compared.remarks)
+    compared = compare_on_posterior(circle, ["uniform"], size=2, runs=1)
+    assert compared.benchmark == "von-neumann" == benchmark_for(draw_worlds(circle, 1))
+    assert "have no Condorcet winner" in " ".join(compared.remarks)
 
 
 def test_windows_of_the_cast_suit_the_rounds():
-    assert default_cast(100)[3:] == ["sw-dts:window=10", "sw-dts:window=12", "uniform"]
-    assert len(default_cast(1_000_000)) == 7
+    assert default_policies(100)[3:] == ["sw-dts:window=10", "sw-dts:window=12", "uniform"]
+    assert len(default_policies(1_000_000)) == 7
 
 
 def test_log_compare_prints_a_table_and_json(path, capsys):
@@ -291,7 +291,7 @@ def test_names_in_a_plan_are_as_many_as_its_arms(path):
 
 
 def test_where_nothing_can_be_lost_nothing_is_saved():
-    """As in a sister all of whose options are equally good."""
+    """As in a posterior draw in which all options are equally good."""
     from driftduel.logs import Comparison
 
     regret = np.array([[[0.0, 0.0], [1.0, 3.0]], [[0.0, 0.0], [4.0, 4.0]]])
@@ -301,7 +301,7 @@ def test_where_nothing_can_be_lost_nothing_is_saved():
         assert [one.saves for one in some.standings] == [0.5, 0.0]
         assert some.standings[0].saves_low >= 0
         assert none.standings[0].saves == 0
-        assert "No policy surely" in none.sentence
+        assert "No policy has certainly less regret" in none.sentence
 
 
 def test_what_the_log_lost_is_known_if_an_option_was_shown_once():
@@ -312,5 +312,5 @@ def test_what_the_log_lost_is_known_if_an_option_was_shown_once():
             winner=pl.when(pl.col("index") == row).then(pl.lit("first")).otherwise("winner"),
         )
         found = fit(read_log(once).counts, "utilities", bins=8)
-        world = sister(found, 1, 50)
-        assert np.isfinite(lost_by_log(found, world, benchmark_for([world])))
+        world = draw_world(found, 1, 50)
+        assert np.isfinite(regret_of_log(found, world, benchmark_for([world])))

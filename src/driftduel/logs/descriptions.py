@@ -1,4 +1,4 @@
-"""Facts and sentences about a log, shared by the terminal, JSON and the page."""
+"""Summaries of a log as values and sentences, shared by the terminal, JSON and the page."""
 
 import math
 from typing import Any
@@ -13,13 +13,13 @@ from driftduel.wording import counted, decimals, interval, listed, number, often
 
 __all__ = [
     "PROBABILITY",
-    "changes",
-    "doubts",
-    "facts",
-    "measured",
-    "says_changes",
-    "says_estimate",
-    "says_now",
+    "caveats",
+    "describe_changes",
+    "describe_estimate",
+    "describe_log",
+    "describe_measures",
+    "describe_winner",
+    "list_changes",
 ]
 
 PROBABILITY = (
@@ -27,13 +27,13 @@ PROBABILITY = (
     "fitted to the same votes, and votes count for less where they depend on each other (phi). "
     "How often such statements are right was measured on simulated logs, see the documentation."
 )
-"""What a probability on the page is."""
+"""The definition of the probabilities on the page."""
 _SURE = 0.95
-_FINE_ENOUGH = 256  # stretches of time; many options leave room for fewer
+_FINE_ENOUGH = 256  # default number of stretches; fewer with many options
 
 
-def facts(log: Log, fit: Fit) -> dict[str, Any]:
-    """Return the contents of a log and the best option now."""
+def describe_log(log: Log, fit: Fit) -> dict[str, Any]:
+    """Return the values of `log summary`: the contents of a log and the best option now."""
     counts, now = log.counts, fit.now
     both = counts.wins.sum(axis=0)
     seen = int((np.triu(both + both.T, 1) > 0).sum())
@@ -62,7 +62,7 @@ def facts(log: Log, fit: Fit) -> dict[str, Any]:
         "absent": list(now.absent),
         "fit": fit.kind,
         "now": now.chances,
-        "nobody": now.nobody,
+        "nobody": now.no_winner,
         "winner": now.winner,
         "likely": list(now.likely),
         **_time("since", now.since, counts.clock),
@@ -73,17 +73,17 @@ def facts(log: Log, fit: Fit) -> dict[str, Any]:
 
 
 def _time(name: str, when: float, clock: str) -> dict[str, Any]:
-    """Return a time for programs, and as text under ``NAME_text``."""
+    """Return a time as a value for programs, and as text under ``NAME_text``."""
     return {name: time_value(when, clock), f"{name}_text": time_text(when, clock)}
 
 
-def says_now(fit: Fit) -> str:
+def describe_winner(fit: Fit) -> str:
     """Return a sentence about the best option now."""
     now, clock = fit.now, fit.counts.clock
     since = time_text(now.since, clock)
     if now.winner is None:
         return (
-            f"No option beats every other now (probability {share(now.nobody)}): there is no "
+            f"No option beats every other now (probability {share(now.no_winner)}): there is no "
             f"Condorcet winner."
         )
     chance = now.chances[now.winner]
@@ -97,6 +97,7 @@ def says_now(fit: Fit) -> str:
 
 
 def _remarks_on_now(log: Log, fit: Fit) -> list[str]:
+    """Return the sentences that qualify `describe_winner`."""
     now, clock = fit.now, fit.counts.clock
     remarks = []
     if len(now.likely) > 1:
@@ -133,44 +134,44 @@ def _remarks_on_now(log: Log, fit: Fit) -> list[str]:
             "All statements are net of the first place: the option shown first of two equal ones "
             f"wins {share(1 / (1 + math.exp(-fit.first_place)), 1)} of the decided votes."
         )
-    remarks += doubts(fit)
+    remarks += caveats(fit)
     return remarks
 
 
-def doubts(fit: Fit) -> list[str]:
-    """Return sentences about what limits all statements about a log."""
-    said = []
+def caveats(fit: Fit) -> list[str]:
+    """Return sentences about the limitations of all statements about a log."""
+    lines = []
     if fit.rough:
-        said.append("There are fewer than 30 votes a pair and stretch, so all this is rough.")
+        lines.append("There are fewer than 30 votes per pair and stretch, so all values are rough.")
     groups, K = fit.counts.groups, fit.counts.options
     if groups is not None and len(groups.ids) < 2 * K:
-        said.append(
+        lines.append(
             f"All votes are of {counted(len(groups.ids), 'group')}: too few to detect a change or "
             f"to estimate how much votes depend on each other."
         )
     stretches = len(fit.counts.wins)
     if stretches < _FINE_ENOUGH and stretches < fit.counts.events.sum():
         each = whole(fit.counts.votes / stretches)
-        said.append(
+        lines.append(
             f"Time is divided into {stretches} bins of about {each} votes, and no change is dated "
             f"more closely than that."
         )
     if fit.kind != "walk" and fit.drifts:
-        said.append(
+        lines.append(
             "Preferences also drift gradually between the changes; --fit walk models such a drift."
         )
     if fit.phi > 1.05:
-        said.append(
-            f"Votes depend on each other: {decimals(fit.phi)} votes say as much as one "
-            f"independent vote."
+        lines.append(
+            f"Votes depend on each other: {decimals(fit.phi)} votes carry the information "
+            f"of one independent vote."
         )
-    return said
+    return lines
 
 
-def changes(log: Log, fit: Fit) -> dict[str, Any]:
-    """Return the changes: the estimate, the test of each, and what is certain."""
+def list_changes(log: Log, fit: Fit) -> dict[str, Any]:
+    """Return the values of `log changes`: the estimate, the tests, and the certificate."""
     counts, clock = log.counts, fit.counts.clock
-    certificate = fit.certified()
+    certificate = fit.certificate()
     reported = [change for change in fit.changes if change.reported]
     rows = [
         {
@@ -180,7 +181,7 @@ def changes(log: Log, fit: Fit) -> dict[str, Any]:
             "vote": change.vote,
             "vote_low": change.vote_low,
             "vote_high": change.vote_high,
-            "changed": min(change.changed, 1.0),  # a sum of probabilities, which is rounded
+            "changed": min(change.changed, 1.0),  # the value is a sum of rounded probabilities
             "winner_changed": change.winner_changed,
             "new_winner": change.new_winner,
             "cause": change.cause,
@@ -193,7 +194,7 @@ def changes(log: Log, fit: Fit) -> dict[str, Any]:
     ]
     certain = certificate.switches
     remarks = [
-        _says_tested(fit, reported),
+        _describe_test(fit, reported),
         f"Certificate: without any model, the winner changed at least {often(certain)} "
         f"({share(certificate.level)} certain)."
         if certain
@@ -204,7 +205,7 @@ def changes(log: Log, fit: Fit) -> dict[str, Any]:
             f"Not counted: {counted(certificate.empty, 'window')} in which the winner changed or, "
             "more probably by the estimate, there was no Condorcet winner for a while."
         )
-    remarks += doubts(fit)
+    remarks += caveats(fit)
     return {
         "options": list(counts.names),
         "votes": counts.votes,
@@ -220,7 +221,7 @@ def changes(log: Log, fit: Fit) -> dict[str, Any]:
     }
 
 
-def _says_tested(fit: Fit, reported: list[Change]) -> str:
+def _describe_test(fit: Fit, reported: list[Change]) -> str:
     """Return a sentence about the permutation test of the changes."""
     tested = [change for change in fit.changes if change.q is not None]
     if not tested:
@@ -244,8 +245,8 @@ def _says_tested(fit: Fit, reported: list[Change]) -> str:
     return f"Test: {'; '.join(part for part in (stand, fell) if part)}."
 
 
-def says_estimate(fit: Fit) -> str:
-    """Return the assumption of the estimate."""
+def describe_estimate(fit: Fit) -> str:
+    """Return a sentence about the assumption of the estimate."""
     model = {
         "utilities": "every option has a strength, which may jump",
         "pairs": "every pair has a probability, which may jump",
@@ -254,7 +255,7 @@ def says_estimate(fit: Fit) -> str:
     return f"Estimate, if {model[fit.kind]}:"
 
 
-def says_changes(about: dict[str, Any]) -> str:
+def describe_changes(about: dict[str, Any]) -> str:
     """Return a sentence about all changes."""
     rows = about["changes"]
     if not rows:
@@ -277,8 +278,10 @@ def says_changes(about: dict[str, Any]) -> str:
     )
 
 
-def measured(log: Log, fit: Fit, rounds: int | None = None, draws: int = 100) -> dict[str, Any]:
-    """Return the five measures with intervals, and which of them the log determines."""
+def describe_measures(
+    log: Log, fit: Fit, rounds: int | None = None, draws: int = 100
+) -> dict[str, Any]:
+    """Return the values of `log measure`: five measures with intervals."""
     found = fit.measures(rounds, draws)
     T = log.counts.votes if rounds is None else rounds
     headline = found["significant_switches"]
@@ -287,14 +290,14 @@ def measured(log: Log, fit: Fit, rounds: int | None = None, draws: int = 100) ->
         f"({interval(headline.low, headline.high)}) for {T:,} rounds. They are taken against the "
         f"von Neumann winner, so rounds without a Condorcet winner count too; with more rounds, "
         f"smaller differences are significant.",
-        *doubts(fit),
+        *caveats(fit),
     ]
     rows: dict[str, Any] = {
         name: {
             "low": one.low,
             "median": one.median,
             "high": one.high,
-            "told": one.told,
+            "told": one.determined,
             "bound": one.bound,
         }
         for name, one in found.items()

@@ -1,4 +1,4 @@
-"""Put ties, late answers, or arms that come and go, around any world."""
+"""Wrappers that add ties, delayed feedback or absences of arms to any world."""
 
 from collections.abc import Iterable
 from itertools import groupby
@@ -14,13 +14,13 @@ from driftduel.worlds.base import NO_LINK, Chunk, World
 __all__ = ["MOST_DELAY", "Event", "WithAbsences", "WithDelay", "WithTies"]
 
 Event = tuple[int, int, bool]
-"""A round, an arm, and whether it is there from that round on."""
+"""A round, an arm, and whether it is present from that round on."""
 MOST_DELAY = 10**6
-"""Duels that may be out at once: a game keeps all of them."""
+"""The largest number of pending duels: a game keeps all of them in memory."""
 
 
-class _Around(World):
-    """A world that differs from another one, which it holds."""
+class _WrappedWorld(World):
+    """The base class of worlds that modify another world object."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -29,18 +29,18 @@ class _Around(World):
         self.names = world.names
 
 
-class WithTies(_Around):
-    """Let some duels of a world be ties, whichever two arms meet.
+class WithTies(_WrappedWorld):
+    """A world in which some duels are ties, with the same probability for all pairs.
 
-    A duel of two arms is a tie with probability s; else it is decided as in the world inside. What
-    is read off it counts a tie as half a win: P = (1 - s) B + s/2, if B are the preferences inside.
+    A duel of two different arms is a tie with probability s; otherwise it is decided by the wrapped
+    world. Preferences count a tie as half a win: P = (1 - s) B + s/2 for wrapped preferences B.
 
     Parameters
     ----------
     world
-        The world inside.
+        The wrapped world.
     share
-        s, at least 0 and below 1.
+        The parameter s, at least 0 and below 1.
 
     Examples
     --------
@@ -73,20 +73,20 @@ class WithTies(_Around):
         return f"{type(self).__name__}({self.world!r}, {self.share:g})"
 
 
-class WithDelay(_Around):
-    """Let the answers of a world come late, in the order of asking.
+class WithDelay(_WrappedWorld):
+    """A world with delayed feedback, delivered in the order of the duels.
 
-    Who wins, and what a duel costs, is as in the world inside. Only the policy hears of it later:
-    the answer of round t is told after the duel of round t + d was asked for, and so before the ask
-    of round t + d + 1. Answers that are still out when a game ends are never told. Duels of an arm
-    with itself are no exception.
+    Outcomes and losses are those of the wrapped world; only the feedback to the policy is delayed:
+    the outcome of round t is delivered after the duel of round t + d was chosen, before the choice
+    of round t + d + 1. Outcomes that are pending at the end of a game are never delivered. Duels of
+    an arm with itself are delayed, too.
 
     Parameters
     ----------
     world
-        The world inside; if its answers are late already, they come that much later still.
+        The wrapped world; delays of nested wrappers add up.
     delay
-        d, at least 0.
+        The parameter d, at least 0.
 
     Examples
     --------
@@ -115,16 +115,17 @@ class WithDelay(_Around):
         return f"{type(self).__name__}({self.world!r}, {self.delay})"
 
 
-class WithAbsences(_Around):
-    """Let the arms of a world come and go.
+class WithAbsences(_WrappedWorld):
+    """A world with arms that join and leave.
 
     Parameters
     ----------
     world
-        The world inside, which says who would beat whom.
+        The wrapped world, which defines the preferences.
     events
-        Who comes or leaves, in any order: a round, an arm, and whether it is there from that round
-        on. All arms are there before the first; at least one must be there at any time.
+        Joins and departures, in any order: a round, an arm, and whether it is present from that
+        round on. By default all arms are present before the first event; at least one must be
+        present at any time.
 
     Examples
     --------
@@ -145,19 +146,19 @@ class WithAbsences(_Around):
             changed: dict[int, bool] = {}
             for _, arm, comes in at_once:
                 if changed.setdefault(arm, comes) != comes:
-                    raise DriftduelError(f"arm {arm} cannot both come and leave in round {t}.")
+                    raise DriftduelError(f"arm {arm} cannot both join and leave in round {t}.")
                 now[arm] = comes
             if not now.any():
-                raise DriftduelError(f"nobody is there in round {t}; at least one arm must be.")
+                raise DriftduelError(f"no arm is present in round {t}; at least one is required.")
             if t == 1:
                 here[0] = now
             else:
                 starts.append(t)
                 here.append(now)
         self.starts: NDArray[np.int64] = np.array(starts)
-        """(E,) rounds in which somebody comes or leaves, and the first."""
+        """(E,) rounds with joins or departures, and the first."""
         self.here: NDArray[np.bool_] = np.array(here)
-        """(E, K) who is there from each of them on."""
+        """(E, K) the present arms from each of these rounds on."""
 
     def chunk(self, first: int, end: int) -> Chunk:
         """Return the rounds ``first, ..., end - 1`` as arrays."""
@@ -166,7 +167,7 @@ class WithAbsences(_Around):
         starts = np.union1d(inside.starts, cuts)
         rows = inside.rows[np.searchsorted(inside.starts, starts, side="right") - 1]
         stays = np.searchsorted(self.starts, starts, side="right") - 1
-        # Rows are shared by the segments that agree on preferences and on who is there.
+        # Segments with equal preferences and equal sets of present arms share a row.
         pairs, shared = np.unique(rows * len(self.starts) + stays, return_inverse=True)
         row, stay = pairs // len(self.starts), pairs % len(self.starts)
         present = self.here[stay]
@@ -187,11 +188,11 @@ class WithAbsences(_Around):
 
 
 def _event(world: World, t: int, arm: int, here: bool) -> Event:
-    """Check an event."""
+    """Return a checked event, or raise if a value is out of range."""
     whole = all(isinstance(each, int | np.integer) for each in (t, arm))
     if not (whole and 1 <= t <= world.rounds and 0 <= arm < world.arms):
         raise DriftduelError(
             f"an event is a round from 1 to {world.rounds}, an arm from 0 to {world.arms - 1} and "
-            f"whether it is there; {(t, arm, here)} is not."
+            f"whether it is present; {(t, arm, here)} is not."
         )
     return int(t), int(arm), bool(here)

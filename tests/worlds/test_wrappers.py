@@ -106,9 +106,9 @@ def test_regret_is_among_those_there(spec, kind):
 
 def test_nobody_plays_an_arm_that_is_away():
     world = WithAbsences(make_world("named:rounds=10"), [(4, 2, False), (6, 1, False)])
-    with pytest.raises(DriftduelError, match="round 5 plays arm 2, which is away"):
+    with pytest.raises(DriftduelError, match="round 5 plays arm 2, an absent arm"):
         regret(world, [0, 2, 2, 0, 0], [1, 1, 1, 1, 2])
-    with pytest.raises(DriftduelError, match="arm=1 is not there in round 6"):
+    with pytest.raises(DriftduelError, match="arm=1 is absent in round 6"):
         regret(world, [0] * 6, [0] * 6, "static", arm=1)
     assert len(regret(world, [0] * 5, [0] * 5, "static", arm=1)) == 5
 
@@ -137,7 +137,7 @@ def test_an_opponent_is_there_all_the_time():
     assert len(exploitability(gone, last_rounds(gone), np.ones((5, 4), np.int64).cumsum(0))) == 1
     gone = WithAbsences(inside, [(1, 3, False), *((21, arm, arm == 3) for arm in range(4))])
     at = last_rounds(gone)
-    with pytest.raises(DriftduelError, match="no arm is there all the time from round 1 on"):
+    with pytest.raises(DriftduelError, match="no arm is present all the time from round 1 on"):
         exploitability(gone, at, np.ones((len(at), 4), np.int64).cumsum(0))
 
 
@@ -240,7 +240,10 @@ def test_every_world_takes_ties(entry, tmp_path):
         (lambda: WithDelay(make_world("two-arm"), 1.5), "delay=1.5 must be a whole number from 0"),
         (lambda: WithDelay(make_world("two-arm"), 10**7), "delay=10000000 must be a whole number"),
         (lambda: make_world("arrivals:pool=13"), "pool=13 must be at most arms=12"),
-        (lambda: make_world("sleeping:rounds=108"), "108 comings and goings need more than rounds"),
+        (
+            lambda: make_world("sleeping:rounds=108"),
+            "108 joins and departures need more than rounds",
+        ),
         (lambda: make_world("retire-best:times=12"), "times=12 must be below arms=12"),
     ],
 )
@@ -256,8 +259,8 @@ def test_mistakes_are_said_kindly(make, said):
         ([(11, 0, False)], "a round from 1 to 10, an arm from 0 to 1"),
         ([(3, 2, False)], "(3, 2, False) is not"),
         ([(3.5, 1, False)], "(3.5, 1, False) is not"),
-        ([(3, 0, False), (5, 1, False)], "nobody is there in round 5"),
-        ([(3, 0, False), (3, 0, True)], "arm 0 cannot both come and leave in round 3"),
+        ([(3, 0, False), (5, 1, False)], "no arm is present in round 5"),
+        ([(3, 0, False), (3, 0, True)], "arm 0 cannot both join and leave in round 3"),
     ],
 )
 def test_events_that_cannot_be_are_refused(events, said):

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from driftduel.logs import facts
+from driftduel.logs import descriptions
 from driftduel.logs.posterior import Fit
 from driftduel.logs.reading import Log
 from driftduel.logs.segments import segment
 from driftduel.wording import counted, decimals, listed, share
 
-__all__ = ["cannot_tell", "if_votes_depended_otherwise"]
+__all__ = ["dispersion_sensitivity", "limitations"]
 
 _MEASURES = {
     "condorcet_switches": "how often the winner switched in all, however briefly (S^CW)",
@@ -19,67 +19,67 @@ _MEASURES = {
 _OTHERWISE = 1.5
 
 
-def cannot_tell(log: Log, fit: Fit, measured: dict[str, Any]) -> list[str]:
-    """Say what a log leaves open, and what was not looked at.
+def limitations(log: Log, fit: Fit, measured: dict[str, Any]) -> list[str]:
+    """Return sentences about the limitations of a log and of its analysis.
 
     Parameters
     ----------
     log, fit
-        The log, and what was fitted to it.
+        The log, and the model fitted to it.
     measured
-        What `facts.measured` returned.
+        The return value of `descriptions.describe_measures`.
     """
-    lines = [*log.notes, *facts.doubts(fit)]
-    untold = [text for name, text in _MEASURES.items() if not measured[name]["told"]]
-    if untold:
+    lines = [*log.notes, *descriptions.caveats(fit)]
+    open_measures = [text for name, text in _MEASURES.items() if not measured[name]["told"]]
+    if open_measures:
         lines.append(
-            f"This log does not tell {listed(untold)}: the answer depends on how finely one looks."
+            f"This log does not determine {listed(open_measures)}: the value depends on the "
+            f"resolution in time."
         )
     if fit.kind == "walk":
         lines.append(
-            "Preferences drift rather than jump, as far as votes tell; a change is then where "
-            "the drift is fastest, and its date a rough one."
+            "The votes indicate a gradual drift rather than jumps; a change is then the time of "
+            "the fastest drift, and its date is approximate."
         )
-    lines.append(if_votes_depended_otherwise(fit))
+    lines.append(dispersion_sensitivity(fit))
     lines.append(
-        "A change that came and went within a hundred votes or so cannot be seen in any log, nor "
-        "one among the last hundred."
+        "A change that is reversed within about a hundred votes cannot be detected, nor one among "
+        "the last hundred votes."
     )
     both = fit.counts.wins.sum(axis=0)
     pairs = fit.counts.options * (fit.counts.options - 1) // 2
     unseen = pairs - int(((both + both.T) > 0).sum()) // 2
     if unseen:
         lines.append(
-            f"{counted(unseen, 'pair')} of {pairs:,} never met; what is said about them follows "
-            f"from the votes of other pairs."
+            f"{counted(unseen, 'pair')} of {pairs:,} have no votes; statements about them are "
+            f"derived from the votes of other pairs."
         )
     if log.left_out:
-        lines.append(f"Nothing is said about {listed(list(log.left_out))}: they have few votes.")
+        lines.append(f"Left out because of few votes: {listed(list(log.left_out))}.")
     if log.skipped:
         why = "; ".join(f"{rows:,} {reason}" for reason, rows in log.skipped.items())
         lines.append(
-            f"{sum(log.skipped.values()):,} of {log.rows:,} rows make no sense and were not "
+            f"{sum(log.skipped.values()):,} of {log.rows:,} rows are invalid and were not "
             f"counted: {why}."
         )
     lines.append(
-        "Votes tell who was preferred by those who voted, on the pairs that they were shown; they "
-        "do not tell why."
+        "Votes show the preferences of these voters on the pairs they were shown, not the reasons."
     )
     return lines
 
 
-def if_votes_depended_otherwise(fit: Fit) -> str:
-    """Say what would be seen if votes depended on each other less, or more, than they seem to."""
+def dispersion_sensitivity(fit: Fit) -> str:
+    """Return sentences about the results with other values of the dispersion parameter phi."""
     count = sum(change.cause == "preferences" for change in fit.changes)
     verb = "is" if count == 1 else "are"
     lines = [
-        f"How much votes depend on each other is an estimate, and one number for all: phi "
-        f"{decimals(fit.phi)}, with which {counted(count, 'change')} {verb} more probable than not."
+        f"The dependence of votes is one estimated parameter, phi = {decimals(fit.phi)}; with it, "
+        f"{counted(count, 'change')} {verb} more probable than not."
     ]
     for phi in sorted({max(1.0, fit.phi / _OTHERWISE), fit.phi * _OTHERWISE} - {fit.phi}):
         cut = segment(fit.counts, fit.cuttings.model, phi=phi, vote_model=fit.vote_model)
         now = Fit(fit.counts, fit.kind, cut, phi, seed=fit.seed, vote_model=fit.vote_model).now
-        chance = now.nobody if now.winner is None else now.chances[now.winner]
+        chance = now.no_winner if now.winner is None else now.chances[now.winner]
         lines.append(
             f"With phi {decimals(phi)} it would be {len(cut.changes()):,}, and "
             f"{now.winner or 'no winner'} would come first now ({share(chance)})."

@@ -175,7 +175,7 @@ def test_large_worlds_finish():
 
 
 def test_switch_rounds_are_counted_but_not_kept_without_limit(monkeypatch):
-    monkeypatch.setattr("driftduel.measures.five._MOST_ROUNDS_KEPT", 50)
+    monkeypatch.setattr("driftduel.measures.non_stationarity._MOST_ROUNDS_KEPT", 50)
     found = measure(make_world("alternating:rounds=100"))
     assert found.preference_switches == 99
     assert found.preference_switch_rounds is None
@@ -183,7 +183,7 @@ def test_switch_rounds_are_counted_but_not_kept_without_limit(monkeypatch):
 
 @pytest.mark.skipif(not jit_enabled(), reason="a million rounds are for compiled code")
 def test_switch_rounds_that_are_not_kept_take_no_memory(monkeypatch):
-    monkeypatch.setattr("driftduel.measures.five._MOST_ROUNDS_KEPT", 10)
+    monkeypatch.setattr("driftduel.measures.non_stationarity._MOST_ROUNDS_KEPT", 10)
     measure(make_world("alternating:rounds=20"), None)  # compiled
     tracemalloc.start()
     try:

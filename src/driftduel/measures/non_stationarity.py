@@ -1,7 +1,7 @@
 """The paper's five measures of non-stationarity (Section 2.2), in one pass over a world.
 
-And what is left of them where some rounds have no Condorcet winner: over the rounds that have one,
-and, for all rounds, against the von Neumann winner.
+For worlds with rounds without a Condorcet winner, also their values over the rounds with one, and,
+for all rounds, against the von Neumann winner.
 """
 
 from dataclasses import asdict, dataclass
@@ -20,7 +20,7 @@ from driftduel.worlds import World
 
 __all__ = ["Measures", "Phase", "measure"]
 
-# A world that changes in every round has as many switches as rounds; they are counted, not kept.
+# A world that changes in every round has as many switches as rounds: count them, do not store.
 _MOST_ROUNDS_KEPT = 1_000_000
 _TITLE = "how much a world changes"
 
@@ -36,27 +36,27 @@ class Phase:
 
 @dataclass(frozen=True, repr=False)
 class Measures:
-    """How much a world changes.
+    """The measures of non-stationarity of a world.
 
-    What refers to the Condorcet winner is None when some round has none; what refers to
-    significant switches also when they were not asked for. What `between_winners` and
-    `von_neumann_switch_rounds` say is defined in any case, and the same where every round has one.
+    Attributes about the Condorcet winner are None if some round has none; those about significant
+    switches also if they were not requested. `between_winners` and `von_neumann_switch_rounds` are
+    always defined, and have the same values if every round has a winner.
 
-    Where arms come and go, the winner is that of the arms there, and the variations are of the
-    preferences between arms that are there both before and after. Significant switches are not
-    defined then (None), nor are the bounds: both look at what one arm loses over many rounds.
+    If arms join and leave, the winner is that of the present arms, and variations are of the
+    preferences between arms that are present before and after. Significant switches and the bounds
+    are then not defined (None): both are based on the loss of one arm over many rounds.
     """
 
     arms: int
-    """K."""
+    """The number of arms, K."""
     rounds: int
-    """T."""
+    """The number of rounds, T."""
     preference_switches: int
-    """S^P, rounds whose matrix, or who is there, differs from the one before."""
+    """S^P, the number of rounds with a change of the matrix or of the present arms."""
     preference_switch_rounds: NDArray[np.int64] | None
-    """Those rounds; None when there are more than a million."""
+    """Those rounds; the value is None for more than a million."""
     condorcet_switches: int | None
-    """S^CW, rounds whose Condorcet winner differs from the one before."""
+    """S^CW, the number of rounds with a change of the Condorcet winner."""
     condorcet_switch_rounds: list[int] | None
     """tau_1, tau_2, ..."""
     significant_switches: int | None
@@ -72,18 +72,18 @@ class Measures:
     first_round_without_winner: int | None
     """The first round without a Condorcet winner, if there is one."""
     rounds_with_winner: int
-    """How many rounds have a Condorcet winner."""
+    """The number of rounds with a Condorcet winner."""
     between_winners: list[int]
-    """Rounds whose winner is not that of the last round before that had one."""
+    """Rounds with another winner than the last earlier round with a winner."""
     winners_variation: float
     """The CW variation over the rounds that have a winner."""
     von_neumann_switch_rounds: list[int] | None
     """Significant switches if losses are to the von Neumann winner."""
     smith_sets: list[tuple[int, tuple[int, ...]]]
-    """(first round, arms) for every stretch with the same Smith set: the fewest arms that all beat
-    everyone outside. It is the winner alone where there is one."""
+    """(first round, arms) for every stretch with the same Smith set, the smallest set of arms that
+    beat all others. If there is a winner, it is the only member."""
     absences: bool = False
-    """Whether arms come and go."""
+    """Whether arms join and leave."""
     ties: float = 0.0
     """The largest share of ties in any round."""
 
@@ -99,7 +99,7 @@ class Measures:
 
     @property
     def smith_sizes(self) -> tuple[float, int]:
-        """How many arms are in the Smith set: the mean over rounds, and the most."""
+        """The size of the Smith set: the mean over rounds, and the maximum."""
         firsts = [first for first, _ in self.smith_sets]
         sizes = [len(arms) for _, arms in self.smith_sets]
         return float(np.diff(firsts, append=self.rounds + 1) @ sizes) / self.rounds, max(sizes)
@@ -111,7 +111,7 @@ class Measures:
         return as_html(_TITLE, self._facts())
 
     def _facts(self) -> list[Fact]:
-        """Return the numbers; the rounds behind them, which may be a million, are fields."""
+        """Return the displayed values; lists of rounds, up to a million, are attributes only."""
         facts = [
             ("arms", str(self.arms)),
             ("rounds", whole(self.rounds)),
@@ -126,7 +126,7 @@ class Measures:
         return facts
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything, and the bounds without logs, as JSON can hold it."""
+        """Return all values, and the bounds without logs, as a JSON-compatible object."""
         record = asdict(self)
         rounds = record.pop("preference_switch_rounds")
         record["preference_switch_rounds"] = None if rounds is None else rounds.tolist()
@@ -162,16 +162,16 @@ class Measures:
 
 
 def measure(world: World, significance: str | None = "main") -> Measures:
-    """Measure how much a world changes.
+    """Return the measures of non-stationarity of a world.
 
     Parameters
     ----------
     world
         The world.
     significance
-        What makes a window significant: ``main``, a loss of sqrt(K n) as in the paper's main
-        text, or ``appendix``, K sqrt(n) as in the proof of its last corollary. None leaves the
-        significant switches out, which take longest.
+        The threshold of a significant window: ``main`` (default), a loss of sqrt(K n) as in the
+        paper's main text, or ``appendix``, K sqrt(n) as in the proof of its last corollary. None
+        omits the significant switches, which take longest.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def measure(world: World, significance: str | None = "main") -> Measures:
 def _note_sets(
     sets: list[tuple[int, tuple[int, ...]]], starts: NDArray[np.int64], inside: NDArray[np.bool_]
 ) -> None:
-    """Append the sets of a chunk's segments, those that go on from before left out."""
+    """Append the sets of a chunk's segments, except those equal to the set before."""
     changed = np.flatnonzero((inside[1:] != inside[:-1]).any(axis=1)) + 1
     for s in (0, *changed.tolist()):
         arms = tuple(np.flatnonzero(inside[s]).tolist())

@@ -1,4 +1,4 @@
-"""A world of utilities that move in straight lines from knot to knot."""
+"""A world of utilities that are piecewise linear functions of time."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -6,26 +6,26 @@ from numpy.typing import ArrayLike, NDArray
 from driftduel.errors import DriftduelError
 from driftduel.worlds import LINK_CODES, Chunk, World
 
-__all__ = ["Knots"]
+__all__ = ["LogPaths"]
 
-_MOST_STEPS = 1 << 16  # beyond, several rounds in a row share their utilities
+_MOST_STEPS = 1 << 16  # in longer chunks, several consecutive rounds share their utilities
 
 
-class Knots(World):
-    """Move utilities in straight lines between knots, on Bradley and Terry's link.
+class LogPaths(World):
+    """A world with piecewise linear utilities and the Bradley-Terry link.
 
     Parameters
     ----------
     utilities
-        (B, K) utilities at the knots.
+        (B, K) values of the utilities at the knots.
     places
-        (B,) where the knots are, as shares of the rounds, ascending.
+        (B,) positions of the knots, as shares of the rounds, ascending.
     rounds
         The number of rounds.
 
     Examples
     --------
-    >>> world = Knots([[0, 1], [0, -1]], [0, 1], 1000)
+    >>> world = LogPaths([[0, 1], [0, -1]], [0, 1], 1000)
     >>> world.condorcet_winners()[0], world.condorcet_winners()[-1]
     ((1, 1), (501, 0))
     """
