@@ -12,7 +12,8 @@ stamps a record that a script wrote without a stamp: by the commit that changed 
 import argparse
 from pathlib import Path
 
-from driftduel.lab.records import adopt, read_stamps
+from driftduel.lab.records import Stamp, adopt, read_stamps
+from driftduel.wording import duration
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -40,12 +41,22 @@ def main() -> None:
             parts=arguments.part or ("all",), commit=arguments.commit,
         )  # fmt: skip
         return
-    stamps = read_stamps(DOCS)
-    lines = [line for stamp in stamps for line in stamp.lines()]
-    print("\n".join(lines) if lines else "All records were played with the present code.")
-    known = [part.seconds for stamp in stamps for part in stamp.stale().values() if part.seconds]
-    if lines:
-        print(f"\n{len(lines)} stale; the recorded times add up to {sum(known) / 60:.0f} minutes.")
+    print(listed(read_stamps(DOCS)))
+
+
+def listed(stamps: list[Stamp]) -> str:
+    """Return what is stale, by command: what it was played with, and the CPU time of a replay."""
+    stale = [(stamp, name, part) for stamp in stamps for name, part in stamp.stale().items()]
+    if not stale:
+        return "All records were played with the present code."
+    lines = []
+    for stamp, name, part in stale:
+        which = stamp.record if name == "all" else f"{stamp.record}, {name}"
+        takes = "time not recorded" if part.seconds is None else f"{duration(part.seconds)} of CPU"
+        lines.append(f"{part.command}  ({takes})\n    {which}: {part.describe()}")
+    known = sum(part.seconds or 0.0 for _, _, part in stale)
+    lines.append(f"{len(stale)} stale; the recorded times add up to {duration(known)}.")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

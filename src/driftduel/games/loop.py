@@ -32,7 +32,8 @@ def compiled_loop(
 ) -> Any:
     """Return the loop that plays a policy made of these kernels.
 
-    It plays the rounds ``first, ..., end - 1`` of a chunk and returns the next round, the next
+    It plays the rounds ``first, ..., end - 1`` of a chunk, each decided by its number in `luck`,
+    which begins with that of round `begin`, and returns the next round, the next
     mark, how many restarts it saw, how many duels nobody could answer, and its flags. It stops
     early when the policy needs room (`GROW`), when there is no more room for restarts, or when the
     policy asked for arms that are not there (`ASTRAY`, with the arms); the caller sees to that and
@@ -63,10 +64,9 @@ def compiled_loop(
     announce: Any = _announce(kernels) if absences else None
 
     def loop(  # type: ignore[no-untyped-def]
-        chunk, tables, luck, losses, state, rng, notes, first, end,
+        chunk, tables, luck, begin, losses, state, rng, notes, first, end,
         sums, marks, mark, curves, counts, plays, restarts, ring, kept,
     ):  # fmt: skip
-        begin = chunk.starts[0]
         arms, link = losses.shape[1], chunk.link
         segment = _segment_of(chunk.starts, first) - 1
         next_start = first

@@ -24,7 +24,6 @@ from driftduel._reading import parse_json, read_text
 from driftduel.errors import DriftduelError
 from driftduel.lab.identity import policy_code, world_code
 from driftduel.lab.source import installed
-from driftduel.wording import duration
 
 __all__ = ["Part", "Stamp", "adopt", "header", "played", "read_stamp", "read_stamps", "stamp"]
 
@@ -56,6 +55,16 @@ class Part:
             if _fingerprint(what, self.mode) != known
         ]
 
+    def describe(self) -> str:
+        """Say what a stale part was played with, and what has changed since."""
+        commit = "" if self.commit is None else f", commit {self.commit}"
+        text = f"played on {self.date} with driftduel {self.version}{commit}; "
+        if self.code is None:
+            return f"{text}its code was not recorded then and may have changed since."
+        names = [f"`{each.partition(' ')[2]}`" for each in self.changed()]
+        more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+        return f"{text}since then the code of {', '.join(names[:4])}{more} has changed."
+
     @property
     def is_current(self) -> bool:
         """Whether the part was played with the present code, as far as known."""
@@ -82,31 +91,28 @@ class Stamp:
         return path.is_file() and _digest(path) == self.sha256
 
     def lines(self) -> Iterator[str]:
-        """Describe each stale part: what it was played with, what changed, how to replay it."""
+        """Describe the stale parts, those alike together: what they were played with."""
+        alike: dict[str, list[str]] = {}
         for name, part in self.stale().items():
-            what = f"`{self.record}`" + ("" if name == _WHOLE else f", {name}")
-            commit = "" if part.commit is None else f" (commit {part.commit})"
-            text = f"{what}: played with driftduel {part.version}{commit} on {part.date}"
-            if part.code is None:
-                text += ", before the code behind a record was recorded; it may have changed since."
-            else:
-                names = [f"`{each.partition(' ')[2]}`" for each in part.changed()]
-                more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-                text += f"; since then the code of {', '.join(names[:4])}{more} has changed."
-            yield f"{text} To play it again: `{part.command}` ({_takes(part.seconds)})."
-
-
-def _takes(seconds: float | None) -> str:
-    return "time not recorded" if seconds is None else f"{duration(seconds)} of one core"
+            alike.setdefault(part.describe(), []).append(name)
+        for said, names in alike.items():
+            parts = "" if names == [_WHOLE] else f" ({', '.join(names)})"
+            yield f"`{self.record}`{parts}: {said}"
 
 
 def header(stamps: Iterable[Stamp], page: str) -> str:
     """Return what a page says at its top of the stale records that it shows; may be empty."""
-    lines = [line for each in stamps if page in each.pages for line in each.lines()]
+    shown = [each for each in stamps if page in each.pages]
+    lines = [line for each in shown for line in each.lines()]
     if not lines:
         return ""
+    sure = any(part.code is not None for each in shown for part in each.stale().values())
     body = "\n".join(f"    - {line}" for line in lines)
-    return f'!!! warning "Numbers on this page are of an earlier version"\n{body}\n'
+    return (
+        f'!!! warning "Numbers on this page {"are" if sure else "may be"} of an earlier version"\n'
+        f"{body}\n\n"
+        f"    `make stale` lists the commands that play them again.\n"
+    )
 
 
 @contextmanager

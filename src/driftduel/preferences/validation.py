@@ -45,10 +45,12 @@ def validated(matrix: ArrayLike) -> NDArray[np.float64]:
     """
     P = floats("A preference matrix", matrix)
     _check_shape(P)
-    _check_entries(P)
-    P = np.clip(P, 0.0, 1.0)
-    gaps = P - 0.5
-    P[gaps * gaps.T > 0] = 0.5  # on the diagonal, this is every entry that is not 1/2
+    # Two entries that sum to exactly 1 cannot both lie above, nor both below, 1/2.
+    if not (P.min() >= 0.0 and P.max() <= 1.0 and (P + P.T == 1.0).all()):
+        _check_entries(P)
+        P = np.clip(P, 0.0, 1.0)
+        gaps = P - 0.5
+        P[gaps * gaps.T > 0] = 0.5  # on the diagonal, this is every entry that is not 1/2
     P += 0.0  # -0.0 becomes 0.0: equal matrices shall have equal bytes, hence equal hashes
     P.setflags(write=False)
     return P
