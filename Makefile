@@ -25,7 +25,7 @@ INPUTS ?= 100000
 SEED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo arena arena-kills arena-outages arena-honest arena-fuzz test test-long test-core test-nojit test-slow test-times test-states test-wheel release-check lint docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation weak-spots panel match-cost limit king0 fleeting nowinner lock clean
+.PHONY: help demo arena arena-kills arena-outages arena-honest arena-fuzz test test-long test-core test-nojit test-slow test-times test-states test-wheel release-check lint docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation weak-spots panel match-cost limit king0 fleeting nowinner champion which-policy stale lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -137,7 +137,16 @@ fleeting: $(VENV)/.ready ## what nobody can learn costs: a table of the page on 
 	$(BIN)/python benchmarks/fleeting.py
 
 nowinner: $(VENV)/.ready ## who can be exploited where nobody beats everybody; a page of its own
-	$(BIN)/python benchmarks/nowinner.py
+	$(BIN)/python benchmarks/nowinner.py $(if $(ONLY),--only $(ONLY))
+
+champion: $(VENV)/.ready ## king on the test split of the suite: the table of its page; hours
+	$(BIN)/python benchmarks/champion.py
+
+which-policy: $(VENV)/.ready ## the comparison behind the page on choosing a policy; some minutes
+	$(BIN)/python benchmarks/which_policy.py
+
+stale: $(VENV)/.ready ## records behind the pages that other code has played: what to replay, and how long
+	@$(BIN)/python benchmarks/stale.py
 
 panel: $(VENV)/.ready ## king and others where two arms are always shown, many duels out at once
 	$(BIN)/python benchmarks/panel.py

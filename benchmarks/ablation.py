@@ -13,7 +13,8 @@ so before.
 - alarms: per run in the quiet worlds, where none is needed.
 
 `make ablation` writes docs/ablation.json and the table in docs/champion.md. Windows and `dts`, to
-which scores are ratios, do not depend on king: they are those of the file, unless it lacks a world.
+which scores are ratios, do not depend on king: they are those of the file, unless it lacks a world
+or their code has changed since.
 """
 
 import argparse
@@ -245,7 +246,7 @@ def measure(out: Path) -> dict[str, Any]:
     from driftduel.suite import read_half
 
     half = read_half("development-1")
-    known = json.loads(RECORD.read_text("utf-8"))["worlds"] if RECORD.exists() else []
+    known = json.loads(RECORD.read_text("utf-8"))["worlds"] if _knows_baselines() else []
     baselines = {each["world"]: each for each in known}
     chosen = [world for kind in ordinary(half) for world in kind]
     for world in chosen:
@@ -280,6 +281,15 @@ def measure(out: Path) -> dict[str, Any]:
             ]
         ],
     }
+
+
+def _knows_baselines() -> bool:
+    """Return whether the record has windows and `dts` as the present code plays them."""
+    from driftduel.lab.records import read_stamp
+
+    stamp = read_stamp(RECORD.parent, RECORD) if RECORD.exists() else None
+    part = None if stamp is None else stamp.parts["all"]
+    return part is not None and part.code is not None and not {*part.changed()} - {"policy king"}
 
 
 def _baseline(world: str, half: Any, out: Path) -> dict[str, Any]:
@@ -394,8 +404,16 @@ def main() -> None:
     arguments = parser.parse_args()
     if not arguments.page:
         arguments.out.mkdir(parents=True, exist_ok=True)
-        record = measure(arguments.out)
-        RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+        from driftduel.lab.records import played
+        from driftduel.suite import read_half
+
+        half = read_half("development-1")
+        with played(
+            RECORD, pages=[PAGE.name], command="make ablation", policies=("king", "dts", "sw-dts"),
+            worlds=[*(world for kind in ordinary(half) for world in kind), *WEAK],
+        ):  # fmt: skip
+            record = measure(arguments.out)
+            RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
     rows = table(json.loads(RECORD.read_text("utf-8")))
     print(rows, end="")
     if PAGE.exists():

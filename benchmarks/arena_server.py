@@ -380,6 +380,11 @@ def main() -> None:
             said[part]["others"] = round(max(busy, os.getloadavg()[0]), 1)
         if out:
             out.write_text(json.dumps(said, indent=1) + "\n", "utf-8")
+        if out and out.resolve() == RECORD.resolve():
+            from driftduel.lab.records import stamp
+
+            command = f"python benchmarks/arena_server.py --part {part} --out docs/{RECORD.name}"
+            stamp(RECORD, pages=[PAGE.name], command=command, part=part)
     print("\n".join(f"{what}: {found} (asked: {asked})" for what, found, asked in _rows(said)))
 
 

@@ -85,5 +85,7 @@ def table(record: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     measure_and_write(
-        "What nobody can learn, and what that costs.", measure, table, RECORD, PAGE, TABLE
-    )
+        "What nobody can learn, and what that costs.", measure, table, RECORD, PAGE, TABLE,
+        command="make fleeting", policies=POLICIES,
+        worlds=[world(kind, gamma) for kind in ("sst", "sti") for gamma in GAMMAS],
+    )  # fmt: skip

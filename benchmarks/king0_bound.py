@@ -166,4 +166,8 @@ def table(record: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    measure_and_write("King-0 beside what is proved of it.", measure, table, RECORD, PAGE, TABLE)
+    measure_and_write(
+        "King-0 beside what is proved of it.", measure, table, RECORD, PAGE, TABLE,
+        command="make king0", policies=("king-0", "king"),
+        worlds=[setting.spec for setting in SETTINGS],
+    )  # fmt: skip

@@ -246,5 +246,6 @@ def table(record: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     measure_and_write(
-        "What those reach who are told all but the times.", measure, table, RECORD, PAGE, TABLE
-    )
+        "What those reach who are told all but the times.", measure, table, RECORD, PAGE, TABLE,
+        command="make limit", policies=("king", "sw-dts"),
+    )  # fmt: skip

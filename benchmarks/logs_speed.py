@@ -218,10 +218,18 @@ def main() -> None:
     record: dict[str, Any] = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {}
     wanted = arguments.only or [part for part in PARTS if part != "memory"]
     for part in [] if arguments.page else wanted:
-        with tempfile.TemporaryDirectory() as name:
+        from driftduel.lab.records import played
+
+        with (
+            tempfile.TemporaryDirectory() as name,
+            played(
+                RECORD, pages=[PAGE.name], part=part,
+                command=f"python benchmarks/logs_speed.py --only {part}",
+            ),
+        ):  # fmt: skip
             record[part] = PARTS[part](Path(name))
+            RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
         print(f"{part}: {json.dumps(record[part])}", flush=True)
-        RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
     if all(part in record for part in PARTS):
         PAGE.write_text(on_page(PAGE.read_text("utf-8"), tables(record)), "utf-8")
 

@@ -445,6 +445,14 @@ def misses(record: dict[str, Any]) -> list[str]:
 def _write(record: dict[str, Any]) -> None:
     RECORD.write_text(json.dumps(record, indent=None).replace("}, ", "},\n ") + "\n", "utf-8")
     PAGE.write_text(on_page(PAGE.read_text("utf-8"), tables(record)), "utf-8")
+    from driftduel.lab.records import stamp
+
+    for question, rows in record.items():  # each row has a hash of the code that measured it
+        stamp(
+            RECORD, pages=[PAGE.name], command="make study-logs", part=question,
+            code=["driftduel.logs.posterior:fit"],
+            unknown=any(row.get("code") != fingerprint() for row in rows.values()),
+        )  # fmt: skip
 
 
 def _run(

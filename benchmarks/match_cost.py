@@ -139,5 +139,6 @@ def table(record: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     measure_and_write(
-        "What a match costs, whatever the gaps do.", measure, table, RECORD, PAGE, TABLE
-    )
+        "What a match costs, whatever the gaps do.", measure, table, RECORD, PAGE, TABLE,
+        command="make match-cost", policies=("king",),
+    )  # fmt: skip

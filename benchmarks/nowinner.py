@@ -181,6 +181,20 @@ PARTS: dict[str, Callable[[], Any]] = {
 }  # fmt: skip
 
 
+def what_is_played(part: str) -> tuple[list[str], list[str]]:
+    """Return the policies and the worlds of a part."""
+    if part == "worlds":
+        return list(POLICIES), [spec(world) for world in WORLDS.values()]
+    if part == "growth":
+        return list(GROWING), [spec(world, LONG, 1) for world in STANDING.values()]
+    if part == "winner":
+        from driftduel.suite import read_half
+
+        half = read_half("development-1")
+        return ["court", "king"], [*half.changing, *half.quiet]
+    return ["court", "king"], []
+
+
 # ---- the page ----
 
 
@@ -267,11 +281,18 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="only write page and figure again")
     parser.add_argument("--only", choices=PARTS, action="append", help="measure this part again")
     arguments = parser.parse_args()
+    from driftduel.lab.records import played
+
     record = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {}
     for part in () if arguments.page else arguments.only or PARTS:
-        record[part] = PARTS[part]()
-        ordered = {name: record[name] for name in PARTS if name in record}
-        RECORD.write_text(json.dumps(ordered, indent=1) + "\n", "utf-8")
+        policies, specs = what_is_played(part)
+        with played(
+            RECORD, pages=[PAGE.name], command=f"make nowinner ONLY={part}", policies=policies,
+            worlds=specs, part=part,
+        ):  # fmt: skip
+            record[part] = PARTS[part]()
+            ordered = {name: record[name] for name in PARTS if name in record}
+            RECORD.write_text(json.dumps(ordered, indent=1) + "\n", "utf-8")
     PAGE.write_text(on_page(PAGE.read_text("utf-8"), tables(record)), "utf-8")
     draw(record)
 

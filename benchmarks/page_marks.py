@@ -5,7 +5,7 @@ A table begins after `<!-- table: NAME -->` and ends before `<!-- /table -->`.
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,10 @@ def measure_and_write(
     record: Path,
     page: Path,
     name: str,
+    *,
+    command: str,
+    policies: Sequence[str] = (),
+    worlds: Sequence[str] = (),
 ) -> None:
     """Measure into a record, unless only the page is to be written again; print and write a table.
 
@@ -46,11 +50,16 @@ def measure_and_write(
         They return the numbers, and write them as a table in Markdown.
     record, page, name
         The file of the numbers, the page, and the table's name on it.
+    command, policies, worlds
+        For the record's stamp: what plays it again, and the specs that were played.
     """
     parser = argparse.ArgumentParser(description=words)
     parser.add_argument("--page", action="store_true", help="only write the page again")
     if not parser.parse_args().page:
-        record.write_text(json.dumps(measure(), indent=1) + "\n", "utf-8")
+        from driftduel.lab.records import played
+
+        with played(record, pages=[page.name], command=command, policies=policies, worlds=worlds):
+            record.write_text(json.dumps(measure(), indent=1) + "\n", "utf-8")
     rows = table(json.loads(record.read_text("utf-8")))
     print(rows, end="")
     page.write_text(on_page(page.read_text("utf-8"), {name: rows}), "utf-8")

@@ -214,8 +214,14 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="only write the page again")
     options = parser.parse_args()
     if not options.page:
-        record = measure(options.runs, options.first)
-        RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+        from driftduel.lab.records import played
+
+        with played(
+            RECORD, pages=[PAGE.name], command="make panel", policies=POLICIES, worlds=WORLDS,
+            mode="panel",
+        ):  # fmt: skip
+            record = measure(options.runs, options.first)
+            RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
     rows = table(json.loads(RECORD.read_text("utf-8")))
     print(rows, end="")
     PAGE.write_text(on_page(PAGE.read_text("utf-8"), {TABLE: rows}), "utf-8")

@@ -132,7 +132,13 @@ def main() -> None:
     if not arguments.page:
         if arguments.folder is None:
             parser.error("say in which folder the two files are, or --page")
-        RECORD.write_text(json.dumps(observe(arguments.folder), indent=1) + "\n", "utf-8")
+        from driftduel.lab.records import played
+
+        with played(
+            RECORD, pages=[PAGE.name], command="python benchmarks/real_logs.py FOLDER",
+            code=["driftduel.logs.posterior:fit"],
+        ):  # fmt: skip
+            RECORD.write_text(json.dumps(observe(arguments.folder), indent=1) + "\n", "utf-8")
     record = json.loads(RECORD.read_text("utf-8"))
     PAGE.write_text(on_page(PAGE.read_text("utf-8"), tables(record)), "utf-8")
 

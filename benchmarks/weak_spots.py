@@ -120,7 +120,14 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="only write the page again")
     arguments = parser.parse_args()
     if not arguments.page:
-        RECORD.write_text(json.dumps(measure(arguments.out), indent=1) + "\n", "utf-8")
+        from driftduel.lab.records import played
+
+        with played(
+            RECORD, pages=[PAGE.name], command="make weak-spots",
+            policies=["king", *(spec for row in ROWS for spec in row.yardsticks)],
+            worlds=[row.world for row in ROWS],
+        ):  # fmt: skip
+            RECORD.write_text(json.dumps(measure(arguments.out), indent=1) + "\n", "utf-8")
     rows = table(json.loads(RECORD.read_text("utf-8")))
     print(rows, end="")
     PAGE.write_text(on_page(PAGE.read_text("utf-8"), {TABLE: rows}), "utf-8")

@@ -481,9 +481,25 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Fill in what is generated."""
-    return filled(markdown)
+def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
+    """Fill in what is generated, and say at the top which numbers other code has played."""
+    said = "" if page is None else stale_header(page.file.src_uri)
+    return with_header(filled(markdown), said)
+
+
+def stale_header(page: str) -> str:
+    """Return what a page says of its stale records, computed when the site is built."""
+    from driftduel.lab.records import header, read_stamps
+
+    return header(read_stamps(DOCS), page)
+
+
+def with_header(markdown: str, said: str) -> str:
+    """Put a header below the title of a page."""
+    if not said:
+        return markdown
+    title, newline, rest = markdown.partition("\n")
+    return f"{title}{newline}\n{said}{rest}"
 
 
 def on_page_content(content: str, **_: Any) -> str:

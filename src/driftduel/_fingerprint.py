@@ -17,6 +17,7 @@ import importlib.util
 import os
 import re
 import sys
+import time
 from collections import namedtuple
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -32,7 +33,10 @@ import numpy as np
 
 from driftduel.errors import DriftduelError
 
-__all__ = ["Unknown", "fingerprint"]
+__all__ = ["IMPORTED_AT", "Unknown", "fingerprint"]
+
+IMPORTED_AT = time.time()
+"""When the package was imported, in seconds since the epoch: before any policy was."""
 
 _PLAIN = {bool, int, float, complex, str, bytes, range, slice, type(None), type(...)}
 # Container types, and the attributes with their contents.

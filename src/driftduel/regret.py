@@ -13,6 +13,7 @@ strong stochastic transitivity.
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -521,6 +522,11 @@ def log_rounds(rounds: int, points: int = POINTS) -> NDArray[np.int64]:
     >>> log_rounds(1000, points=4).tolist()
     [1, 10, 100, 1000]
     """
+    return _log_rounds(int(rounds), int(points)).copy()
+
+
+@lru_cache(maxsize=64)
+def _log_rounds(rounds: int, points: int) -> NDArray[np.int64]:
     spread = np.rint(np.geomspace(1, rounds, max(2, points))).astype(np.int64)
     return np.unique(np.append(spread, (1, rounds)))
 

@@ -217,7 +217,7 @@ class Registry(Generic[Built]):
     ) -> None:
         self.kind = kind
         self.context = context
-        self._around = around
+        self.around = around
         self.shared: tuple[Parameter, ...] = ()
         """The parameters of `around`, additional keys of every spec."""
         if around is not None:
@@ -339,7 +339,7 @@ class Registry(Generic[Built]):
         more = {key: value for key, value in resolved.values.items() if key not in known}
         try:
             built = self[spec.name].factory(**context, **own)
-            return self._around(built, **more) if self._around is not None and more else built
+            return self.around(built, **more) if self.around is not None and more else built
         except MemoryError as error:
             raise DriftduelError(
                 f"{self.kind} {str(spec)!r} needs more memory than there is"

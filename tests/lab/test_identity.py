@@ -323,14 +323,16 @@ def test_a_plan_of_another_version_is_not_played():
 
 def test_late_answers_are_part_of_what_a_world_is():
     plain, none, some = (f"two-arm:rounds=100{more}" for more in ("", ",delay=0", ",delay=4"))
-    assert world_identity(plain) == world_identity(none) == "two-arm:rounds=100"
-    assert world_identity(some) == "two-arm:rounds=100,delay=4"
+    assert world_identity(plain) == world_identity(none)
+    assert world_identity(plain).split()[0] == "two-arm:rounds=100"
+    assert world_identity(some).split()[0] == "two-arm:rounds=100,delay=4"
 
 
 def test_ties_are_part_of_what_a_world_is():
     plain, none, some = (f"two-arm:rounds=100{more}" for more in ("", ",ties=0", ",ties=0.4"))
-    assert world_identity(plain) == world_identity(none) == "two-arm:rounds=100"
-    assert world_identity(some) == "two-arm:rounds=100,ties=0.4"
+    assert world_identity(plain) == world_identity(none)
+    assert world_identity(plain).split()[0] == "two-arm:rounds=100"
+    assert world_identity(some).split()[0] == "two-arm:rounds=100,ties=0.4"
     away = {world_identity(f"{name}:seed=1") for name in ("arrivals", "sleeping", "retire-best")}
     away |= {world_identity(f"sleeping:seed=1,{more}") for more in ("phases=4", "ties=0.1")}
     assert len(away) == 5

@@ -14,7 +14,7 @@ from driftduel.games.late import Late
 from driftduel.games.result import Play
 from driftduel.games.rounds import check_changes
 from driftduel.games.scene import Looks
-from driftduel.games.stretches import Tally, play_stretch
+from driftduel.games.stretches import OutcomeDraws, Tally, play_stretch
 from driftduel.games.yardstick import Yardstick
 from driftduel.policies import Policy, make_policy
 from driftduel.regret import check_benchmark, log_rounds
@@ -97,19 +97,18 @@ def play(
     policy.configure(mode=mode)
     yardstick = Yardstick(world, benchmark, _marks(points, world.rounds))
     tally = Tally(yardstick.marks, world.arms)
-    outcomes = np.random.default_rng(for_outcomes)
+    outcomes = OutcomeDraws(np.random.default_rng(for_outcomes))
     looks = Looks(stages)
     late = Late(policy)
     speed = pace.Pace()
     with pace.interruptible() as interrupted, closing(late):
         for chunk in world.chunks(limit=pace.MOST_ROUNDS):
-            luck = outcomes.random(chunk.end - int(chunk.starts[0]))
             check_changes(policy, chunk)
             late.expect(chunk)
             losses = yardstick.losses(chunk)
             while (first := policy.ledger.asked + 1) < chunk.end:
                 end = looks.before(min(first + speed.rounds, chunk.end))
-                took = play_stretch(policy, chunk, luck, losses, tally, late, end)
+                took = play_stretch(policy, chunk, outcomes, losses, tally, late, end)
                 speed.note(end - first, took)
                 looks.note(policy)
                 if progress is not None:

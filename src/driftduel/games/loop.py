@@ -32,11 +32,12 @@ def compiled_loop(
 ) -> Any:
     """Return the compiled loop function for a policy with these kernels.
 
-    The function plays the rounds ``first, ..., end - 1`` of a chunk and returns the next round, the
-    next mark, the number of restarts, the number of duels without an outcome, and its flags. It
-    stops early if the policy needs more memory (`GROW`), if the buffer of restarts is full, or if
-    the policy chose absent arms (`ASTRAY`, with the arms); the caller handles the flag and calls
-    again. Kernels are inlined into the loop, hence one loop per pair of kernels.
+    The function plays the rounds ``first, ..., end - 1`` of a chunk, each decided by its outcome
+    draw in `luck`, whose first entry belongs to round `begin`. It returns the next round, the next
+    mark, the number of restarts, the number of duels without an outcome, and its flags. It stops
+    early if the policy needs more memory (`GROW`), if the buffer of restarts is full, or if the
+    policy chose absent arms (`ASTRAY`, with the arms); the caller handles the flag and calls again.
+    Kernels are inlined into the loop, hence one loop per pair of kernels.
 
     The four flags are compile-time constants, so the loop of a world without ties, absences,
     missing and delayed outcomes has no branches for them.
@@ -62,10 +63,9 @@ def compiled_loop(
     announce: Any = _announce(kernels) if absences else None
 
     def loop(  # type: ignore[no-untyped-def]
-        chunk, tables, luck, losses, state, rng, notes, first, end,
+        chunk, tables, luck, begin, losses, state, rng, notes, first, end,
         sums, marks, mark, curves, counts, plays, restarts, ring, kept,
     ):  # fmt: skip
-        begin = chunk.starts[0]
         arms, link = losses.shape[1], chunk.link
         segment = _segment_of(chunk.starts, first) - 1
         next_start = first

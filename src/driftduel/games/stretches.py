@@ -1,5 +1,6 @@
 """Segments of a game: some rounds of a chunk, compiled or by ask and tell."""
 
+import threading
 import time
 from typing import Any
 
@@ -14,12 +15,15 @@ from driftduel.regret import GAME_BLENDS
 from driftduel.worlds import Chunk
 from driftduel.worlds._kernels import UNKNOWN
 
-__all__ = ["Tally", "play_stretch"]
+__all__ = ["OutcomeDraws", "Tally", "play_stretch"]
 
 _RESTARTS_A_CALL = 4096
+# Outcome draws of so many rounds, half a megabyte, stay in the processor's cache.
+_ROUNDS_A_BLOCK = 1 << 16
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_NONE = np.empty(0)
 
 
 class Tally:
@@ -48,8 +52,41 @@ class Tally:
         )
 
 
+class OutcomeDraws:
+    """The uniform numbers that decide duels, one a round, drawn in blocks.
+
+    The numbers do not depend on how the rounds are cut into blocks. All games of a thread share a
+    buffer: to allocate one for each would cost short games a page fault for every 512 rounds.
+
+    Parameters
+    ----------
+    rng
+        Their generator.
+    """
+
+    _of_thread = threading.local()
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+        if not hasattr(self._of_thread, "block"):
+            self._of_thread.block = np.empty(_ROUNDS_A_BLOCK)
+        self._block: Floats = self._of_thread.block
+
+    def next(self, rounds: int) -> Floats:
+        """Return the numbers of the next rounds, a block at most; valid until the next call."""
+        block = self._block[:rounds]
+        self._rng.random(out=block)
+        return block
+
+
 def play_stretch(
-    policy: Policy, chunk: Chunk, luck: Floats, losses: Floats, tally: Tally, late: Late, end: int
+    policy: Policy,
+    chunk: Chunk,
+    luck: OutcomeDraws,
+    losses: Floats,
+    tally: Tally,
+    late: Late,
+    end: int,
 ) -> float:
     """Play from the policy's next round to the one before `end`; return the duration in seconds.
 
@@ -60,7 +97,7 @@ def play_stretch(
     chunk
         Rounds of a world, including those to be played.
     luck
-        The outcome draw of each of these rounds.
+        The outcome draws of the rounds to be played.
     losses
         (R, K) the loss of each arm in each row of the chunk.
     tally
@@ -75,7 +112,13 @@ def play_stretch(
 
 
 def _compiled(
-    policy: Any, chunk: Chunk, luck: Floats, losses: Floats, tally: Tally, late: Late, end: int
+    policy: Any,
+    chunk: Chunk,
+    luck: OutcomeDraws,
+    losses: Floats,
+    tally: Tally,
+    late: Late,
+    end: int,
 ) -> float:
     from driftduel.games.loop import ASTRAY, compiled_loop
 
@@ -86,20 +129,26 @@ def _compiled(
     restarts = np.empty(_RESTARTS_A_CALL, np.int64)
     tables = chunk.matrices.reshape(-1, policy.arms**2)
 
-    def call(t: int, end: int) -> Any:
+    def call(t: int, end: int, numbers: Floats, begin: int) -> Any:
         return loop(
-            chunk, tables, luck, losses, policy.state, policy.rng_address, policy.scratch, t, end,
-            tally.sums, tally.marks, tally.mark, tally.curves, tally.counts, tally.plays, restarts,
-            late.ring, late.notes,
+            chunk, tables, numbers, begin, losses, policy.state, policy.rng_address, policy.scratch,
+            t, end, tally.sums, tally.marks, tally.mark, tally.curves, tally.counts, tally.plays,
+            restarts, late.ring, late.notes,
         )  # fmt: skip
 
     t = policy.ledger.asked + 1
     # Play no rounds: compilation, or loading from the cache, is not part of the measured time.
     if t == 1:
-        call(t, t)
+        call(t, t, _NONE, t)
     begun = time.perf_counter()
+    drawing, drawn = 0.0, t
     while t < end:
-        t, tally.mark, restarted, unheard, flags, strange = call(t, end)
+        if t == drawn:
+            first, drawn = t, min(t + _ROUNDS_A_BLOCK, end)
+            before = time.perf_counter()
+            numbers = luck.next(drawn - t)
+            drawing += time.perf_counter() - before
+        t, tally.mark, restarted, unheard, flags, strange = call(t, drawn, numbers, first)
         tally.unknown += unheard
         policy.restarts.extend(restarts[:restarted].tolist())
         policy.advance_to(t - 1)
@@ -110,14 +159,19 @@ def _compiled(
             raise no_such_arms(policy, strange[0], strange[1], t, here)
         if flags & GROW:
             policy.grow()
-    return time.perf_counter() - begun
+    return time.perf_counter() - begun - drawing
 
 
 def _interpreted(
-    policy: Policy, chunk: Chunk, luck: Floats, losses: Floats, tally: Tally, late: Late, end: int
+    policy: Policy,
+    chunk: Chunk,
+    luck: OutcomeDraws,
+    losses: Floats,
+    tally: Tally,
+    late: Late,
+    end: int,
 ) -> float:
     begun = time.perf_counter()
-    begin = int(chunk.starts[0])
     last = -1
     for t in range(policy.ledger.asked + 1, end):
         row = chunk.rows[np.searchsorted(chunk.starts, t, side="right") - 1]
@@ -126,7 +180,7 @@ def _interpreted(
             last = row
         duel = policy.ask()
         a, b = duel.first, duel.second
-        won, told = decided(policy, duel, chunk, row, luck[t - begin])
+        won, told = decided(policy, duel, chunk, row, float(luck.next(1)[0]))
         late.tell(duel, told)
         tally.unknown += won == UNKNOWN
         x, y = losses[row, a], losses[row, b]

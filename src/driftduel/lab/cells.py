@@ -148,7 +148,7 @@ def run_cell(cell: Cell, stop: threading.Event | None = None, tick: Tick | None 
             raise DriftduelError(
                 f"the plan was made by another version of driftduel; here is {__version__}."
             )
-        need_planned_policy(cell.policy, cell.policy_identity)
+        need_planned_policy(cell.policy, cell.policy_identity, cell.mode)
         world = _world(cell)
         at = marks(world.rounds, cell.points)
         game_begun = time.perf_counter()

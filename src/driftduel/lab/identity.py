@@ -1,8 +1,8 @@
 """What a world and a policy are, in one line: the same line for the plan and for every worker.
 
-A line holds the spec in full, the content of the file behind it, and a fingerprint of what is not
-ours. A plan writes the lines of its worlds and policies down; whoever plays a cell writes them once
-more, from what is found there, and plays only if they agree. So what is played is what was planned.
+A line holds the spec in full, the content of the file behind it, and a fingerprint of the code, see
+`code_of`. A plan has the lines of its worlds and policies; a worker computes them once more, from
+its own code and files, and plays only if they agree. So what is played is what was planned.
 """
 
 import hashlib
@@ -12,22 +12,29 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from driftduel._defaults import MODE
 from driftduel._fingerprint import fingerprint
 from driftduel._reading import read_bytes
 from driftduel.errors import DriftduelError
 from driftduel.games import streams
 from driftduel.games.knowledge import KNOWN
 from driftduel.lab.objects import HERE, import_path, is_object, object_identity, object_world
+from driftduel.lab.source import CONTRACT, installed
 from driftduel.policies import POLICIES
+from driftduel.policies.modes import standing_in
 from driftduel.specs import Spec
 from driftduel.worlds import WORLDS, World, make_world
 
 __all__ = [
+    "code_of",
     "is_fixed",
     "need_planned_policy",
     "planned_world",
+    "policy_code",
     "policy_home",
     "policy_identity",
+    "same_but_code",
+    "world_code",
     "world_home",
     "world_identity",
     "world_of",
@@ -52,7 +59,7 @@ def world_identity(spec: str, of: Fingerprint | None = None) -> str:
     spec
         The world.
     of
-        Takes the fingerprint of what is not ours; anew unless given.
+        Takes the fingerprint of code that is not built in; at each call unless given.
     """
     if is_object(spec):
         return object_identity(spec)
@@ -60,11 +67,19 @@ def world_identity(spec: str, of: Fingerprint | None = None) -> str:
     values = _with_content(resolved.values)
     if not is_fixed(spec):
         values["seed"] = "run"
-    return str(replace(resolved, values=values)) + _foreign(WORLDS[resolved.name].factory, of)
+    return " ".join((str(replace(resolved, values=values)), *_world_codes(resolved, of)))
 
 
-def policy_identity(spec: str, of: Fingerprint | None = None) -> str:
-    """Return what decides a policy's choices, likewise."""
+def policy_identity(spec: str, of: Fingerprint | None = None, mode: str = MODE) -> str:
+    """Return what decides a policy's choices, likewise.
+
+    Parameters
+    ----------
+    spec, of
+        As for `world_identity`.
+    mode
+        How it plays: the kernels for panels decide nothing in the mode ``serve``.
+    """
     parsed = Spec.parse(spec)
     entry = POLICIES[parsed.name]
     # Keys left open may be told the truth about the world: neither a value nor their default.
@@ -74,7 +89,62 @@ def policy_identity(spec: str, of: Fingerprint | None = None) -> str:
         else ("open" if p.required or p.name in KNOWN else p.default)
         for p in entry.parameters
     }
-    return str(Spec(parsed.name, _with_content(values))) + _foreign(entry.factory, of)
+    full = str(Spec(parsed.name, _with_content(values)))
+    return " ".join((full, *_policy_codes(entry.factory, mode, of)))
+
+
+def world_code(spec: str) -> str:
+    """Return a fingerprint of the code of a world: of its factory, and of what its keys add."""
+    return "object" if is_object(spec) else " ".join(_world_codes(WORLDS.resolve(spec), None))
+
+
+def policy_code(spec: str, mode: str = MODE) -> str:
+    """Return a fingerprint of the code of a policy, that of a wrapped policy included."""
+    return " ".join(_policy_codes(POLICIES[Spec.parse(spec).name].factory, mode, None))
+
+
+def same_but_code(one: str, other: str) -> bool:
+    """Return whether two identities differ in their code at most."""
+    return one.partition(" ")[0] == other.partition(" ")[0]
+
+
+def _world_codes(resolved: Spec, of: Fingerprint | None) -> list[str]:
+    entry = WORLDS[resolved.name]
+    codes = [code_of(entry.factory, of=of)]
+    if resolved.values.keys() - {parameter.name for parameter in entry.parameters}:
+        codes.append(code_of(WORLDS.around))
+    return codes
+
+
+def _policy_codes(factory: Any, mode: str, of: Fingerprint | None) -> list[str]:
+    codes = [code_of(part, mode, of) for part in _parts(factory)]
+    return codes if mode == MODE else [*codes, code_of(standing_in)]
+
+
+def code_of(part: Any, mode: str = MODE, of: Fingerprint | None = None) -> str:
+    """Return a fingerprint of the code of a policy, a wrapper, or the factory of a world.
+
+    Built-in code is known by its source text, see `driftduel.lab.source`. Other code, of a
+    file, an installed plug-in or a notebook, is known by its content, see `fingerprint`, and by the
+    built-in classes that it is derived from.
+
+    Parameters
+    ----------
+    part
+        A class or a function.
+    mode
+        As for `policy_identity`.
+    of
+        As for `world_identity`.
+    """
+    if _is_ours(part):
+        return installed().fingerprint(part.__module__, part.__qualname__, mode)
+    bases = [
+        installed().fingerprint(base.__module__, base.__qualname__, mode)
+        for base in getattr(part, "__mro__", ())[1:]
+        if _is_ours(base) and base.__module__ not in CONTRACT
+    ]
+    return " ".join(((of or _made_now)(part), *bases))
 
 
 def is_fixed(world: str) -> bool:
@@ -122,9 +192,9 @@ def _need_planned_world(spec: str, identity: str) -> None:
     raise DriftduelError(f"world {spec!r} is not what it was when the plan was made: {why}.")
 
 
-def need_planned_policy(spec: str, identity: str) -> None:
+def need_planned_policy(spec: str, identity: str, mode: str = MODE) -> None:
     """Refuse to play a policy that is not the one that was planned."""
-    if policy_identity(spec, _as_made) != identity:
+    if policy_identity(spec, _as_made, mode) != identity:
         raise DriftduelError(
             f"policy {spec!r} is not what it was when the plan was made: its code, that of a "
             f"module it uses, or the version of one of them or of Python is another."
@@ -155,11 +225,6 @@ def _with_content(values: Any) -> dict[str, Any]:
     if "path" not in values:
         return dict(values)
     return {**values, "path": hashlib.sha256(read_bytes(values["path"])).hexdigest()}
-
-
-def _foreign(factory: Any, of: Fingerprint | None) -> str:
-    of = of or _made_now
-    return "".join(f" {of(part)}" for part in _parts(factory) if not _is_ours(part))
 
 
 def _parts(factory: Any) -> list[Any]:

@@ -467,7 +467,7 @@ def _need_winners(spec: str, world: World) -> None:
 
 
 def _planned_policy(spec: str, worlds: Sequence[World], mode: str) -> PlannedPolicy:
-    identity = policy_identity(spec)  # before any is made, which may leave traces
+    identity = policy_identity(spec, mode=mode)  # before any is made, which may leave traces
     truths = [knowledge(spec, world) for world in worlds]
     with _telling(f"policy {spec!r}"):
         built = [

@@ -173,6 +173,9 @@ def run_cells(
     """
     watch = watch or Silent()
     done = store.done()
+    if store.outdated:
+        watch.say(store.outdated)
+        store.outdated = None
     for path in store.set_aside():
         watch.say(f"{path}: damaged, so it was set aside; its cells are played again.")
     todo = [cell for cell in cells if cell.key not in done]

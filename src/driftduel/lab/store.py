@@ -18,6 +18,7 @@ import json
 import os
 import threading
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,10 @@ from driftduel._files import lasting_folder, whole_file
 from driftduel._reading import parse_json, read_bytes, read_text
 from driftduel.errors import DriftduelError
 from driftduel.lab.cells import CURVES
+from driftduel.lab.identity import same_but_code
 from driftduel.lab.plan import Cell, Plan
+from driftduel.specs import Spec
+from driftduel.wording import counted
 
 __all__ = ["SCHEMA", "TIMINGS", "Store"]
 
@@ -109,6 +113,8 @@ class Store:
         self._sound: dict[str, list[str]] = {}  # file name -> keys of the cells in it
         self._old: set[str] = set()  # those that driftduel 0.1 wrote
         self._looking = threading.RLock()  # one thread writes, and any may ask what is finished
+        self.outdated: str | None = None
+        """Which finished cells do not count because built-in code has changed; None if all do."""
         self.damaged: list[str] = []
         """Files that were found damaged and set aside; their cells count as not played."""
         path = self.folder / _PLAN
@@ -170,7 +176,8 @@ class Store:
                 except _DamagedPlanError:
                     if not replan:
                         raise
-            if store is not None and store.plan != plan and not replan:
+            changed = [] if store is None else _changed_code(store.plan, plan)
+            if store is not None and not replan and not _is_same_but(changed, store.plan, plan):
                 how = _differences(store.plan, plan)
                 raise DriftduelError(
                     f"{str(folder)!r} holds results of another plan ({how}); "
@@ -183,10 +190,30 @@ class Store:
             raise DriftduelError(f"cannot write to {str(folder)!r}: {reason}.") from None
         if store is not None and store.plan == plan:
             return store
+        outdated = None if store is None else store._outdated_by(changed)
         text = json.dumps({"format": _FORMAT, **plan.as_dict()}, indent=1)
         with whole_file(path, lasting=not scratch) as temporary:
             temporary.write_text(text + "\n", encoding="utf-8")
-        return cls(folder, scratch=scratch)
+        store = cls(folder, scratch=scratch)
+        store.outdated = outdated
+        return store
+
+    def _outdated_by(self, changed: Sequence[str]) -> str | None:
+        """Say which finished cells of this plan do not count after a change of these specs."""
+        done = self.done() if changed else set()
+        lost = sum(
+            cell.key in done and not {cell.world, cell.policy}.isdisjoint(changed)
+            for cell in self.plan.cells()
+        )
+        if not lost:
+            return None
+        names = list(dict.fromkeys(Spec.parse(spec).name for spec in changed))
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        cells = f"{counted(lost, 'finished cell')} of {len(self.plan):,}"
+        again = "is played again" if lost == 1 else "are played again"
+        if not any(" " in identity for identity in _identities(self.plan).values()):
+            return f"{cells} {again}: an earlier version did not record their code."
+        return f"{cells} {again}: the code of {', '.join(names[:3])}{more} has changed since."
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
         """Write rows as one new file."""
@@ -390,6 +417,39 @@ def _has_sound_scenes(frame: pl.DataFrame) -> bool:
         bool(part.select(pl.all_horizontal(*checks).all()).item())
         for part, checks in ((frame, scenes), (seen, stages))
     )
+
+
+def _identities(plan: Plan) -> dict[str, str]:
+    """Return the identities of a plan's worlds and policies by their specs."""
+    found = {each.spec: each.identity for each in plan.worlds}
+    return {**found, **{each.spec: each.identity for each in plan.policies}}
+
+
+def _changed_code(old: Plan, new: Plan) -> list[str]:
+    """Return the specs that both plans have, and whose built-in code is another."""
+    before, after = _identities(old), _identities(new)
+    homes = {each.spec: each.home for each in new.worlds}
+    homes |= {each.spec: each.home for each in new.policies}
+    return [
+        spec
+        for spec, identity in after.items()
+        if homes[spec].partition(".")[0] == "driftduel"
+        and before.get(spec, identity) != identity
+        and same_but_code(before[spec], identity)
+    ]
+
+
+def _is_same_but(changed: Sequence[str], old: Plan, new: Plan) -> bool:
+    """Return whether two plans are the same apart from the code of some specs."""
+    now = _identities(new)
+
+    def updated(planned: Any) -> Any:
+        return tuple(
+            replace(each, identity=now[each.spec]) if each.spec in changed else each
+            for each in planned
+        )
+
+    return replace(old, worlds=updated(old.worlds), policies=updated(old.policies)) == new
 
 
 def _differences(old: Plan, new: Plan) -> str:

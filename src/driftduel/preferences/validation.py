@@ -44,10 +44,12 @@ def validate_matrix(matrix: ArrayLike) -> NDArray[np.float64]:
     """
     P = floats("A preference matrix", matrix)
     _check_shape(P)
-    _check_entries(P)
-    P = np.clip(P, 0.0, 1.0)
-    gaps = P - 0.5
-    P[gaps * gaps.T > 0] = 0.5  # includes every diagonal entry with a value other than 1/2
+    # Two entries that sum to exactly 1 cannot both lie above, nor both below, 1/2.
+    if not (P.min() >= 0.0 and P.max() <= 1.0 and (P + P.T == 1.0).all()):
+        _check_entries(P)
+        P = np.clip(P, 0.0, 1.0)
+        gaps = P - 0.5
+        P[gaps * gaps.T > 0] = 0.5  # includes every diagonal entry other than 1/2
     P += 0.0  # -0.0 becomes 0.0: equal matrices must have equal bytes, hence equal hash values
     P.setflags(write=False)
     return P

@@ -43,11 +43,13 @@ class Study:
     missing: int
     sections: list[Section]
     reruns: list[Rerun] = field(default_factory=list)
+    seconds: dict[int, float] = field(default_factory=dict)
+    """CPU time of the games by section, for the stamp of a record; not written."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the study as JSON can hold it."""
         return {
-            **vars(self),
+            **{name: value for name, value in vars(self).items() if name != "seconds"},
             "sections": [section.as_dict() for section in self.sections],
             "reruns": [asdict(rerun) for rerun in self.reruns],
         }
@@ -105,7 +107,7 @@ def _facts(study: Study) -> str:
             f"{'was' if one else 'were'} played again on {rerun.date} with driftduel "
             f"{rerun.version} ({rerun.games:,} games of {rerun.rounds:,} rounds): {rerun.because}"
         )
-    text += " The same command gives the same numbers."
+    text += " With the same version the same command gives the same numbers."
     if study.missing:
         text += f" {study.missing:,} planned games are missing."
     return text

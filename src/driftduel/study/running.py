@@ -16,6 +16,7 @@ from driftduel.errors import DriftduelError
 from driftduel.lab import Plan, Watch
 from driftduel.lab.estimate import estimate
 from driftduel.lab.experiment import open_results, play_cells
+from driftduel.lab.records import stamp
 from driftduel.lab.store import Store
 from driftduel.study import constants, lemmas, noise, rate, rivals, significant, variation
 from driftduel.study.charts import draw
@@ -32,7 +33,7 @@ EXPERIMENTS: dict[str, Any] = {
 
 _COLUMNS = (
     "world", "policy", "seed", "run", "game_seed", "rounds", "arms", "regret", "restarts",
-    "switches", "finished_at",
+    "switches", "finished_at", "seconds_cell",
 )  # fmt: skip
 Progress = Callable[[str], None]
 
@@ -125,6 +126,10 @@ def run_study(
     study = Study(
         size, __version__, str(games["finished_at"].max())[:10], sorted(seeds), len(games),
         int(games["rounds"].sum()), missing, sections,
+        seconds={
+            section.number: float(pl.concat(frames[name])["seconds_cell"].sum())
+            for name, section in zip(_chosen(only), sections, strict=True)
+        },
     )  # fmt: skip
     write_study(study, out, say)
     return study
@@ -222,3 +227,21 @@ def write_docs(study: Study, out: Path, docs: Path, because: str | None = None) 
     for name, text in texts.items():
         with whole_file(docs / name) as temporary:
             temporary.write_text(text, encoding="utf-8")
+    _stamp(study, docs / "study.json")
+
+
+def _stamp(study: Study, record: Path) -> None:
+    """Stamp the sections that were played with the code of their policies and worlds."""
+    for number, (name, module) in enumerate(EXPERIMENTS.items(), start=1):
+        if number not in {section.number for section in study.sections}:
+            continue
+        plans: list[Plan] = module.plans(study.size)
+        stamp(
+            record,
+            pages=["study.md"],
+            command=f"driftduel study --{study.size} --only {name} --docs docs --because TEXT",
+            part=f"section {number}",
+            policies=[each.spec for plan in plans for each in plan.policies],
+            worlds=[each.spec for plan in plans for each in plan.worlds],
+            seconds=study.seconds.get(number),
+        )

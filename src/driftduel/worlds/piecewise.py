@@ -141,9 +141,12 @@ def _ties(ties: ArrayLike | None, matrices: NDArray[np.float64]) -> NDArray[np.f
 def _starts(starts: ArrayLike, phases: int, last: int) -> NDArray[np.int64]:
     try:
         raw = np.atleast_1d(np.asarray(starts))
-        with np.errstate(invalid="ignore"):  # NaN, checked below
-            array = raw.astype(np.int64)
-        whole = raw.ndim == 1 and bool((array == raw).all())
+        if raw.dtype == np.int64:
+            array, whole = raw.copy(), raw.ndim == 1
+        else:
+            with np.errstate(invalid="ignore"):  # of what is no number, something that it is not
+                array = raw.astype(np.int64)
+            whole = raw.ndim == 1 and bool((array == raw).all())
     except (TypeError, ValueError):
         whole = False
     if not whole:
@@ -154,9 +157,9 @@ def _starts(starts: ArrayLike, phases: int, last: int) -> NDArray[np.int64]:
         )
     if array[0] != 1:
         raise DriftduelError(f"the first phase starts in round {array[0]}; it must start in 1.")
-    wrong = np.flatnonzero(np.diff(array) <= 0)
-    if wrong.size:
-        i = int(wrong[0])
+    wrong = array[1:] <= array[:-1]
+    if wrong.any():
+        i = int(wrong.argmax())
         raise DriftduelError(
             f"phase {i + 2} starts in round {array[i + 1]}, not after phase {i + 1}, which starts "
             f"in {array[i]}; starts must ascend."
