@@ -19,12 +19,15 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import wraps
 from pathlib import Path
+from threading import local
 from typing import Any
 
 from driftduel import _notice
 from driftduel._files import whole_file
 from driftduel._fingerprint import Unknown, fingerprint
+from driftduel._kernel_errors import describe_kernel_error
 from driftduel.errors import DriftduelError
 
 _FEATURES = re.compile(r"[+-][\w.-]+(,[+-][\w.-]+)*|")
@@ -55,6 +58,7 @@ with _readable_settings():
 
     # All that is not numba's public interface; tests/test_compile.py says which numba has it.
     from numba.core.caching import CompileResultCacheImpl, _Cache
+    from numba.core.errors import NumbaError, UnsupportedBytecodeError
     from numba.core.serialize import dumps
     from numba.core.types.containers import BaseNamedTuple, BaseTuple
     from numba.core.types.functions import Dispatcher
@@ -108,7 +112,34 @@ def _compiled(function: Callable[..., Any], *, inline: bool) -> Any:
     dispatcher = numba.njit(nogil=True, _nrt=False, forceinline=inline)(function)
     if jit_enabled():
         dispatcher._cache = _Kept(dispatcher)
+        dispatcher.compile = _with_readable_errors(dispatcher)
     return dispatcher
+
+
+_compilation = local()
+
+
+def _with_readable_errors(dispatcher: Any) -> Callable[..., Any]:
+    """Return the dispatcher's `compile`, which raises one sentence from numba's error.
+
+    A kernel that is compiled for another one keeps numba's error: type inference depends on it.
+    """
+    plain = dispatcher.compile
+
+    @wraps(plain)
+    def compile_kernel(signature: Any) -> Any:
+        if getattr(_compilation, "is_running", False):
+            return plain(signature)
+        _compilation.is_running = True
+        try:
+            return plain(signature)
+        except (NumbaError, UnsupportedBytecodeError, AttributeError) as error:
+            name = dispatcher.py_func.__name__
+            raise DriftduelError(describe_kernel_error(str(error), name)) from error
+        finally:
+            _compilation.is_running = False
+
+    return compile_kernel
 
 
 class _Kept(_Cache):  # type: ignore[misc]

@@ -1,6 +1,6 @@
 """The one exception a user's mistake raises."""
 
-__all__ = ["DriftduelError", "LogError", "MissingExtraError", "WeakSpotWarning"]
+__all__ = ["DriftduelError", "LogError", "MissingExtraError", "PluginWarning", "WeakSpotWarning"]
 
 
 class DriftduelError(ValueError):
@@ -29,6 +29,10 @@ class MissingExtraError(DriftduelError, ImportError):
 
 class WeakSpotWarning(UserWarning):
     """Say that an algorithm's own formulas cannot work at the horizon it was given."""
+
+
+class PluginWarning(UserWarning):
+    """Raised as a warning when an installed plug-in cannot be imported."""
 
 
 class LogError(DriftduelError):

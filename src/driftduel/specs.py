@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from threading import RLock
 from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 from driftduel._showing import as_html, as_text
@@ -207,6 +208,9 @@ class Registry(Generic[Built]):
     around
         Changes what was built, its first argument, as the keys that it has besides say: every spec
         may have them. One that does not, or has its default, is as it was without such keys.
+    load_more
+        Registers more names, those of installed plug-ins; called once, before the names are listed
+        or when one is missing.
     """
 
     def __init__(
@@ -214,7 +218,10 @@ class Registry(Generic[Built]):
         kind: str,
         context: tuple[str, ...] = (),
         around: Callable[..., Built] | None = None,
+        load_more: Callable[[], None] | None = None,
     ) -> None:
+        self._load_more = load_more
+        self._loading = RLock()
         self.kind = kind
         self.context = context
         self._around = around
@@ -263,13 +270,22 @@ class Registry(Generic[Built]):
         >>> "two" in numbers
         False
         """
+        self._load()
         before = dict(self._entries)
         try:
             yield self
         finally:
             self._entries = before
 
+    def _load(self) -> None:
+        """Register the names of plug-ins, unless that was done."""
+        with self._loading:  # another thread waits until all names are there
+            load_more, self._load_more = self._load_more, None
+            if load_more is not None:
+                load_more()
+
     def __repr__(self) -> str:
+        self._load()
         return as_text(self._title(), [("", ", ".join(self._entries))])
 
     def _repr_html_(self) -> str:
@@ -280,12 +296,17 @@ class Registry(Generic[Built]):
         return counted(len(self._entries), self.kind, many)
 
     def __contains__(self, name: object) -> bool:
+        if name not in self._entries:
+            self._load()
         return name in self._entries
 
     def __iter__(self) -> Iterator[Entry[Built]]:
-        return iter(self._entries.values())
+        self._load()
+        return iter(list(self._entries.values()))
 
     def __getitem__(self, name: str) -> Entry[Built]:
+        if name not in self._entries:
+            self._load()
         if name not in self._entries:
             raise DriftduelError(
                 f"there is no {self.kind} named {name!r}; {near(name, self._entries)}"

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from driftduel._fingerprint import fingerprint
+from driftduel._imports import plugin_of
 from driftduel._reading import read_bytes
 from driftduel.errors import DriftduelError
 from driftduel.games import streams
@@ -159,7 +160,13 @@ def _with_content(values: Any) -> dict[str, Any]:
 
 def _foreign(factory: Any, of: Fingerprint | None) -> str:
     of = of or _made_now
-    return "".join(f" {of(part)}" for part in _parts(factory) if not _is_ours(part))
+    return "".join(f" {of(part)}{_plugin(part)}" for part in _parts(factory) if not _is_ours(part))
+
+
+def _plugin(part: Any) -> str:
+    """Return name and version of the plug-in that a policy or world comes from, if it does."""
+    plugin = plugin_of(str(part.__module__))
+    return f" ({plugin})" if plugin else ""
 
 
 def _parts(factory: Any) -> list[Any]:

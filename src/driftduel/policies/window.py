@@ -102,7 +102,9 @@ class SlidingWindow(Around):
     """
 
     prefix = "sw"
+    needs_reset = False
     needs_wins = True
+    needs_counts_only = True
     tells = ("window",)
     guarantee = "none known to us"
     source = "folklore; Garivier and Moulines, ALT 2011, for ordinary bandits"
