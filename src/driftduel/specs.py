@@ -38,6 +38,7 @@ _NAME = re.compile(r"[A-Za-z][\w-]*")
 # What names a file where a spec should be: mine.csv, ./mine, C:\\mine.npz.
 _PATH = re.compile(r".*[\\/].*|.*\w\.[A-Za-z]\w*")
 _DRIVE = re.compile(r"\s*[A-Za-z]:[\\/]")
+_PREFLIB = (".soc", ".soi", ".toc", ".toi", ".pwg")
 _LONGEST_LIST = 20
 _LONGEST_PATH = 200
 _MUCH_FURTHER = 0.15  # of two guesses, the worse one is not worth saying
@@ -425,6 +426,8 @@ def path_as_spec(text: str) -> str | None:
     'file:path=./mine.npz'
     >>> path_as_spec("mine.csv:rounds=500")
     'file:path=mine.csv,rounds=500'
+    >>> path_as_spec("votes.soc")
+    'preflib:path=votes.soc'
     >>> path_as_spec("geometric-btl:ratio=1.5")
     """
     path, _, keys = text.partition(":") if not _DRIVE.match(text) else (text, "", "")
@@ -432,7 +435,8 @@ def path_as_spec(text: str) -> str | None:
         return None
     if path.lower().endswith(".csv") and not keys:
         keys = "rounds=50000"  # one matrix does not say for how long
-    return f"file:path={path},{keys}" if keys else f"file:path={path}"
+    world = "preflib" if path.lower().endswith(_PREFLIB) else "file"
+    return f"{world}:path={path},{keys}" if keys else f"{world}:path={path}"
 
 
 def _bound(number: float) -> str:
