@@ -62,6 +62,7 @@ with _readable_settings():
     from numba.core.serialize import dumps
     from numba.core.types.containers import BaseNamedTuple, BaseTuple
     from numba.core.types.functions import Dispatcher
+    from numba.core.typing import signature as make_signature
 
 __all__ = ["entry", "hot", "jit_enabled", "kernel"]
 
@@ -163,7 +164,7 @@ class _Kept(_Cache):  # type: ignore[misc]
             content = path.read_bytes()
             digest, data = content[:_HASH_BYTES], content[_HASH_BYTES:]
             if digest == hashlib.sha256(key + data).digest():
-                return impl.rebuild(target_context, pickle.loads(data))
+                return _retyped(impl.rebuild(target_context, pickle.loads(data)), sig)
         _notice.compiling()
         return None
 
@@ -211,6 +212,17 @@ class _Kept(_Cache):  # type: ignore[misc]
 
     def disable(self) -> None:
         """Do nothing: numba never asks for it."""
+
+
+def _retyped(compiled: Any, sig: Any) -> Any:
+    """Return what was loaded, with the types that were asked for.
+
+    The class of a record in a script or a notebook is pickled by value. The class that is loaded
+    equals the one of this process in all but its identity, by which numba compares signatures.
+    """
+    signature = make_signature(compiled.signature.return_type, *sig)
+    compiled.fndesc.argtypes = signature.args
+    return compiled._replace(signature=signature)
 
 
 def _name(function: Any, *around: Any) -> str:

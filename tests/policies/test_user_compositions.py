@@ -1,6 +1,8 @@
 """Compositions resolve for users' policies that qualify, and name the property that is missing."""
 
 import importlib.util
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 from driftduel import play
+from driftduel._compile import jit_enabled
 from driftduel.authoring import (
     POLICIES,
     RESTARTED,
@@ -260,6 +263,48 @@ def test_a_window_forgets_around_every_listed_policy(name):
 def test_a_window_around_a_user_policy_forgets(mine):
     FORGETS("mine")
     FORGETS("sw-mine")
+
+
+SCRIPT = """
+from tests.policies.test_user_compositions import Counting, Kernels, POLICIES, fields, inline_kernel
+from tests.policies.test_user_compositions import leading, np, play, reset, tell, uniform
+from typing import Annotated, Any, NamedTuple
+
+class State(NamedTuple):
+    wins: Annotated[Any, fields.COUNT]
+    leader: Annotated[Any, fields.ARM]
+
+@inline_kernel
+def ask(state, rng, t, notes):
+    if uniform(rng) < {share}:
+        return leading(state), leading(state)
+    return int(uniform(rng) * len(state.wins)), 0
+
+@POLICIES.register("of-a-script")
+class OfAScript(Counting):
+    kernels = Kernels(ask, tell, reset, leading, any_duel=True)
+
+    def __init__(self, arms, rng):
+        super().__init__(arms, rng)
+        self.state = State(*self.state)
+
+print(play("sw-of-a-script:window=50", "two-arm", seed=1).total)
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not jit_enabled(), reason="nothing is compiled")
+def test_a_script_can_change_a_kernel_inside_a_wrapper(tmp_path):
+    """The wrapper's own kernels are in the cache, for the record of an earlier process."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    script = tmp_path / "script.py"
+    for share in (0.5, 0.6):
+        script.write_text(SCRIPT.format(share=share))
+        out = subprocess.run(
+            [sys.executable, str(script)],
+            env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert out.returncode == 0, out.stderr
 
 
 # ---- wrappers of one's own ----
