@@ -89,7 +89,9 @@ class SlidingWindow(Around):
 
     No guarantee is known to us; with a window that fits the world it is the strongest simple
     rival there is, and the window is what it must be told. Confidence bounds that grow with time
-    stop growing when the window is full.
+    stop growing when the window is full. Only policies whose memory is their win counts can be
+    wrapped. Around `rcs` one counter stays: how often each arm was champion, which decides only
+    rounds whose sample has no Condorcet winner.
 
     **Late answers** enter the window when they come. So does a vote of the past when it is heard,
     as often as its weight says; a tie, which would be half an answer for each, does not, unless its

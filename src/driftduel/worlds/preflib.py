@@ -14,22 +14,19 @@ __all__ = ["load_preflib"]
 
 @WORLDS.register("preflib")
 def load_preflib(
-    path: Annotated[str, "a PrefLib file (soc, soi, toc, toi, pwg), or a CSV table of rankings"],
+    path: Annotated[str, "a PrefLib file, or a CSV table of rankings"],
     rounds: Annotated[int, Range(1, MOST_ROUNDS), "number of rounds T"] = 50_000,
-    unranked: Annotated[
-        str, Choice(UNRANKED), "options that an order leaves out: no information, or last"
-    ] = "ignore",
-    unseen: Annotated[
-        str, Choice(("error", "even")), "pairs that were never compared: refused, or 1/2"
-    ] = "error",
-    prior: Annotated[float, Range(0), "comparisons added to each pair, half won by each"] = 0.0,
+    unranked: Annotated[str, Choice(UNRANKED), "what an order leaves out"] = "ignore",
+    unseen: Annotated[str, Choice(("error", "even")), "pairs never compared"] = "error",
+    prior: Annotated[float, Range(0), "comparisons added to each pair"] = 0.0,
 ) -> Piecewise:
     """Let a random voter of a file of rankings, one that ranked both options, decide each duel.
 
     Parameters
     ----------
     path
-        The file; a name that ends in .csv is a table, see `driftduel.preferences.read_rankings`.
+        A PrefLib file (soc, soi, toc, toi, pwg), see `driftduel.preferences.read_preflib`. A name
+        that ends in .csv is a table, see `driftduel.preferences.read_rankings`.
     rounds
         The number of rounds; preferences are the same in all of them.
     unranked
