@@ -142,6 +142,15 @@ def test_a_window_around_a_user_policy_changes_its_games(mine):
     assert play("sw-mine:window=200", WORLD, seed=2).total == windowed.total
 
 
+def test_doubling_builds_a_user_policy_for_each_epoch(mine):
+    policy = make_policy("doubling-mine:epoch=32", 4, 1)
+    for _ in range(230):
+        duel = policy.ask()
+        policy.tell(duel, min(duel.first, duel.second))
+    assert policy.restarts == [32, 96, 224]
+    assert policy.base.parameters["horizon"] == 256
+
+
 def test_compositions_nest(mine):
     policy = make_policy("anew-sw-mine:window=50", 4, 1)
     policy.retire(2)
