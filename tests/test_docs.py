@@ -43,6 +43,7 @@ def test_the_guide_to_policies_runs(capsys):
         from driftduel.policies import POLICIES
 
         POLICIES.remove("challenge")
+        POLICIES.remove("leader")
     assert "the same duels: True" in capsys.readouterr().out
     assert names["slow"].regret["weak"][-1] == names["fast"].regret["weak"][-1]
     assert names["again"].finished

@@ -152,8 +152,9 @@ __all__ = [
 
 
 _ROOMS = (
-    "arena", "cli", "errors", "evidence", "figures", "games", "lab", "logs", "measures", "policies",
-    "preferences", "regret", "report", "specs", "study", "suite", "testing", "wording", "worlds",
+    "arena", "authoring", "cli", "errors", "evidence", "figures", "games", "lab", "logs",
+    "measures", "policies", "preferences", "regret", "report", "specs", "study", "suite", "testing",
+    "wording", "worlds",
 )  # fmt: skip
 
 

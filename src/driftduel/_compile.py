@@ -18,12 +18,15 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import wraps
 from pathlib import Path
+from threading import local
 from typing import Any
 
 from driftduel import _notice
 from driftduel._files import whole_file
 from driftduel._fingerprint import Unknown, fingerprint
+from driftduel._kernel_errors import describe_kernel_error
 from driftduel.errors import DriftduelError
 
 _FEATURES = re.compile(r"[+-][\w.-]+(,[+-][\w.-]+)*|")
@@ -54,9 +57,11 @@ with _readable_settings():
 
     # Private attributes of numba; tests/test_compile.py checks that the numba version has them.
     from numba.core.caching import CompileResultCacheImpl, _Cache
+    from numba.core.errors import NumbaError, UnsupportedBytecodeError
     from numba.core.serialize import dumps
     from numba.core.types.containers import BaseNamedTuple, BaseTuple
     from numba.core.types.functions import Dispatcher
+    from numba.core.typing import signature as make_signature
 
 __all__ = ["entry", "hot", "jit_enabled", "kernel"]
 
@@ -107,7 +112,34 @@ def _compiled(function: Callable[..., Any], *, inline: bool) -> Any:
     dispatcher = numba.njit(nogil=True, _nrt=False, forceinline=inline)(function)
     if jit_enabled():
         dispatcher._cache = _Kept(dispatcher)
+        dispatcher.compile = _with_readable_errors(dispatcher)
     return dispatcher
+
+
+_compilation = local()
+
+
+def _with_readable_errors(dispatcher: Any) -> Callable[..., Any]:
+    """Return the dispatcher's `compile`, which raises one sentence from numba's error.
+
+    A kernel that is compiled for another one keeps numba's error: type inference depends on it.
+    """
+    plain = dispatcher.compile
+
+    @wraps(plain)
+    def compile_kernel(signature: Any) -> Any:
+        if getattr(_compilation, "is_running", False):
+            return plain(signature)
+        _compilation.is_running = True
+        try:
+            return plain(signature)
+        except (NumbaError, UnsupportedBytecodeError, AttributeError) as error:
+            name = dispatcher.py_func.__name__
+            raise DriftduelError(describe_kernel_error(str(error), name)) from error
+        finally:
+            _compilation.is_running = False
+
+    return compile_kernel
 
 
 class _Kept(_Cache):  # type: ignore[misc]
@@ -131,7 +163,7 @@ class _Kept(_Cache):  # type: ignore[misc]
             content = path.read_bytes()
             digest, data = content[:_HASH_BYTES], content[_HASH_BYTES:]
             if digest == hashlib.sha256(key + data).digest():
-                return impl.rebuild(target_context, pickle.loads(data))
+                return _retyped(impl.rebuild(target_context, pickle.loads(data)), sig)
         _notice.compiling()
         return None
 
@@ -179,6 +211,17 @@ class _Kept(_Cache):  # type: ignore[misc]
 
     def disable(self) -> None:
         """Do nothing: numba never calls this method."""
+
+
+def _retyped(compiled: Any, sig: Any) -> Any:
+    """Return what was loaded, with the types that were asked for.
+
+    The class of a record in a script or a notebook is pickled by value. The class that is loaded
+    equals the one of this process in all but its identity, by which numba compares signatures.
+    """
+    signature = make_signature(compiled.signature.return_type, *sig)
+    compiled.fndesc.argtypes = signature.args
+    return compiled._replace(signature=signature)
 
 
 def _name(function: Any, *around: Any) -> str:

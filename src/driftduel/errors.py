@@ -1,6 +1,6 @@
 """The exceptions of driftduel for invalid input."""
 
-__all__ = ["DriftduelError", "LogError", "MissingExtraError", "WeakSpotWarning"]
+__all__ = ["DriftduelError", "LogError", "MissingExtraError", "PluginWarning", "WeakSpotWarning"]
 
 
 class DriftduelError(ValueError):
@@ -29,6 +29,10 @@ class MissingExtraError(DriftduelError, ImportError):
 
 class WeakSpotWarning(UserWarning):
     """Warning that the formulas of an algorithm are degenerate at the given horizon."""
+
+
+class PluginWarning(UserWarning):
+    """Raised as a warning when an installed plug-in cannot be imported."""
 
 
 class LogError(DriftduelError):

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from threading import RLock
 from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 from driftduel._showing import as_html, as_text
@@ -37,6 +38,7 @@ _NAME = re.compile(r"[A-Za-z][\w-]*")
 # Matches a file name in the place of a spec: mine.csv, ./mine, C:\\mine.npz.
 _PATH = re.compile(r".*[\\/].*|.*\w\.[A-Za-z]\w*")
 _DRIVE = re.compile(r"\s*[A-Za-z]:[\\/]")
+_PREFLIB = (".soc", ".soi", ".toc", ".toi", ".pwg")
 _LONGEST_LIST = 20
 _LONGEST_PATH = 200
 _MUCH_FURTHER = 0.15  # a second suggestion is shown only if it is nearly as close
@@ -207,6 +209,9 @@ class Registry(Generic[Built]):
     around
         A function that modifies the built object, its first argument. Its other parameters are keys
         that every spec may have; with their default values the object is returned unchanged.
+    load_more
+        Registers more names, those of installed plug-ins; called once, before the names are listed
+        or when one is missing.
     """
 
     def __init__(
@@ -214,7 +219,10 @@ class Registry(Generic[Built]):
         kind: str,
         context: tuple[str, ...] = (),
         around: Callable[..., Built] | None = None,
+        load_more: Callable[[], None] | None = None,
     ) -> None:
+        self._load_more = load_more
+        self._loading = RLock()
         self.kind = kind
         self.context = context
         self.around = around
@@ -263,13 +271,22 @@ class Registry(Generic[Built]):
         >>> "two" in numbers
         False
         """
+        self._load()
         before = dict(self._entries)
         try:
             yield self
         finally:
             self._entries = before
 
+    def _load(self) -> None:
+        """Register the names of plug-ins, unless that was done."""
+        with self._loading:  # another thread waits until all names are there
+            load_more, self._load_more = self._load_more, None
+            if load_more is not None:
+                load_more()
+
     def __repr__(self) -> str:
+        self._load()
         return as_text(self._title(), [("", ", ".join(self._entries))])
 
     def _repr_html_(self) -> str:
@@ -280,12 +297,17 @@ class Registry(Generic[Built]):
         return counted(len(self._entries), self.kind, many)
 
     def __contains__(self, name: object) -> bool:
+        if name not in self._entries:
+            self._load()
         return name in self._entries
 
     def __iter__(self) -> Iterator[Entry[Built]]:
-        return iter(self._entries.values())
+        self._load()
+        return iter(list(self._entries.values()))
 
     def __getitem__(self, name: str) -> Entry[Built]:
+        if name not in self._entries:
+            self._load()
         if name not in self._entries:
             raise DriftduelError(
                 f"there is no {self.kind} named {name!r}; {near(name, self._entries)}"
@@ -404,6 +426,8 @@ def path_as_spec(text: str) -> str | None:
     'file:path=./mine.npz'
     >>> path_as_spec("mine.csv:rounds=500")
     'file:path=mine.csv,rounds=500'
+    >>> path_as_spec("votes.soc")
+    'preflib:path=votes.soc'
     >>> path_as_spec("geometric-btl:ratio=1.5")
     """
     path, _, keys = text.partition(":") if not _DRIVE.match(text) else (text, "", "")
@@ -411,7 +435,8 @@ def path_as_spec(text: str) -> str | None:
         return None
     if path.lower().endswith(".csv") and not keys:
         keys = "rounds=50000"  # a single matrix has no default length
-    return f"file:path={path},{keys}" if keys else f"file:path={path}"
+    world = "preflib" if path.lower().endswith(_PREFLIB) else "file"
+    return f"{world}:path={path},{keys}" if keys else f"{world}:path={path}"
 
 
 def _bound(number: float) -> str:

@@ -34,7 +34,8 @@ from driftduel.policies import (
     policy_to_bytes,
     save_policy,
 )
-from driftduel.policies.around import told_by
+from driftduel.policies.around import Around, told_by
+from driftduel.policies.fields import rules_of
 from driftduel.policies.ledger import TIES
 from driftduel.policies.modes import MODES
 from driftduel.regret import BENCHMARKS
@@ -42,7 +43,7 @@ from driftduel.specs import Spec
 from driftduel.wording import number
 from driftduel.worlds import WithAbsences, WithTies, World, make_world
 
-__all__ = ["CHECKS", "assert_same", "check_policy", "live_at_random"]
+__all__ = ["CHECKS", "assert_same", "check_policy", "check_twins", "live_at_random"]
 
 _ROUNDS = 400
 
@@ -280,6 +281,61 @@ def folding_equals_living(spec: str) -> None:
             assert_same(fold(middle, rest), policy)
         same = live_at_random(folded, 20, 5) == live_at_random(policy, 20, 5)
         assert same, "what was folded goes on otherwise"
+
+
+def a_window_forgets(spec: str) -> None:
+    """Keep no trace of answers that have left its sliding window, if it has one or may have one.
+
+    One policy is told that arms of high number win, then that arms of low number do, until its
+    window holds nothing else; another is told only the second part. Then their states must be the
+    same, and so must their choices from the same draws. Fields that it declares `transient` are
+    compared by what it chooses.
+    """
+    arms, pairs = 4, [(a, b) for a in range(4) for b in range(a)]
+    window = 40 * len(pairs)
+    asked = Spec.parse(spec)
+    name = asked.name if asked.name.startswith("sw-") else f"sw-{asked.name}"
+    world = _world(arms, 4 * window)
+    windowed = str(Spec(name, {**asked.values, "window": window}))
+    try:
+        old, new = (_fresh(windowed, world) for _ in range(2))
+    except DriftduelError:
+        if name == asked.name:
+            raise
+        return  # a window does not go around it
+    assert isinstance(old, Around)
+    assert isinstance(new, Around)
+    for t in range(1, 3 * window + 1):
+        high, low = pairs[t % len(pairs)]
+        for policy in (old, new) if t > 2 * window else (old,):
+            _same_draws(policy, t)
+            _, _, notes = policy.choose(t)
+            policy.learn(t, high, low, int(t <= 2 * window), notes)
+    record: Any = type(old.base.state)
+    rules = {**rules_of(record), **old.base.rules}
+    passing = {key for key, rule in rules.items() if rule and rule.has_no_memory}
+    passing |= {*old.base.transient}
+    for key, array in old.get_state().items():
+        part, _, field = key.partition(".")
+        if part != "base" or field.partition(".")[0] not in passing:
+            same = np.array_equal(array, new.get_state()[key], equal_nan=True)
+            assert same, f"{name}: {key} still depends on answers that left the window"
+    for t in range(3 * window + 1, 4 * window):
+        picks = []
+        for policy in (old, new):
+            _same_draws(policy, t)
+            first, second, notes = policy.choose(t)
+            picks.append((first, second))
+            policy.learn(t, first, second, int(first < second), notes)
+        assert picks[0] == picks[1], (
+            f"{name}: {t - 3 * window} rounds after the window was refilled it chose arms "
+            f"{picks[0]}; without the forgotten answers it chose {picks[1]}"
+        )
+
+
+def _same_draws(policy: Policy, t: int) -> None:
+    """Let a policy draw the numbers of round `t`, whatever it drew before."""
+    policy.rng.bit_generator.state = np.random.default_rng([17, t]).bit_generator.state
 
 
 def policies_share_nothing(spec: str) -> None:
@@ -546,8 +602,63 @@ CHECKS: dict[str, Callable[[str], None]] = {
     "past votes are heard": past_votes_are_heard,
     "a panel shows two different arms": a_panel_shows_two_arms,
     "asking equals the compiled loop in panels": panels_equal_the_loop,
+    "a sliding window forgets": a_window_forgets,
 }
 """All checks by name."""
+
+
+def check_twins(plain: str, compiled: str, rounds: int = 1000) -> None:
+    """Check that two policies make the same choices from the same draws and answers.
+
+    One is the slow, obvious form of the other. Both take their random numbers in the same order,
+    one by ``self.rng.random()``, the other by ``uniform(rng)``. An AssertionError names the first
+    round in which they differ.
+
+    Parameters
+    ----------
+    plain, compiled
+        Two registered policies, as specs.
+    rounds
+        How many rounds each of the games has.
+
+    Examples
+    --------
+    >>> check_twins("uniform", "uniform")
+    """
+    for arms, seed, late in product((2, 5, 9), range(3), (False, True)):
+        one, other = (_fresh(spec, _world(arms, rounds), seed) for spec in (plain, compiled))
+        answers = np.random.default_rng([seed, arms])
+        open_duels: list[tuple[Any, Any]] = []
+        for t in range(1, rounds + 1):
+            _same_draws(one, t)
+            _same_draws(other, t)
+            duels = one.ask(), other.ask()
+            where = f"{arms} arms, seed {seed}, round {t}"
+            assert duels[0][:2] == duels[1][:2], (
+                f"{where}: {plain} chose arms {duels[0][:2]}, {compiled} chose {duels[1][:2]}"
+            )
+            assert _next_draw(one) == _next_draw(other), (
+                f"{where}: {plain} and {compiled} drew different numbers of random numbers"
+            )
+            assert one.best() in (None, other.best()), (
+                f"{where}: {plain} would ship arm {one.best()}, {compiled} arm {other.best()}"
+            )
+            open_duels.append(duels)
+            while len(open_duels) > (5 if late else 0):
+                duels = open_duels.pop(int(answers.integers(len(open_duels))))
+                low_first = duels[0].first < duels[0].second
+                chance = 0.95 if low_first == (t <= rounds // 2) else 0.05  # a new winner halfway
+                won = int(answers.random() < chance)
+                for policy, duel in zip((one, other), duels, strict=True):
+                    policy.tell_first_won(duel, won)
+        assert one.restarts == other.restarts, f"restarts of {plain} and {compiled} differ"
+
+
+def _next_draw(policy: Policy) -> float:
+    """Return the number that a policy would draw next, without drawing it."""
+    ahead = np.random.default_rng()
+    ahead.bit_generator.state = policy.rng.bit_generator.state
+    return float(ahead.random())
 
 
 def check_policy(spec: str, skip: Iterable[str] = ()) -> None:

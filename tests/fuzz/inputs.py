@@ -331,6 +331,30 @@ def world_files(rng: Rng) -> Input:
     return Input("", {name: content}, argv)
 
 
+RANKINGS = {
+    "v.soc": "3\n1,A\n2,B\n3,C\n9,9,2\n5,1,2,3\n4,3,1,2\n",
+    "v.pwg": "3\n1,A\n2,B\n3,C\n9,9,3\n5,1,2\n2,3,1\n2,2,3\n",
+    "v.toi": "# TITLE: x\n# DATA TYPE: toi\n# NUMBER ALTERNATIVES: 3\n# NUMBER VOTERS: 9\n"
+    "# ALTERNATIVE NAME 1: A\n# ALTERNATIVE NAME 2: B\n# ALTERNATIVE NAME 3: C\n"
+    "5: 1,{2,3}\n4: 3,1\n",
+    "ranks.csv": "A,B,C,count\n1,2,3,5\n2,1,2,3\n,1,2,1\n",
+    "orders.csv": "1,2,3\nA,B,C\nC,A,\n",
+}
+
+
+def ranking_files(rng: Rng) -> Input:
+    """Return a file of rankings with a few changes."""
+    name = pick(rng, RANKINGS)
+    if rng.random() < 0.8:
+        content = mutated(rng, RANKINGS[name]).encode("utf-8", "surrogateescape")
+    else:
+        content = damaged(rng, RANKINGS[name].encode())
+    keys = pick(
+        rng, ("", ",rounds=30", ",unseen=even", ",unranked=last", f",prior={pick(rng, NUMBERS)}")
+    )
+    return Input("", {name: content}, ["measure", f"--world=preflib:path={name}{keys}", "--json"])
+
+
 def _packed(rng: Rng) -> bytes:
     """Return an NPZ file whose arrays have strange types, shapes and values."""
     kinds = [
@@ -581,5 +605,6 @@ SURFACES: dict[str, tuple[Callable[[Rng], Input], float]] = {
     "stores": (stores, 7),
     "logs": (broken_logs, 6),
     "arena": (broken_requests, 8),
+    "rankings": (ranking_files, 6),
 }
 """What is given inputs, and how often: what takes long more seldom."""

@@ -157,7 +157,8 @@ def test_a_subclass_of_ours_is_not_ours():
     built = Slower(3, np.random.default_rng(0))
     assert [policy.spec for policy in make_plan(WORLD, built, 1).policies] == ["slower"]
     around = SlidingWindow(3, np.random.default_rng(0), built)
-    assert "SlidingWindow" in refused(around)
+    assert [policy.spec for policy in make_plan(WORLD, around, 1).policies] == ["sw-slower"]
+    assert keys(around) != keys("sw-dts")
 
 
 def test_what_is_no_policy_is_refused_in_a_sentence():

@@ -204,7 +204,7 @@ def _count_any(state, t, first, second, won, notes):
 
 class CountsSelfDuels(KernelPolicy):
     name = "counts-self-duels"
-    kernels = Kernels(hot(_only_arm_0), hot(_count_any))
+    kernels = Kernels(hot(_only_arm_0), hot(_count_any), any_duel=True)
 
     def __init__(self, arms, rng):
         super().__init__(arms, rng)
@@ -368,9 +368,7 @@ def test_of_equals_the_suspect_was_in_the_last_duel():
 
 
 def test_detect_needs_somebody_to_suspect():
-    with pytest.raises(
-        DriftduelError, match=r"'detect' needs a policy that can name .*'uniform' ca"
-    ):
+    with pytest.raises(DriftduelError, match=r"'detect' .* policy 'uniform': .* kernel `suspect`"):
         Detect(3, np.random.default_rng(0), make_policy("uniform", 3), horizon=100)
 
 

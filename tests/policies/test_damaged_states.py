@@ -218,5 +218,5 @@ def test_rules_about_rows():
 
 def test_a_field_cannot_have_a_name_that_means_something_else_without_the_compiler():
     assert records(2, lap=3)[1].lap == 3
-    with pytest.raises(ValueError, match="no field can be called 'round'"):
+    with pytest.raises(ValueError, match="no field of records can be named 'round'"):
         records(1, round=3)

@@ -12,7 +12,7 @@ from driftduel.errors import DriftduelError
 from driftduel.preferences import geometric_btl
 from driftduel.worlds import WORLDS, make_world, phase_starts
 
-NAMES = [entry.name for entry in WORLDS if entry.name not in ("file", "log")]
+NAMES = [entry.name for entry in WORLDS if entry.name not in ("file", "log", "preflib")]
 SEEDED = [e.name for e in WORLDS if any(p.name == "seed" for p in e.parameters)]
 PHASED = ["geometric-btl", "total-order", "random-condorcet", "utilities"]
 

@@ -203,6 +203,9 @@ def test_every_world_takes_ties(entry, tmp_path):
     if spec == "file":
         (tmp_path / "m.csv").write_text("0.5,0.6\n0.4,0.5\n")
         more.append(f"path={tmp_path / 'm.csv'}")
+    if spec == "preflib":
+        (tmp_path / "ranks.csv").write_text("a,b\n1,2\n2,1\n1,2\n")
+        more.append(f"path={tmp_path / 'ranks.csv'}")
     if spec == "log":
         pytest.importorskip("polars")
         pytest.importorskip("scipy")

@@ -113,6 +113,7 @@ WORLDS: Groups = {
     "Your own, and well-known ones": {
         "file": "from an NPZ file, or a CSV matrix of your own",
         "log": "fitted to a log of real comparisons",
+        "preflib": "shares of rankings: PrefLib files, or a CSV table",
         "named": "matrices from the literature, standing still",
     },
 }

@@ -14,6 +14,7 @@ from typing import Any
 
 from driftduel._defaults import MODE
 from driftduel._fingerprint import fingerprint
+from driftduel._imports import plugin_of
 from driftduel._reading import read_bytes
 from driftduel.errors import DriftduelError
 from driftduel.games import streams
@@ -144,7 +145,8 @@ def code_of(part: Any, mode: str = MODE, of: Fingerprint | None = None) -> str:
         for base in getattr(part, "__mro__", ())[1:]
         if _is_ours(base) and base.__module__ not in CONTRACT
     ]
-    return " ".join(((of or _made_now)(part), *bases))
+    plugin = plugin_of(str(part.__module__))
+    return " ".join(((of or _made_now)(part), *([f"({plugin})"] if plugin else []), *bases))
 
 
 def is_fixed(world: str) -> bool:

@@ -70,7 +70,8 @@ def read_plan(path: str | Path) -> Plan:
     ``worlds`` and ``policies`` are lists of specs; ``runs`` and ``seed`` (a number, or a list)
     are numbers. All else is optional: ``horizons``, a list of rounds for every world;
     ``[parameters]``, lists whose values take the place of ``{name}`` in the specs;
-    ``benchmark``; ``points``; ``mode``; ``imports``, modules or files with policies of your own.
+    ``benchmark``; ``points``; ``mode``; ``imports``, modules or files with policies of your own,
+    which may be beside the TOML file.
     """
     path = Path(path)
     file = _File(str(path))
@@ -95,10 +96,17 @@ def read_plan(path: str | Path) -> Plan:
         [int(seed) for seed in seeds],
         benchmark=written.benchmark,
         points=int(written.points),
-        imports=written.imports,
+        imports=[_beside(path, name) for name in written.imports],
         mode=written.mode,
         blame=file.blame if isinstance(written.seed, list) else file.blame_one_seed,
     )
+
+
+def _beside(plan: Path, name: str) -> str:
+    """Return where a Python file is: as written, or beside the plan."""
+    neighbour = plan.parent / name
+    is_beside = name.endswith(".py") and not Path(name).exists() and neighbour.exists()
+    return str(neighbour) if is_beside else name
 
 
 class _File:

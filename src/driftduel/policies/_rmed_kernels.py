@@ -72,6 +72,7 @@ class Rmed(KernelPolicy):
     """What the three have in common beside the kernels."""
 
     draws = False
+    transient = ("remaining", "chosen", "rivals", "numbers")
     source = (
         "Komiyama, Honda, Kashima, Nakagawa: Regret Lower Bound and Optimal Algorithm in Dueling "
         "Bandit Problem, COLT 2015"

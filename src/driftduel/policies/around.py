@@ -5,6 +5,7 @@ one loop is compiled for the whole. ``prefix-name`` is the wrapper `prefix` arou
 `name`; its keys are those of both.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,10 @@ import numpy as np
 from driftduel._compile import hot, kernel
 from driftduel.errors import DriftduelError
 from driftduel.policies.base import KernelPolicy, Kernels, Policy
-from driftduel.policies.fields import Rule
+from driftduel.policies.fields import Rule, rules_of
 from driftduel.policies.info import Contest, Stage
 from driftduel.policies.modes import SAME
-from driftduel.policies.registry import POLICIES, keep_parameters
+from driftduel.policies.registry import POLICIES, keep_parameters, need_contract
 from driftduel.specs import Entry, parameters_of
 
 __all__ = [
@@ -43,10 +44,14 @@ class Around(KernelPolicy):
     """
 
     prefix: str = ""
+    needs_reset: bool = True
+    """Whether the wrapped policy must have the kernel `reset`."""
     needs_wins: bool = False
-    """Whether the policy inside must keep its win counts in a field `wins`."""
+    """Whether it must keep win counts in a field `wins`, and take answers to any duel."""
+    needs_counts_only: bool = False
+    """Whether its other fields must not outlive the counts; see `KernelPolicy.transient`."""
     needs_suspect: bool = False
-    """Whether the policy inside must be able to name whom it takes for the winner."""
+    """Whether it must have the kernel `suspect`, which names its current best guess."""
     tells: tuple[str, ...] = ()
     """What the wrapper itself must be told."""
     in_panel = ""
@@ -61,17 +66,9 @@ class Around(KernelPolicy):
     """The key of the wrapper's own that has its first value."""
 
     def __init__(self, arms: int, rng: np.random.Generator, base: KernelPolicy) -> None:
-        if self.needs_wins and "wins" not in base.state._fields:
-            raise DriftduelError(
-                f"{self.prefix!r} needs a policy that keeps win counts; {base.name!r} does not."
-            )
-        if self.needs_suspect and base.kernels.suspect is None:
-            raise DriftduelError(
-                f"{self.prefix!r} needs a policy that can name whom it takes for the winner; "
-                f"{base.name!r} cannot."
-            )
-        if not self.needs_wins and not self.supplies and base.kernels.reset is None:
-            raise DriftduelError(f"policy {base.name!r} cannot be restarted.")
+        for lacking in (_lacking_kernel(type(self), base), _lacking_field(type(self), base)):
+            if lacking is not None:
+                raise _cannot_wrap(self.prefix, base.name, lacking)
         self.base = base
         self.notes = (*self.extra_notes, *base.notes)  # type: ignore[misc]
         self.in_order = base.in_order  # type: ignore[misc]
@@ -200,23 +197,87 @@ def pick_inside(inner: Kernels) -> Any:
     return kernel(pick)
 
 
-def register_around(wrapper: type[Around], bases: list[str]) -> None:
-    """Register a wrapper around every policy named."""
+def register_around(wrapper: type[Around], bases: Iterable[str] = ()) -> None:
+    """Register a wrapper: ``prefix-NAME`` resolves for each registered policy that qualifies.
+
+    Parameters
+    ----------
+    wrapper
+        The class; its attribute `prefix` is the first part of the names.
+    bases
+        Policies whose compositions are listed; all others resolve without being listed.
+    """
+    need_contract(wrapper)
     keep_parameters(wrapper, _CONTEXT)
     own = tuple(parameters_of(wrapper, _CONTEXT))
     names = {parameter.name for parameter in own}
-    for base in bases:
-        inner = POLICIES[base]
-        entry: Entry[Policy] = Entry(
-            name=f"{wrapper.prefix}-{base}",
-            factory=Composition(wrapper, base),
+
+    @POLICIES.open_prefix(wrapper.prefix)
+    def compose(inner: Entry[Policy]) -> Entry[Policy]:
+        _need_wrappable(wrapper, inner)
+        return Entry(
+            name=f"{wrapper.prefix}-{inner.name}",
+            factory=Composition(wrapper, inner.name),
             parameters=(
                 *own,
                 *(p for p in inner.parameters if p.name not in {*names, wrapper.supplies}),
             ),
-            summary=f"{(wrapper.__doc__ or '').partition(chr(10))[0]} Around: {base}.",
+            summary=f"{(wrapper.__doc__ or '').partition(chr(10))[0]} Around: {inner.name}.",
         )
-        POLICIES.add(entry)
+
+    for base in bases:
+        POLICIES.add(compose(POLICIES[base]))
+
+
+def _need_wrappable(wrapper: type[Around], inner: Entry[Policy]) -> None:
+    """Refuse an entry of which it is known before it is built that it lacks a property."""
+    factory: Any = getattr(inner.factory, "wrapper", inner.factory)
+    lacking = None
+    if not (isinstance(factory, type) and issubclass(factory, KernelPolicy)):
+        lacking = "it is not made of kernels; derive it from KernelPolicy"
+    elif wrapper.supplies and wrapper.supplies not in {p.name for p in inner.parameters}:
+        lacking = f"it has no key `{wrapper.supplies}`"
+    elif hasattr(factory, "kernels"):  # else they are made when the policy is
+        lacking = _lacking_kernel(wrapper, factory)
+    if lacking is not None:
+        raise _cannot_wrap(wrapper.prefix, inner.name, lacking)
+
+
+def _lacking_kernel(wrapper: type[Around], base: Any) -> str | None:
+    """Return which kernel of a policy, or of a class of policies, is missing; None if none is."""
+    kernels: Kernels = base.kernels
+    if wrapper.needs_reset and kernels.reset is None:
+        return "it has no kernel `reset`, which makes it forget everything"
+    if wrapper.needs_suspect and kernels.suspect is None:
+        return "it has no kernel `suspect`, which names its current best guess"
+    if wrapper.needs_wins and not kernels.any_duel:
+        return "its kernels do not set `any_duel=True`: `tell` takes only duels that `ask` chose"
+    return None
+
+
+def _lacking_field(wrapper: type[Around], base: KernelPolicy) -> str | None:
+    """Return which field of a policy's record is missing, or outlives the win counts."""
+    if wrapper.needs_wins and "wins" not in base.state._fields:
+        return "its state has no field `wins` for the win counts"
+    if not wrapper.needs_counts_only:
+        return None
+    record: Any = type(base.state)
+    rules = {**rules_of(record), **base.rules}
+    lasting = [
+        name
+        for name, rule in rules.items()
+        if name not in ("wins", *base.transient) and not (rule and rule.has_no_memory)
+    ]
+    if not lasting:
+        return None
+    return (
+        f"its state keeps `{lasting[0]}` outside of `wins`, so that answers which no longer count "
+        f"would still act; if they would not, name the field in `transient`"
+    )
+
+
+def _cannot_wrap(prefix: str, name: str, lacking: str) -> DriftduelError:
+    return DriftduelError(f"{prefix!r} cannot be put around policy {name!r}: {lacking}.")
 
 
 def told_by(entry: Entry[Policy]) -> tuple[str, ...]:

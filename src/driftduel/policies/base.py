@@ -474,6 +474,10 @@ class KernelPolicy(Policy):
     """The numbers that a duel carries from `ask` to `tell`: what each of them may be."""
     rules: ClassVar[Mapping[str, Rule]] = {}
     """What some fields may be, if its record is another policy's, which declares otherwise."""
+    transient: ClassVar[tuple[str, ...]] = ()
+    """Fields beside the counts `wins` that keep no arm from being played once the answers behind
+    them are gone: the current pass over the arms, a tie-break. Where all others are scratch or
+    constant, a window or a discount on `wins` is enough to forget; see `driftduel.testing`."""
     state: Any
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:

@@ -242,6 +242,7 @@ class Ccb(KernelPolicy):
     source = "Zoghi, Karnin, Whiteson, de Rijke: Copeland Dueling Bandits, NeurIPS 2015"
     confidence = "medium to high: as in a public program, paper not at hand"
     kernels = counting(_ask, count_duel, _reset)
+    transient = ("best", "beaters", "sizes", "losses")
 
     def __init__(self, arms: int, rng: np.random.Generator, alpha: Width = 0.51) -> None:
         super().__init__(arms, rng)

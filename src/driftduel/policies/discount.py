@@ -79,7 +79,9 @@ class Discounted(Around):
     """
 
     prefix = "discounted"
+    needs_reset = False
     needs_wins = True
+    needs_counts_only = True
     tells = ("discount",)
     guarantee = "none known to us"
     source = "folklore; Garivier and Moulines, ALT 2011, for ordinary bandits"

@@ -67,6 +67,7 @@ class Doubling(Around):
     """
 
     prefix = "doubling"
+    needs_reset = False
     supplies = "horizon"
     supplied_by = "epoch"
     guarantee = "that of the policy inside, up to a constant, without knowing T"

@@ -69,6 +69,11 @@ class Rule(ABC):
     grows: bool = False
     """Whether its first dimension may differ from a fresh policy's."""
 
+    @property
+    def has_no_memory(self) -> bool:
+        """Whether a field with this rule holds nothing that was learned."""
+        return self in (ANY, CONSTANT, PRESENT)
+
     @abstractmethod
     def wrong(self, saved: Array, fresh: Array, scope: Scope) -> str | None:
         """Say what is wrong with an array of the right type and shape: 'has ...; ... must be ...'.
@@ -165,6 +170,11 @@ class Each(Rule):
     def __init__(self, *rules: Rule) -> None:
         self.rules = rules
 
+    @property
+    def has_no_memory(self) -> bool:
+        """Whether no place holds anything that was learned."""
+        return all(rule.has_no_memory for rule in self.rules)
+
     def wrong(self, saved: Array, fresh: Array, scope: Scope) -> str | None:
         """Say which place has a value that is not allowed."""
         if saved.shape[-1] != len(self.rules):
@@ -186,8 +196,13 @@ class Each(Rule):
 class Named(Rule):
     """Give the fields of records, see `records`, a rule each, by name."""
 
-    def __init__(self, **rules: Rule) -> None:
+    def __init__(self, /, **rules: Rule) -> None:
         self.rules = rules
+
+    @property
+    def has_no_memory(self) -> bool:
+        """Whether no field of the records holds anything that was learned."""
+        return all(rule.has_no_memory for rule in self.rules.values())
 
     def wrong(self, saved: Array, fresh: Array, scope: Scope) -> str | None:
         """Say which field has a value that is not allowed."""
@@ -207,7 +222,7 @@ class Named(Rule):
         return wide
 
 
-def records(size: int, **values: float) -> Array:
+def records(size: int, /, **values: float) -> Array:
     """Return an array of equal records, whose fields a kernel reads and writes by name.
 
     >>> numbers = records(1, king=3, due=0.0)[0]
@@ -228,7 +243,10 @@ def _kind(names: tuple[str, ...], whole: tuple[bool, ...]) -> np.dtype[Any]:
     """Return the type of a record whose fields are whole numbers or not."""
     for name in names:
         if hasattr(np.record, name):  # it would be found there first where nothing is compiled
-            raise ValueError(f"no field can be called {name!r}: numpy has a method of that name")
+            raise DriftduelError(
+                f"no field of records can be named {name!r}, which is an attribute of numpy's "
+                f"records; choose another name."
+            )
     kinds = [np.int64 if is_whole else np.float64 for is_whole in whole]
     # Of a numpy `record`, fields are attributes also where nothing is compiled.
     return np.dtype((np.record, np.dtype(list(zip(names, kinds, strict=True)), align=True)))

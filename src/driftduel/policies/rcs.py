@@ -113,6 +113,7 @@ class Rcs(KernelPolicy):
     )
     confidence = "medium to high: as in a public program, paper not at hand"
     kernels = counting(_ask, count_duel, _reset)
+    transient = ("champions",)
 
     def __init__(self, arms: int, rng: np.random.Generator, alpha: Width = 0.51) -> None:
         super().__init__(arms, rng)

@@ -1,16 +1,20 @@
 """Policies by name."""
 
+import dis
 import inspect
 import re
+from abc import ABC
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
+from types import FunctionType
 from typing import Any
 from weakref import WeakSet
 
 import numpy as np
 
+from driftduel._imports import load_plugins
 from driftduel.errors import DriftduelError
-from driftduel.policies.base import Policy
+from driftduel.policies.base import KernelPolicy, Policy
 from driftduel.specs import Entry, Factory, Registry, Spec, parameters_of
 
 __all__ = [
@@ -18,19 +22,23 @@ __all__ = [
     "is_registered",
     "keep_parameters",
     "make_policy",
+    "need_contract",
     "spec_of",
     "spoken",
 ]
 
 
 Around = Callable[[Entry[Policy]], Entry[Policy]]
+_CONTRACT_MODULES = ("driftduel.policies.around", "driftduel.policies.base")
 
 
 class _Policies(Registry[Policy]):
     """Policies by name; each keeps what it was built with, so that it can be built again."""
 
-    def __init__(self, kind: str, context: tuple[str, ...]) -> None:
-        super().__init__(kind, context)
+    def __init__(
+        self, kind: str, context: tuple[str, ...], load_more: Callable[[], None] | None = None
+    ) -> None:
+        super().__init__(kind, context, load_more=load_more)
         self._prefixes: dict[str, Around] = {}
         self._guests: WeakSet[type[Policy]] = WeakSet()
 
@@ -39,6 +47,7 @@ class _Policies(Registry[Policy]):
         register = super().register(name)
 
         def decorate(policy: Factory) -> Factory:
+            need_contract(policy)
             register(policy)
             policy.name = name  # type: ignore[attr-defined]
             keep_parameters(policy, self.context)
@@ -55,13 +64,14 @@ class _Policies(Registry[Policy]):
         if self._is_registered(policy):
             return policy.name
         name = str(vars(policy).get("name", "")) or spoken(policy.__name__)
-        taken: Any = self[name].factory if name in self else None
+        taken: Any = self._entries[name].factory if name in self._entries else None
         if taken is not None and _where(taken) != _where(policy):
             raise DriftduelError(
                 f"the class {policy.__qualname__} would be the policy {name!r}, and there is one; "
                 f"give the class another `name`."
             )
         if policy not in self._guests:
+            need_contract(policy)
             self._need_writable(policy)
             self.remove(name)
             self.register(name)(policy)
@@ -109,19 +119,26 @@ class _Policies(Registry[Policy]):
     def _inside(self, name: object) -> tuple[Around, str] | None:
         """Return who builds a name that is not registered, and what it is around."""
         prefix, dash, inside = str(name).partition("-")
-        around = self._prefixes.get(prefix) if dash and name not in self._entries else None
-        return None if around is None else (around, inside)
+        around = self._prefixes.get(prefix) if dash and not super().__contains__(name) else None
+        if around is None or inside.partition("-")[0] == prefix:
+            return None
+        return around, inside
 
     def __contains__(self, name: object) -> bool:
-        composed = self._inside(name)
-        return (name if composed is None else composed[1]) in self._entries
+        if self._inside(name) is None:
+            return super().__contains__(name)
+        try:
+            self[str(name)]
+        except DriftduelError:  # the wrapped policy does not exist, or does not qualify
+            return False
+        return True
 
     def __getitem__(self, name: str) -> Entry[Policy]:
         composed = self._inside(name)
         if composed is None:
             return super().__getitem__(name)
         around, inside = composed
-        return around(super().__getitem__(inside))
+        return around(self[inside])
 
 
 def _where(thing: Any) -> tuple[str, str]:
@@ -139,6 +156,59 @@ def spoken(name: str) -> str:
     """
     parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+", name)
     return "-".join(parts).lower() or "own"
+
+
+def need_contract(policy: Any) -> None:
+    """Refuse a class with an attribute that hides a method or a property of `Policy`.
+
+    ``self.stage = 1`` would hide `Policy.stage`, and the first `info` would fail far from here.
+    """
+    mine = [
+        kind
+        for kind in policy.__mro__
+        if kind not in (ABC, object) and kind.__module__ not in _CONTRACT_MODULES
+    ]
+    contract = {
+        name: kind
+        for kind in (Policy, KernelPolicy)
+        if issubclass(policy, kind)
+        for name, value in vars(kind).items()
+        if isinstance(value, FunctionType | property) and not name.startswith("__")
+    }
+    for kind in mine:
+        for name, value in vars(kind).items():
+            if name in contract and not (callable(value) or hasattr(value, "__get__")):
+                raise _hides(kind, f"{name} = {value!r}", contract[name], name)
+            for function in _functions(value):
+                for hidden in sorted(_attributes_set(function) & contract.keys()):
+                    raise _hides(kind, f"self.{hidden} = ...", contract[hidden], hidden)
+
+
+def _hides(kind: type, text: str, base: type, name: str) -> DriftduelError:
+    return DriftduelError(
+        f"the class {kind.__qualname__} sets `{text}`, which would hide {base.__name__}.{name}; "
+        f"choose another name for the attribute."
+    )
+
+
+def _functions(value: Any) -> list[FunctionType]:
+    """Return the functions with an instance as their first argument behind a class attribute."""
+    parts = [value.fget, value.fset] if isinstance(value, property) else [inspect.unwrap(value)]
+    return [part for part in parts if isinstance(part, FunctionType)]
+
+
+def _attributes_set(function: FunctionType) -> set[str]:
+    """Return the attributes of its first argument that a function assigns to."""
+    code = function.__code__
+    if not code.co_argcount:
+        return set()
+    found, loaded = set(), None
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "STORE_ATTR" and loaded == code.co_varnames[0]:
+            found.add(str(instruction.argval))
+        names = instruction.argval if instruction.opname.startswith("LOAD_FAST") else None
+        loaded = names[-1] if isinstance(names, tuple) else names  # Python 3.13 loads two at a time
+    return found
 
 
 def keep_parameters(policy: Any, context: tuple[str, ...]) -> None:
@@ -165,7 +235,9 @@ def keep_parameters(policy: Any, context: tuple[str, ...]) -> None:
     policy.__init__ = build
 
 
-POLICIES = _Policies("policy", context=("arms", "rng"))
+POLICIES = _Policies(
+    "policy", context=("arms", "rng"), load_more=partial(load_plugins, "driftduel.policies")
+)
 
 
 def is_registered(policy: Any) -> bool:
@@ -234,6 +306,8 @@ def make_policy(
     make_policy('anaconda:horizon=1000,constant=0.5', arms=5)
     """
     rng = np.random.default_rng(seed)
-    policy = POLICIES.build(spec, arms=arms, rng=rng, horizon=horizon, **known)
+    if horizon is not None:
+        known["horizon"] = horizon
+    policy = POLICIES.build(spec, arms=arms, rng=rng, **known)
     policy.configure(order=order, ties=ties, mode=mode)
     return policy

@@ -123,6 +123,7 @@ class Rucb(KernelPolicy):
     """
 
     name: ClassVar[str] = "rucb"
+    transient: ClassVar[tuple[str, ...]] = ("best",)
     guarantee: ClassVar[str] = "K^2 + K log T / gap^2, stationary"
     in_panel: ClassVar[str] = COUNTED
     source: ClassVar[str] = "Zoghi et al., ICML 2014"

@@ -89,7 +89,9 @@ class SlidingWindow(Around):
 
     No guarantee is known to us; with a window that fits the world it is the strongest simple
     rival there is, and the window is what it must be told. Confidence bounds that grow with time
-    stop growing when the window is full.
+    stop growing when the window is full. Only policies whose memory is their win counts can be
+    wrapped. Around `rcs` one counter stays: how often each arm was champion, which decides only
+    rounds whose sample has no Condorcet winner.
 
     **Late answers** enter the window when they come. So does a vote of the past when it is heard,
     as often as its weight says; a tie, which would be half an answer for each, does not, unless its
@@ -102,7 +104,9 @@ class SlidingWindow(Around):
     """
 
     prefix = "sw"
+    needs_reset = False
     needs_wins = True
+    needs_counts_only = True
     tells = ("window",)
     guarantee = "none known to us"
     source = "folklore; Garivier and Moulines, ALT 2011, for ordinary bandits"

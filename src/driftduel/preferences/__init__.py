@@ -23,12 +23,14 @@ from driftduel.preferences.models import (
     uniform_random,
 )
 from driftduel.preferences.named import NAMED, named
+from driftduel.preferences.rankings import PairCounts, read_preflib, read_rankings
 from driftduel.preferences.winners import condorcet_winners
 
 __all__ = [
     "LINKS",
     "NAMED",
     "Link",
+    "PairCounts",
     "Preferences",
     "check_link",
     "clash",
@@ -44,6 +46,8 @@ __all__ = [
     "named",
     "probit",
     "random_condorcet",
+    "read_preflib",
+    "read_rankings",
     "resolve_link",
     "total_order",
     "uniform_random",

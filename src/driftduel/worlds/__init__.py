@@ -4,6 +4,7 @@ from driftduel.specs import Spec
 from driftduel.worlds import absences as _absences  # noqa: F401 - registers worlds
 from driftduel.worlds import lifelike as _lifelike  # noqa: F401 - registers worlds
 from driftduel.worlds import logged as _logged  # noqa: F401 - registers worlds
+from driftduel.worlds import preflib as _preflib  # noqa: F401 - registers worlds
 from driftduel.worlds import winnerless as _winnerless  # noqa: F401 - registers worlds
 from driftduel.worlds.base import LINK_CODES, NO_LINK, Chunk, World
 from driftduel.worlds.drifting import (

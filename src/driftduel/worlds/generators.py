@@ -1,6 +1,7 @@
 """Registered worlds: the factory functions of specs."""
 
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from typing import Annotated
 
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftduel import preferences as models
+from driftduel._imports import load_plugins
 from driftduel.errors import DriftduelError
 from driftduel.preferences import LINKS, NAMED, Preferences
 from driftduel.specs import Choice, Range, Registry, need_room
@@ -46,7 +48,9 @@ def _around(
     return WithDelay(world, delay) if delay else world
 
 
-WORLDS: Registry[World] = Registry("world", around=_around)
+WORLDS: Registry[World] = Registry(
+    "world", around=_around, load_more=partial(load_plugins, "driftduel.worlds")
+)
 
 MOST_ROUNDS = 10**15
 Arms = Annotated[int, Range(2), "number of options K"]
