@@ -68,6 +68,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "table": (
         ("driftduel table results", "the summary of what is in a folder"),
         ("driftduel table results --latex", "the same for a paper"),
+        (
+            "driftduel table results --latex --wide --label 'dts=Double Thompson'",
+            "one table of policies by worlds, the best in bold",
+        ),
     ),
     "suite": (
         (
@@ -83,6 +87,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "report": (
         ("driftduel report results", "a page about the games in a folder"),
         ("driftduel report results --out page --no-figures", "the page only, and elsewhere"),
+        (
+            "driftduel report results --width page --legend outside --logx",
+            "figures for a paper with two columns",
+        ),
     ),
     "log": (
         ("driftduel log summary votes.csv", "what is in it, and who is best now"),
