@@ -71,8 +71,10 @@ def run(arguments: argparse.Namespace) -> None:
         best[rival]: f"{rival} (best of {len(values)} {key}s)"
         for rival, (key, values) in _SETTINGS.items()
     }
-    page = write_report(results, labels=labels, remarks=remarks, progress=say)
-    driftduel = ".venv/bin/driftduel" if Path(".venv/bin/driftduel").exists() else "driftduel"
+    page = write_report(
+        results, labels=labels, width="page", legend="outside", remarks=remarks, progress=say
+    )
+    driftduel = _command()
     seed = results.games.filter(policy=policies[0])["game_seed"][0]
     print(f"""
 look at:  {page}   (open it in a browser: the winner, by how much, how sure)
@@ -115,6 +117,17 @@ def _remark(rival: str) -> str:
         f"Tuned in hindsight, on these same games: the best of {len(values)} values of {key} "
         f"({listed(values, last='or')})."
     )
+
+
+def _command() -> str:
+    """Return how to run the command again: its path if that is below the current folder."""
+    import sys
+    from pathlib import Path
+
+    script = Path(sys.prefix) / "bin" / "driftduel"
+    if script.exists() and script.is_relative_to(Path.cwd()):
+        return str(script.relative_to(Path.cwd()))
+    return "driftduel"
 
 
 def _is_demo(folder: "Path") -> bool:
