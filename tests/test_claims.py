@@ -84,10 +84,8 @@ def test_the_text_about_rivals_at_their_best_is_that_of_the_table():
     text = CHAMPION.partition("### Rivals at their best setting")[2].partition("\n## ")[0]
     after = " ".join(text.partition(marks.END)[2].split())
     nearest = min(rows, key=lambda row: row["nearest"]["ratio"])
-    assert (
-        f"`{nearest['rival']}` comes nearest in a world, with {nearest['nearest']['ratio']:.1f} times"
-        in after
-    )
+    times = f"{nearest['nearest']['ratio']:.1f} times"
+    assert f"`{nearest['rival']}` comes nearest in a world, with {times}" in after
     best = rows[0]
     assert f"`{best['rival']}` comes nearest on average, with {best['best']:.1f} times" in after
     lows = [found["low"] for world in record["worlds"] for found in world["rivals"].values()]
