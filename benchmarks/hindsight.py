@@ -1,9 +1,9 @@
 """Play the suite's rivals of `king` at several settings, and score each at its best one per world.
 
-The suite plays every rival at one setting. Here each rival has the settings of `SETTINGS`, and the
-one with the lowest mean regret is chosen per world, in hindsight: no user of the rival could have
-chosen it beforehand. The choice uses the same runs as the score, which favours the rival. `king`
-has no setting.
+The suite plays every rival at one setting. Here each rival has those of `driftduel.suite.SETTINGS`,
+and the one with the lowest mean regret is chosen per world, in hindsight: no user of the rival
+could have chosen it beforehand. The choice uses the same runs as the score, which favours the
+rival. `king` has no setting.
 
 `make hindsight` writes docs/hindsight.json and the table in docs/champion.md; about half an hour.
 """
@@ -23,35 +23,12 @@ PAGE = ROOT / "docs" / "champion.md"
 TABLE = "hindsight"
 RUNS = 8
 SPLIT = "test"
-# Fixed before the games were played. The suite's own settings come first.
-SETTINGS = {
-    "anaconda": (
-        "anaconda", "anaconda:constant=0.5", "anaconda:constant=0.2", "anaconda:constant=0.1",
-        "anaconda:constant=0.05", "anaconda:rule=calibrated",
-    ),
-    "metaswift": (
-        "metaswift", "metaswift:constant=0.3", "metaswift:constant=0.1", "metaswift:constant=0.03",
-        "metaswift:constant=0.01",
-    ),
-    "btwr": ("btwr",),
-    "glr-dts": (
-        "glr-dts", "glr-dts:explore=0.005", "glr-dts:explore=0.05", "glr-dts:explore=0.1",
-        "glr-dts:explore=0.2",
-    ),
-    "mdb": ("mdb", "mdb:delta=0.5", "mdb:delta=0.7", "mdb:delta=0.9"),
-    "detect-rucb": (
-        "detect-rucb", "detect-rucb:delta=0.1", "detect-rucb:delta=0.5", "detect-rucb:delta=0.7",
-        "detect-rucb:delta=0.9", "detect-rucb:setting=1",
-    ),
-    "dex3s": ("dex3s", "dex3s:switches=100", "dex3s:switches=1000"),
-    "exp3s": ("exp3s", "exp3s:switches=0", "exp3s:switches=30", "exp3s:switches=300"),
-}  # fmt: skip
 
 
 def measure() -> dict[str, Any]:
     """Play all settings on the changing worlds of a split, except for cells played before."""
     from driftduel.lab import compare
-    from driftduel.suite import read_half
+    from driftduel.suite import SETTINGS, read_half
     from driftduel.suite.scoring import ratio_interval
 
     split = read_half(SPLIT)
@@ -88,6 +65,8 @@ def measure() -> dict[str, Any]:
 
 def rows(record: dict[str, Any]) -> list[dict[str, Any]]:
     """Return one row per rival: its regret over king's, at the suite's and at the best setting."""
+    from driftduel.suite import SETTINGS
+
     worlds = record["worlds"]
     found = []
     for rival, settings in SETTINGS.items():

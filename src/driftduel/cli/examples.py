@@ -79,6 +79,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "a quick look",
         ),
         ("driftduel suite --policy king --policy sw-dts --out scores", "a score to report"),
+        (
+            "driftduel suite --policy king --hindsight --out scores",
+            "rivals at their best setting in hindsight",
+        ),
     ),
     "study": (
         ("driftduel study --quick --dry-run", "what would be played, and for how long"),
