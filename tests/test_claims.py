@@ -92,3 +92,22 @@ def test_the_text_about_rivals_at_their_best_is_that_of_the_table():
     lows = [found["low"] for world in record["worlds"] for found in world["rivals"].values()]
     assert (min(lows) > 1) == ("In every world every interval lies above 1" in after)
     assert re.search(r"first\s+8 runs", text)
+
+
+def locked(name):
+    """Return the packages of a lock file as (name, version and marker)."""
+    lines = (ROOT / "requirements" / f"{name}.lock").read_text("utf-8").splitlines()
+    return {line.removesuffix(" \\") for line in lines if re.match("[a-z]", line)}
+
+
+def test_the_demo_needs_few_packages_in_the_versions_of_the_tests():
+    demo = locked("demo")
+    names = {line.partition("==")[0] for line in demo}
+    assert {"numpy", "numba", "polars", "matplotlib", "plotly", "uvicorn"} <= names
+    assert len(names) <= 35
+    assert {line.partition(" ;")[0] for line in demo} <= {
+        line.partition(" ;")[0] for line in locked("dev")
+    }
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    for target in ("demo", "arena"):
+        assert re.search(rf"(?m)^{target}: \$\(DEMO\)/.ready ", makefile)

@@ -256,7 +256,7 @@ def reference_wide(found):
 
 
 def test_a_wide_table_has_the_best_in_bold_and_marks_what_is_open():
-    specs = ["king", "dts", "dts:alpha=0.6", "uniform"]
+    specs = ["uniform", "dts", "king", "dts:alpha=0.6"]
     worlds = ["geometric-btl:arms=3,phases=2,rounds=400", "two-arm:rounds=400"]
     found = compare(specs, worlds, runs=4, workers=1)
     expected = reference_wide(found)
@@ -265,7 +265,7 @@ def test_a_wide_table_has_the_best_in_bold_and_marks_what_is_open():
     labels = {"dts": "D & T", "uniform": "$U$", worlds[1]: "two arms"}
     lines = found.to_latex(wide=True, labels=labels).splitlines()
     head, *rows = [line.removesuffix(r" \\").split(" & ") for line in lines if r" \\" in line]
-    names = [r"\texttt{king}", r"D \& T", r"\texttt{dts:alpha=0.6}", "$U$"]
+    names = ["$U$", r"D \& T", r"\texttt{king}", r"\texttt{dts:alpha=0.6}"]
     assert [" & ".join(row[:-2]) for row in rows] == names
     assert head[-1] == "two arms"
     for spec, row in zip(specs, rows, strict=True):
