@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from driftduel.policies import POLICIES
+from driftduel.policies import POLICIES, make_policy
+from driftduel.worlds import make_world
 from tests.scripts import load_script
 
 ROOT = Path(__file__).parents[1]
@@ -79,7 +80,7 @@ def test_rivals_at_their_best_setting_are_those_of_the_record():
 
 
 def test_the_text_about_rivals_at_their_best_is_that_of_the_table():
-    pytest.importorskip("driftduel.suite", exc_type=ImportError)
+    suite = pytest.importorskip("driftduel.suite", exc_type=ImportError)
     record = json.loads(hindsight.RECORD.read_text("utf-8"))
     rows = hindsight.rows(record)
     text = CHAMPION.partition("### Rivals at their best setting")[2].partition("\n## ")[0]
@@ -92,6 +93,12 @@ def test_the_text_about_rivals_at_their_best_is_that_of_the_table():
     lows = [found["low"] for world in record["worlds"] for found in world["rivals"].values()]
     assert (min(lows) > 1) == ("In every world every interval lies above 1" in after)
     assert re.search(r"first\s+8 runs", text)
+    explored = []
+    for world in map(make_world, suite.read_half(record["split"]).changing):
+        policy = make_policy("detect-rucb:setting=1", world.arms, horizon=world.rounds)
+        explored.append(int(policy.state.numbers[0].explore))
+    least, most = (f"{round(rounds, -3):,}" for rounds in (min(explored), max(explored)))
+    assert f"is plain `rucb` for the first {least} to {most} rounds" in after
 
 
 def locked(name):
