@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 CORE := .venv-core
+DEMO := .venv-demo
 BIN := $(VENV)/bin
 # Two test workers, which is what CI has. Each gets a half of the tests as they stand, and takes over
 # from the other at the end: what neighbours share is compiled and set up once, not by both.
@@ -25,16 +26,16 @@ INPUTS ?= 100000
 SEED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo arena arena-kills arena-outages arena-honest arena-fuzz test test-long test-core test-nojit test-slow test-times test-states test-wheel release-check lint docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation weak-spots panel match-cost limit king0 fleeting nowinner champion which-policy stale lock clean
+.PHONY: help demo arena arena-kills arena-outages arena-honest arena-fuzz test test-long test-core test-nojit test-slow test-times test-states test-wheel release-check lint docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation hindsight dts-speed demo-figure weak-spots panel match-cost limit king0 fleeting nowinner champion which-policy stale lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
-demo: $(VENV)/.ready ## eight policies in a changing world: a table with intervals, a page
-	@$(BIN)/driftduel demo --out demo
+demo: $(DEMO)/.ready ## eight policies in a changing world: a table with intervals, a page
+	@$(DEMO)/bin/driftduel demo --out demo
 
-arena: $(VENV)/.ready ## people vote, tastes change, a board says who leads: opens two pages; Ctrl-C ends it
-	@$(BIN)/driftduel arena demo
+arena: $(DEMO)/.ready ## people vote, tastes change, a board says who leads: opens two pages; Ctrl-C ends it
+	@$(DEMO)/bin/driftduel arena demo
 
 test: $(VENV)/.ready $(CORE)/.ready ## the tests: with all extras, and without any
 	$(PYTEST) -m "$(PART) and not slow"
@@ -121,6 +122,15 @@ reproduce: $(VENV)/.ready ## published numbers beside ours; takes some minutes
 ablation: $(VENV)/.ready ## king without each of its ingredients; some minutes
 	$(BIN)/python benchmarks/ablation.py
 
+hindsight: $(VENV)/.ready ## the suite's rivals at their best setting in hindsight; half an hour
+	$(BIN)/python benchmarks/hindsight.py
+
+dts-speed: $(VENV)/.ready ## the speed of dts and rucb over worlds, as README.md has it
+	$(BIN)/python benchmarks/dts_speed.py
+
+demo-figure: $(VENV)/.ready ## the figure of README.md, from a demo in a new folder
+	rm -rf demo && $(BIN)/driftduel demo --out demo && cp demo/report/figures/regret.png docs/assets/demo.png
+
 weak-spots: $(VENV)/.ready ## king where its first edition was weak, beside that; some minutes
 	$(BIN)/python benchmarks/weak_spots.py
 
@@ -157,17 +167,32 @@ lock: $(VENV)/.ready ## resolve the locked versions anew
 	  --generate-hashes --no-annotate --no-header --upgrade -o requirements/dev.lock
 	$(BIN)/uv pip compile -q pyproject.toml --group test --group build --universal --python-version 3.11 \
 	  --generate-hashes --no-annotate --no-header -c requirements/dev.lock -o requirements/core.lock
+	$(BIN)/uv pip compile -q pyproject.toml --extra report --extra arena --universal --python-version 3.11 \
+	  --generate-hashes --no-annotate --no-header -c requirements/dev.lock -o requirements/demo.lock
 
 clean: ## remove the environments and everything generated
-	rm -rf $(VENV) $(CORE) demo dist site bench.json bench-lab.json bench-arena.json bench-arena-server.json bench-against.json .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(CORE) $(DEMO) demo dist site bench.json bench-lab.json bench-arena.json bench-arena-server.json bench-against.json .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is written last, so a set-up that was interrupted is done again.
 $(VENV)/.ready: requirements/dev.lock pyproject.toml
 	$(call install,$(VENV),requirements/dev.lock)
+	$(call editable,$(VENV))
+	@touch $@
 
 $(CORE)/.ready: requirements/core.lock pyproject.toml
 	$(call install,$(CORE),requirements/core.lock)
+	$(call editable,$(CORE))
+	@touch $@
+
+# For newcomers: a third of the packages, and no build tools. A path file and a script stand in for
+# an editable installation.
+$(DEMO)/.ready: requirements/demo.lock pyproject.toml
+	$(call install,$(DEMO),requirements/demo.lock)
+	@echo "$(CURDIR)/src" > "$$($(DEMO)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/driftduel.pth"
+	@printf '#!/bin/sh\nexec "%s" -m driftduel "$$@"\n' "$(CURDIR)/$(DEMO)/bin/python" > $(DEMO)/bin/driftduel
+	@chmod +x $(DEMO)/bin/driftduel
+	@touch $@
 
 define install
 	@echo "Setting up $(1) (once; about a minute) ..."
@@ -175,6 +200,8 @@ define install
 	@rm -rf $(1)
 	@$(PYTHON) -m venv $(1) || { echo "python3 cannot make virtual environments here; on Debian, 'apt-get install python3-venv' adds that."; exit 1; }
 	@$(1)/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r $(2)
+endef
+
+define editable
 	@$(1)/bin/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -e .
-	@touch $@
 endef

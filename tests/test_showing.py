@@ -10,7 +10,7 @@ import pytest
 import driftduel
 from driftduel import POLICIES, WORLDS, Piecewise, Preferences, make_policy, make_world
 from driftduel.games import play, trace
-from driftduel.policies import Doubling, Policy, Rmed2Fh
+from driftduel.policies import Doubling, Duel, Policy, Rmed2Fh
 from driftduel.specs import Registry
 
 EVAL = {"make_policy": make_policy, "make_world": make_world}
@@ -164,6 +164,9 @@ def test_notebooks_show_the_same_and_everything_is_escaped():
     world = make_world("two-arm:rounds=50")
     game = play(Own(2, np.random.default_rng(0)), world, seed=1)
     registry = Registry("world")
+    policy = make_policy("king", 2, seed=1)
+    while (duel := policy.ask()).alone:
+        policy.tell(duel, duel.first)
 
     @registry.register("odd")
     def odd():
@@ -174,10 +177,42 @@ def test_notebooks_show_the_same_and_everything_is_escaped():
         (trace("dts", world), "dts on two-arm"),
         (registry, "Give <script> no chance."),
         (world.preferences(1), "condorcet_winner"),
+        (world, "0 from round 1"),
+        (game.policy, "Own(arms=2)"),
+        (game.policy.info(), "nobody leads"),
+        (policy, "arm 0 leads"),
+        (duel, "Duel: arms 0 and 1"),
+        (Duel(3, 3, 1200, (0.25,)), "Duel: arm 3 alone"),
     ):
         page = Reader(thing._repr_html_())
         assert said in page.text
         assert page.tags <= {"p", "table", "tbody", "tr", "th", "td", "pre"}
+
+
+def test_a_notebook_shows_the_numbers_of_a_world_a_policy_and_a_duel():
+    world = make_world("total-order:arms=3,rounds=9000,phases=3,p=0.9", seed=7)
+    text = Reader(world._repr_html_()).text
+    winners = world.condorcet_winners()
+    assert "9,000" in text
+    for start, arm in winners:
+        assert f"{arm} from round {start:,}" in text
+    assert f"changes{len(winners) - 1}" in text
+    assert "0.9" in text
+    policy = play("king", world, seed=1).policy
+    shown = Reader(policy._repr_html_()).text
+    assert f"arm {policy.best()} leads" in shown
+    assert f"alarms{len(policy.restarts)}" in shown
+    assert "9,000 duels" in shown
+    duel = Duel(3, 3, 1200, (0.25,))
+    assert "1,200" in Reader(duel._repr_html_()).text
+    assert "0.25" in Reader(duel._repr_html_()).text
+
+
+def test_a_notebook_does_not_wait_for_a_long_world_that_drifts():
+    world = make_world("seasonal:arms=4,rounds=1e9")
+    text = Reader(world._repr_html_()).text
+    assert f"{world.preferences(1).condorcet_winner()} in round 1" in text
+    assert "changes" not in text
 
 
 def test_dir_has_the_public_names_and_the_rooms_and_nothing_else():

@@ -14,6 +14,7 @@ __all__ = [
     "duration",
     "interval",
     "listed",
+    "margin",
     "number",
     "often",
     "plain",
@@ -161,6 +162,22 @@ def interval(low: float | None, high: float | None, write: Callable[[float], str
     ('1.50 to 20', '1% to 30%', '-')
     """
     return NOTHING if low is None or high is None else f"{write(low)} to {write(high)}"
+
+
+def margin(mean: float | None, half: float | None) -> tuple[str, str]:
+    """Write a mean and half of its interval with the same digits: two of the half, or all of both.
+
+    Examples
+    --------
+    >>> margin(471.26, 23.4), margin(8.127, 0.4449), margin(1234567.8, 4321.0)
+    (('471', '23'), ('8.13', '0.44'), ('1,234,568', '4,321'))
+    >>> margin(99.97, 0.96), margin(3.0, 0.0), margin(412.3, None), margin(None, None)
+    (('99.97', '0.96'), ('3', '0'), ('412', '-'), ('-', '-'))
+    """
+    if mean is None or half is None or not 0 < half < math.inf:
+        return number(mean), number(half)
+    digits = max(0, 1 - math.floor(math.log10(float(f"{half:.2g}"))))
+    return decimals(mean, digits), decimals(half, digits)
 
 
 def duration(seconds: float | None) -> str:

@@ -228,6 +228,30 @@ def test_tables_as_csv_and_latex(capsys, tmp_path, plan):
     assert r"\texttt{uniform}" in text
 
 
+def test_labels_of_wide_tables_and_figures(capsys, tmp_path, plan):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("plotly")
+    out = str(tmp_path / "out")
+    run(capsys, "sweep", str(plan), "--out", out)
+    table = run(capsys, "table", out, "--csv")[1].splitlines()
+    spec = next(row["world"] for row in csv.DictReader(table))
+    code, text, _ = run(capsys, "table", out, "--latex", "--wide", "--label", f"{spec}=A = B")
+    assert code == 0
+    assert text.count(r"\begin{tabular}") == 1
+    assert " & A = B & " in text
+    assert "wss} & $" in text
+    code, _, err = run(capsys, "table", out, "--latex", "--label", "nobody=X")
+    assert code == 2
+    assert "--label 'nobody=X' must be SPEC=NAME" in err
+    words = ("--width", "page", "--legend", "outside", "--logx", "--label", f"{spec}=A = B")
+    code, text, _ = run(capsys, "report", out, *words)
+    assert code == 0
+    drawn = (tmp_path / "out" / "report" / "figures" / "facets.svg").read_text()
+    assert "<!-- A = B -->" in drawn
+    assert 'width="486pt"' in drawn  # 6.75 inches
+    assert run(capsys, "report", out, "--width", "poster")[0] == 2
+
+
 def test_latex_escapes_what_it_must():
     from driftduel.lab.writing import _escaped
 
@@ -407,7 +431,23 @@ def test_the_demo_ends_with_a_page_and_what_to_try_next(capsys, tmp_path):
     code, text, _ = run(capsys, "demo", "--out", str(out), "--runs", "2")
     assert code == 0
     assert "has the lowest regret" in text
+    # The rivals with a setting have the best one in hindsight; recomputed from all of their games.
+    import polars as pl
+
+    kept = pl.concat(pl.read_parquet(path) for path in (out / "cells").glob("*.parquet"))
+    means = dict(kept.group_by("policy").agg(pl.col("regret").mean()).iter_rows())
+    for rival, settings in (("sw-dts", 5), ("mdb", 4)):
+        tried = {spec: mean for spec, mean in means.items() if spec.startswith(f"{rival}:")}
+        assert len(tried) == settings
+        best = min(tried, key=tried.__getitem__)
+        assert f"{best}: Tuned in hindsight, on these same games: the best of {settings}" in text
+        assert not any(f"\n{spec} " in text for spec in tried if spec != best)
+    assert "MDB monitors" in text
     page = out / "report" / "index.html"
+    shown = page.read_text("utf-8")
+    assert shown.count("Tuned in hindsight") == 2
+    assert "MDB monitors" in shown
+    assert 'data-scale="log"></div>' in shown  # the chart of regret opens with a log axis
     assert str(page) in text
     assert page.stat().st_size > 1_000_000
     assert list((out / "report" / "figures").glob("*.svg"))

@@ -1,5 +1,7 @@
 """Results as people meet them: printed, in a notebook, and as figures."""
 
+import math
+import re
 import sys
 from types import SimpleNamespace
 
@@ -8,9 +10,12 @@ import pytest
 pytest.importorskip("polars")
 pytest.importorskip("scipy")
 
+from scipy import stats
+
 from driftduel.errors import DriftduelError
 from driftduel.lab import compare, make_plan
 from driftduel.lab.tables import as_text
+from driftduel.wording import margin
 from tests.lab.helpers import WORLD
 
 
@@ -102,7 +107,7 @@ def test_figures_are_returned_saved_and_drawn_on_axes_of_others(found, tmp_path)
     from matplotlib.figure import Figure
 
     one = found.plot_regret(
-        ["dts", 0], log=True, title="A title", ylabel="loss", names={"dts": "D"}
+        ["dts", 0], log=True, title="A title", ylabel="loss", labels={"dts": "D"}
     )
     assert isinstance(one, Figure)
     assert one._suptitle.get_text() == "A title"
@@ -140,6 +145,162 @@ def test_every_kind_of_figure(found, grid):
     assert [label.get_text() for label in ax.get_yticklabels()] == ["dts", "uniform"]
 
 
+def pdf_inches(path):
+    """Return the size of a PDF's page."""
+    content = path.read_bytes()
+    left, bottom, right, top = map(float, re.search(rb"/MediaBox \[(.*?)\]", content)[1].split())
+    return (right - left) / 72, (top - bottom) / 72
+
+
+@pytest.mark.parametrize(
+    ("width", "inches"), [("column", 3.25), ("page", 6.75), (5.0, 5.0), (None, 6.75)]
+)
+def test_facets_have_one_legend_and_the_width_that_was_asked_for(grid, tmp_path, width, inches):
+    pytest.importorskip("matplotlib")
+    first = grid.plan.worlds[0].spec
+    labels = {"dts": "Double Thompson", first: "short games"}
+    path = tmp_path / "facets.pdf"
+    drawn = grid.plot_regret(facets="world", width=width, labels=labels, logx=True, path=path)
+    assert pdf_inches(path)[0] == pytest.approx(inches, abs=0.01)
+    assert b"/Type3" not in path.read_bytes()  # publishers refuse such fonts
+    titles = [panel.get_title(loc="left") for panel in drawn.axes]
+    assert titles == ["short games", "rounds=800"]
+    assert "geometric-btl:arms=3" in drawn._suptitle.get_text()
+    assert [panel.get_xscale() for panel in drawn.axes] == ["log", "log"]
+    (legend,) = drawn.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["Double Thompson", "uniform"]
+    assert not any(panel.get_legend() for panel in drawn.axes)
+    for panel, world in zip(drawn.axes, grid.findings.worlds, strict=True):
+        assert panel.get_xlim()[1] == world.rounds
+        assert len(panel.lines) == 2 + len(world.changes.rounds)
+        assert len(panel.collections) == 2  # the bands
+    boxes = [panel.get_position().x0 for panel in drawn.axes]
+    assert (len({round(left, 3) for left in boxes}) == 2) == (inches > 4.2)  # side by side
+
+
+def test_bands_are_the_intervals_of_the_mean(found):
+    pytest.importorskip("matplotlib")
+    drawn = found.plot_regret(["dts"], log=False)
+    (band,) = drawn.axes[0].collections
+    corners = band.get_paths()[0].vertices
+    games = found.games.filter(policy="dts")
+    regrets = games["regret"].to_numpy()
+    half = stats.t.ppf(0.975, 2) * regrets.std(ddof=1) / math.sqrt(3)
+    last = corners[corners[:, 0] == corners[:, 0].max(), 1]
+    assert last.max() == pytest.approx(regrets.mean() + half)
+    assert last.min() == pytest.approx(regrets.mean() - half)
+
+
+@pytest.mark.parametrize("legend", ["auto", "below", "outside", "inside", None])
+def test_a_legend_goes_where_it_is_wanted(found, legend):
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    drawn = found.plot_regret(legend=legend)
+    drawn.draw_without_rendering()
+    (panel,) = drawn.axes
+    box = panel.get_window_extent()
+    if legend is None:
+        assert not drawn.legends
+        assert panel.get_legend() is None
+    elif legend == "inside":
+        assert box.contains(*panel.get_legend().get_window_extent().p0)
+    else:
+        (own,) = drawn.legends
+        place = own.get_window_extent()
+        assert (place.x0 >= box.x1) == (legend == "outside")
+        assert (place.y1 <= box.y0) == (legend != "outside")
+    ax = Figure().subplots()
+    found.plot_regret(ax=ax, legend=legend)
+    assert (ax.get_legend() is None) == (legend is None)
+
+
+def test_facets_without_a_policy_of_one_world(tmp_path):
+    pytest.importorskip("matplotlib")
+    from driftduel.lab import results, sweep
+
+    worlds = [WORLD, WORLD.replace("phases=3", "phases=2")]
+    plan = make_plan(worlds, ["uniform", "dts"], 2)
+    sweep(plan, tmp_path / "out", only="*uniform*", workers=1)
+    sweep(plan, tmp_path / "out", only=f"{worlds[0]}*", workers=1)
+    drawn = results(tmp_path / "out").plot_regret(["dts", "uniform"], facets="world")
+    lines = [len(panel.lines) for panel in drawn.axes]
+    changes = [len(w.changes.rounds) for w in results(tmp_path / "out").findings.worlds]
+    assert [n - m for n, m in zip(lines, changes, strict=True)] == [2, 1]
+
+
+# LaTeX
+
+
+def reference_wide(found):
+    """Return, for each policy and world, the mean, the half width, and how the cell is marked."""
+    cells = {}
+    for world in found.plan.worlds:
+        games = found.games.filter(world=world.spec).sort("run")
+        regrets = {
+            policy.spec: games.filter(policy=policy.spec)["regret"].to_numpy()
+            for policy in found.plan.policies
+        }
+        best = min(regrets, key=lambda spec: regrets[spec].mean())
+        for spec, values in regrets.items():
+            n = len(values)
+            half = stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / math.sqrt(n)
+            if spec == best:
+                mark = "best"
+            else:
+                difference = values - regrets[best]
+                wide = stats.t.ppf(0.975, n - 1) * difference.std(ddof=1) / math.sqrt(n)
+                mark = "worse" if difference.mean() - wide > 0 else "open"
+            cells[spec, world.spec] = values.mean(), half, mark
+    return cells
+
+
+def test_a_wide_table_has_the_best_in_bold_and_marks_what_is_open():
+    specs = ["uniform", "dts", "king", "dts:alpha=0.6"]
+    worlds = ["geometric-btl:arms=3,phases=2,rounds=400", "two-arm:rounds=400"]
+    found = compare(specs, worlds, runs=4, workers=1)
+    expected = reference_wide(found)
+    marks = {mark for *_, mark in expected.values()}
+    assert marks == {"best", "open", "worse"}  # or the games show nothing
+    labels = {"dts": "D & T", "uniform": "$U$", worlds[1]: "two arms"}
+    lines = found.to_latex(wide=True, labels=labels).splitlines()
+    head, *rows = [line.removesuffix(r" \\").split(" & ") for line in lines if r" \\" in line]
+    names = ["$U$", r"D \& T", r"\texttt{king}", r"\texttt{dts:alpha=0.6}"]
+    assert [" & ".join(row[:-2]) for row in rows] == names
+    assert head[-1] == "two arms"
+    for spec, row in zip(specs, rows, strict=True):
+        for world, cell in zip(worlds, row[-2:], strict=True):
+            mean, half, mark = expected[spec, world]
+            shape = {
+                "best": r"\$\\mathbf\{(.*) \\pm (.*)\}\$", "worse": r"\$(.*) \\pm ([^^]*)\$",
+                "open": r"\$(.*) \\pm (.*)\^\{\\dagger\}\$",
+            }[mark]  # fmt: skip
+            shown = re.fullmatch(shape, cell)
+            assert shown, (spec, world, cell, mark)
+            digits = len(shown[2].partition(".")[2])
+            assert float(shown[1].replace(r"\,", "")) == pytest.approx(round(mean, digits))
+            assert float(shown[2].replace(r"\,", "")) == pytest.approx(round(half, digits))
+    assert "4 runs" in lines[-1]
+    assert r"$\dagger$" in lines[-1]
+
+
+def test_a_wide_table_of_single_runs_says_so_and_marks_nothing():
+    found = compare(["uniform", "dts"], WORLD, runs=1, workers=1)
+    text = found.to_latex(wide=True)
+    assert r"^{\dagger}" not in text
+    assert r"\pm" not in text
+    assert "single run" in text
+
+
+def test_a_notebook_shows_the_regret_of_every_policy_in_every_world(grid):
+    html = grid._repr_html_()
+    for (spec, _), (mean, half, mark) in reference_wide(grid).items():
+        shown = f"{margin(mean, half)[0]} ± {margin(mean, half)[1]}"
+        assert spec in html
+        assert (f"<strong>{shown}</strong>" in html) == (mark == "best")
+        assert (f"{shown}†" in html) == (mark == "open")
+
+
 def test_what_cannot_be_drawn_is_refused_in_a_sentence(found, grid, tmp_path):
     pytest.importorskip("matplotlib")
     for draw, said in (
@@ -149,6 +310,13 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence(found, grid, tmp_path):
         (found.plot_trend, "no two worlds of the plan differ in their rounds"),
         (lambda: found.plot_totals(path=tmp_path / "a.gif"), "written as .png, .svg, .pdf"),
         (results_of_nothing(tmp_path).plot_regret, "nothing is finished yet"),
+        (lambda: grid.plot_regret(facets="policy"), "facets='policy' must be 'world'"),
+        (lambda: grid.plot_regret(facets="world", world="no"), "0 worlds match 'no'"),
+        (lambda: grid.plot_regret(facets="world", ax=object()), "ax= is for one world"),
+        (lambda: grid.plot_regret(facets="world", columns=0), "columns=0 must be"),
+        (lambda: found.plot_regret(legend="left"), "legend='left' must be below"),
+        (lambda: found.plot_totals(width="poster"), "width='poster' must be column, page"),
+        (lambda: found.plot_regret(width=0.2), "width=0.2 must be between 1 and 100 inches"),
     ):
         with pytest.raises(DriftduelError) as error:
             draw()

@@ -198,9 +198,17 @@ def brightness(colour):
 def test_log_axes(one):
     page = one.page
     one.chart("regret-0")
-    page.get_by_role("button", name="log", exact=True).click()
+
+    def types():
+        layout = page.evaluate("document.getElementById('regret-0').layout")
+        return [layout[axis].get("type", "linear") for axis in ("xaxis", "yaxis")]
+
+    page.get_by_role("button", name="log, both", exact=True).click()
     expect(page.locator("#regret-0 .xtick").first).to_have_text("2")  # 2, 5, 10, ...
-    assert page.evaluate("document.getElementById('regret-0').layout.yaxis.type") == "log"
+    assert types() == ["log", "log"]
+    page.get_by_role("button", name="log", exact=True).click()
+    expect(page.locator("#regret-0 .xtick").first).to_have_text("0")
+    assert types() == ["linear", "log"]
     assert (
         page.get_by_role("button", name="log", exact=True).get_attribute("aria-pressed") == "true"
     )
@@ -319,6 +327,9 @@ def test_labels_keep_apart_and_inside(browser, played, grid, width):
             assert collisions(visit.chart(name)) == ([], []), name
         visit.page.locator("button[data-scale=log]:visible").first.click()
         box = visit.chart("regret-0")
+        expect(box.locator(".ytick").first).not_to_have_text("0")
+        assert collisions(box) == ([], [])
+        visit.page.locator("button[data-scale=log-log]:visible").first.click()
         expect(box.locator(".xtick").first).not_to_have_text("0")
         assert collisions(box) == ([], [])
         visit.close()

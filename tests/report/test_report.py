@@ -17,10 +17,11 @@ pytest.importorskip("scipy")
 pytest.importorskip("matplotlib")
 pytest.importorskip("plotly")
 
-from driftduel.errors import DriftduelError, MissingExtraError
+from driftduel.errors import DriftduelError, MissingExtraError, WeakSpotWarning
 from driftduel.lab import compare, results
 from driftduel.lab.findings import Standing, fit, read_findings, short_names
 from driftduel.lab.statistics import t_interval
+from driftduel.policies import make_policy
 from driftduel.report import write_report
 from driftduel.report.chart import numbers
 from driftduel.report.page import OF_ALL_WORLDS, OF_ONE_WORLD, _Page
@@ -83,12 +84,12 @@ def test_the_page_repeats_a_game(played):
     assert game.total in results(played).games["regret"].to_list()
 
 
-def test_figures_are_written_in_both_formats(played):
+def test_figures_are_written_in_all_formats(played):
     names = {path.name for path in (played / "report" / "figures").iterdir()}
     assert names == {
         f"{name}.{ending}"
         for name in ("totals", "regret", "restarts", "shares", "trace")
-        for ending in ("png", "svg")
+        for ending in ("png", "svg", "pdf")
     }
     for path in (played / "report" / "figures").iterdir():
         assert path.stat().st_size > 5000
@@ -100,6 +101,32 @@ def test_a_report_is_the_same_every_time(played, tmp_path):
     assert page.read_text() == read(played)
     for path in (played / "report" / "figures").glob("*.svg"):
         assert (tmp_path / "again" / "figures" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_a_page_has_remarks_and_the_warnings_of_policies(tmp_path):
+    store = tmp_path / "s"
+    compare(["mdb", "uniform"], "two-arm:rounds=400", 2, out=store, workers=1)
+    page = write_report(store, figures=False, remarks={"uniform": "Learns <nothing>."}).read_text()
+    remarks = re.search('<ul class="hint" id="standings-0-remarks">(.*?)</ul>', page)[1]
+    with pytest.warns(WeakSpotWarning) as caught:
+        make_policy("mdb", 2, horizon=400, switches=1)
+    assert f"<code>mdb</code>: {caught[0].message}" in remarks
+    assert "MDB monitors 100% of the rounds" in remarks
+    assert "<code>uniform</code>: Learns &lt;nothing&gt;." in remarks
+    assert remarks.count("<li>") == 2
+
+
+@pytest.mark.parametrize(("worst", "scale"), [(4.0, "linear"), (6.0, "log")])
+def test_regret_opens_on_a_log_axis_where_means_are_far_apart(tmp_path, worst, scale):
+    regrets = [1.0, worst]
+    made_store(
+        tmp_path / "s", ["rucb", "uniform"], ["two-arm:rounds=400"],
+        regret=lambda policy, *_: regrets[policy],
+    )  # fmt: skip
+    page = write_report(tmp_path / "s", figures=False).read_text()
+    assert f'data-chart="regret-0" data-scale="{scale}"' in page
+    (pressed,) = re.findall('data-scale="([a-z-]+)" data-of="regret-0" aria-pressed="true"', page)
+    assert pressed == scale
 
 
 def test_nothing_comes_from_elsewhere(played):
@@ -132,7 +159,7 @@ def test_several_worlds_have_figures_each(tmp_path):
     write_report(tmp_path / "s")
     names = [path.stem for path in (tmp_path / "s" / "report" / "figures").glob("*.svg")]
     assert sorted(names) == sorted(
-        ["heat", "rounds"]
+        ["heat", "rounds", "facets"]
         + [
             f"{kind}-{world}"
             for kind in ("totals", "regret", "restarts", "shares")
@@ -471,8 +498,10 @@ def test_results_of_driftduel_0_1_still_give_a_report(tmp_path):
     assert "driftduel 0.1, which played this, did not keep it" in text
     assert "driftduel 0.1.0, which wrote these results, kept too little" in text
     assert sorted(path.name for path in (tmp_path / "old" / "report" / "figures").iterdir()) == [
-        "regret.png", "regret.svg", "shares.png", "shares.svg", "totals.png", "totals.svg",
-    ]  # fmt: skip
+        f"{name}.{ending}"
+        for name in ("regret", "shares", "totals")
+        for ending in ("pdf", "png", "svg")
+    ]
 
 
 def test_games_are_those_of_driftduel_0_1(tmp_path):

@@ -17,8 +17,9 @@ import polars as pl
 from driftduel.cli import main
 from driftduel.errors import DriftduelError
 from driftduel.lab.identity import world_of
+from driftduel.policies import POLICIES
 from driftduel.specs import Spec
-from driftduel.suite import HALVES, Half, as_markdown, read_half, run_suite, score
+from driftduel.suite import HALVES, SETTINGS, Half, as_markdown, read_half, run_suite, score
 from driftduel.suite.scoring import _best, ratio_interval
 
 TINY = Half(
@@ -224,6 +225,35 @@ def test_rivals_are_the_halfs_and_not_the_others_under_test(windows_under_test):
             rivals = [rival for rival in TINY.rivals if rival != policy]
             regret = means(windows_under_test.changing.games, each.world)
             assert each.nearest_rival == min(rivals, key=regret.__getitem__)
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_every_rival_of_a_half_has_settings(name):
+    half = read_half(name)
+    rivals = half.with_settings().rivals
+    assert rivals[: len(half.rivals)] == half.rivals
+    assert {spec.partition(":")[0] for spec in half.rivals} == set(SETTINGS)
+    assert set(rivals) == {spec for settings in SETTINGS.values() for spec in settings}
+    for rival, settings in SETTINGS.items():
+        assert settings[0] == rival
+        assert {POLICIES[spec.partition(":")[0]].name for spec in settings} == {rival}
+
+
+def test_the_nearest_rival_is_at_its_best_setting_in_hindsight(tmp_path):
+    half = replace(
+        read_half("development").smaller(1, 2), rivals=("mdb",), windows=(300,),
+        changing=("two-arm:rounds=3000",), quiet=("two-arm:rounds=300",),
+    ).with_settings()  # fmt: skip
+    played = run_suite(half, ["uniform"], tmp_path / "out", workers=1)
+    found = score("development", "uniform", *played).changing[0]
+    games = played.changing.narrow
+    means = {
+        spec: games.filter(policy=spec)["regret"].mean() for spec in SETTINGS["mdb"]
+    }  # fmt: skip
+    full = {spec: mean for spec, mean in means.items() if len(games.filter(policy=spec)) == 2}
+    assert found.nearest_rival == min(full, key=full.__getitem__)
+    assert min(full.values()) == min(means.values())
+    assert found.nearest_rival != "mdb"  # or the test shows nothing
 
 
 def test_a_rival_may_be_a_window_by_its_name(tmp_path):

@@ -68,6 +68,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "table": (
         ("driftduel table results", "the summary of what is in a folder"),
         ("driftduel table results --latex", "the same for a paper"),
+        (
+            "driftduel table results --latex --wide --label 'dts=Double Thompson'",
+            "one table of policies by worlds, the best in bold",
+        ),
     ),
     "suite": (
         (
@@ -75,6 +79,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "a quick look",
         ),
         ("driftduel suite --policy king --policy sw-dts --out scores", "a score to report"),
+        (
+            "driftduel suite --policy king --hindsight --out scores",
+            "rivals at their best setting in hindsight",
+        ),
     ),
     "study": (
         ("driftduel study --quick --dry-run", "what would be played, and for how long"),
@@ -83,6 +91,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "report": (
         ("driftduel report results", "a page about the games in a folder"),
         ("driftduel report results --out page --no-figures", "the page only, and elsewhere"),
+        (
+            "driftduel report results --width page --legend outside --logx",
+            "figures for a paper with two columns",
+        ),
     ),
     "log": (
         ("driftduel log summary votes.csv", "what is in it, and who is best now"),

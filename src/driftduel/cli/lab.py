@@ -1,7 +1,7 @@
 """What the commands of the lab share: options, playing with a display, the table and the page."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from driftduel.lab.tables import Table
     from driftduel.lab.watching import Display
 
-__all__ = ["add_engine", "add_mode", "engine_of", "playing", "print_table", "write_page"]
+__all__ = [
+    "add_engine",
+    "add_labels",
+    "add_mode",
+    "engine_of",
+    "playing",
+    "print_table",
+    "read_labels",
+    "write_page",
+]
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
@@ -49,6 +58,38 @@ def add_mode(parser: argparse.ArgumentParser) -> None:
         default=MODE,
         help="serve (default): an arm may be shown alone; panel: always two different ones",
     )
+
+
+def add_labels(parser: argparse.ArgumentParser) -> None:
+    """Declare names of policies and worlds."""
+    parser.add_argument(
+        "--label",
+        action="append",
+        default=[],
+        metavar="SPEC=NAME",
+        help="name of a policy or a world in figures and LaTeX, in place of its spec; may be "
+        "repeated",
+    )
+
+
+def read_labels(given: Sequence[str], results: "Results") -> dict[str, str]:
+    """Return names by spec; a spec may contain equals signs, so it must be one of the results."""
+    from driftduel.errors import DriftduelError
+    from driftduel.specs import near
+
+    plan = results.plan
+    known = [*(policy.spec for policy in plan.policies), *(world.spec for world in plan.worlds)]
+    labels = {}
+    for text in given:
+        specs = [spec for spec in known if text.startswith(f"{spec}=")]
+        if not specs:
+            raise DriftduelError(
+                f"--label {text!r} must be SPEC=NAME for a policy or a world of the results; "
+                f"{near(text.rpartition('=')[0] or text, known)}"
+            )
+        spec = max(specs, key=len)
+        labels[spec] = text[len(spec) + 1 :]
+    return labels
 
 
 class Played:

@@ -1,6 +1,12 @@
 """Write a page about a folder of results, to open in a browser, and figures for papers."""
 
 import argparse
+from typing import TYPE_CHECKING
+
+from driftduel.cli.lab import add_labels, read_labels
+
+if TYPE_CHECKING:
+    from driftduel.figures.results import Width
 
 __all__ = ["configure", "run"]
 
@@ -22,23 +28,52 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the worlds that are shown one by one, by their specs; as many as fit unless given",
     )
     parser.add_argument("--no-figures", action="store_true", help="write the page only")
+    add_labels(parser)
+    parser.add_argument(
+        "--width",
+        metavar="W",
+        help="width of the figures: column (3.25 inches), page (6.75 inches), or inches",
+    )
+    parser.add_argument(
+        "--legend",
+        choices=("below", "outside", "inside", "none"),
+        default="below",
+        help="where the legend of figures goes (below)",
+    )
+    parser.add_argument(
+        "--logx", action="store_true", help="draw rounds on a log axis in figures of regret"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Write and say where."""
+    from driftduel.lab import results
     from driftduel.report import write_report
 
+    played = results(arguments.folder)
     page = write_report(
-        arguments.folder,
+        played,
         arguments.out,
         trace=arguments.trace,
         worlds=arguments.world,
         figures=not arguments.no_figures,
+        labels=read_labels(arguments.label, played),
+        width=_width(arguments.width),
+        legend=None if arguments.legend == "none" else arguments.legend,
+        logx=arguments.logx,
         progress=say,
     )
     print(f"page:     {page}")
     if not arguments.no_figures:
         print(f"figures:  {page.parent / 'figures'}")
+
+
+def _width(text: str | None) -> "Width | None":
+    """Read a width; a word is for `write_report` to check."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text  # type: ignore[return-value]
 
 
 def say(step: str) -> None:

@@ -50,6 +50,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--runs", type=int, metavar="N", help="games of each policy in each world (40)"
     )
+    parser.add_argument(
+        "--hindsight",
+        action="store_true",
+        help="play the rivals at several settings each: the nearest one is then at its best "
+        "setting in hindsight",
+    )
     add_benchmark(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON instead")
@@ -71,6 +77,8 @@ def run(arguments: argparse.Namespace) -> None:
     load_imports(arguments)
     policies = arguments.policy or ["king"]
     half = read_half(arguments.half)
+    if arguments.hindsight:
+        half = half.with_settings()
     for name in ("worlds", "runs"):
         value = getattr(arguments, name)
         if value is not None and value < 1:

@@ -3,7 +3,7 @@
 import argparse
 
 from driftduel.cli.common import add_wide
-from driftduel.cli.lab import print_table
+from driftduel.cli.lab import add_labels, print_table, read_labels
 
 __all__ = ["configure", "run"]
 
@@ -18,11 +18,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--csv", action="store_true", help="print CSV, with everything that was computed"
     )
     form.add_argument(
-        "--latex", action="store_true", help="print LaTeX tables (for the package booktabs)"
+        "--latex",
+        action="store_true",
+        help="print LaTeX tables (for the package booktabs), one per world; with --wide, one table "
+        "of policies by worlds",
     )
     form.add_argument(
         "--json", action="store_true", help="print JSON, with everything that was computed"
     )
+    add_labels(parser)
     add_wide(parser)
 
 
@@ -42,7 +46,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.csv:
         print(writing.as_csv(played), end="")
     elif arguments.latex:
-        print(writing.as_latex(played))
+        labels = read_labels(arguments.label, played)
+        print(writing.as_latex(played, wide=arguments.wide, labels=labels))
     else:
         print_table(played, as_json=arguments.json)
     if played.missing and (arguments.csv or arguments.latex):

@@ -1,6 +1,7 @@
 """Figures of many games for a paper, legible at the width of a column.
 
-`driftduel.lab.findings.read_findings` computes what they show.
+`driftduel.lab.findings.read_findings` computes what they show. `COLUMN` and `PAGE` are the widths
+of one and of two columns of a conference paper; a saved file is exactly as wide as was asked for.
 """
 
 import math
@@ -8,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     from driftduel.lab.findings import Findings, Standing, Trend, WorldFindings
 
 __all__ = [
+    "COLUMN",
+    "PAGE",
+    "Legend",
+    "Width",
+    "far_apart",
     "plot_heat",
     "plot_regret",
     "plot_restarts",
@@ -32,9 +38,19 @@ __all__ = [
 
 Paths = str | Path | Sequence[str | Path]
 Policies = Sequence[int | str]
-Names = Mapping[str, str]
+Labels = Mapping[str, str]
+Legend = Literal["auto", "below", "outside", "inside"] | None
+Width = float | Literal["column", "page"]
 
-_COLUMN = 3.3  # inches
+COLUMN = 3.25
+"""The width of a column, in inches."""
+PAGE = 6.75
+"""The width of a page with two columns, in inches."""
+_WIDTHS = {"column": COLUMN, "page": PAGE}
+_LEGENDS = ("auto", "below", "outside", "inside", None)
+_LETTER = 0.058  # inches of a letter of a legend, on average
+_KEY = 0.5  # inches of a legend's line, and of the space around a name
+_PANEL = 2.1  # inches that a facet needs for its ticks to keep apart
 _MOST_LINES = 8
 _MOST_ROWS = 25
 _MOST_PANELS = 3
@@ -47,73 +63,142 @@ _FAR_APART = 5
 
 
 def plot_regret(
-    world: "WorldFindings",
+    world: "WorldFindings | Sequence[WorldFindings]",
     path: Paths | None = None,
     policies: Policies | None = None,
     *,
     log: bool | None = None,
+    logx: bool = False,
     ax: Any = None,
+    legend: Legend = "auto",
+    width: Width | None = None,
+    columns: int | None = None,
+    common: str = "",
     title: str | None = None,
     xlabel: str = "round",
     ylabel: str | None = None,
-    names: Names | None = None,
+    labels: Labels | None = None,
 ) -> Any:
-    """Draw regret over time with bands over the true phases.
+    """Draw regret over time with 95% bands over the true phases.
 
     Parameters
     ----------
     world
-        What to show.
+        What to show; of several worlds, one facet each under one legend.
     path
         PNG, SVG or PDF to write; several to write the same figure several times.
     policies
         Which, by their names or their places in the plan; the best eight unless given.
     log
         Whether regret is on a log axis; unless given, if the best and the worst are far apart.
+    logx
+        Whether rounds are on a log axis, of the last three decades.
     ax
-        Axes of matplotlib to draw on; a figure of its own, as wide as a column, unless given.
+        Axes of matplotlib to draw on; a new figure unless given. For one world.
+    legend
+        ``below`` the panels, ``outside`` at their right, ``inside`` the (first) panel, or None for
+        no legend. ``auto`` is ``below``, and ``inside`` on given axes.
+    width
+        Of the figure and its files: ``column`` (3.25 inches), ``page`` (6.75 inches), or inches.
+        One world has a column and several have a page unless given.
+    columns
+        Facets in a row; as many as fit unless given.
+    common
+        The part of the worlds' specs that is above all facets, as `Findings` has it.
     title
         The title; the world's spec unless given, and none on axes of yours.
     xlabel, ylabel
         The words at the axes.
-    names
-        What to call policies that are not to go by their specs.
+    labels
+        What to call policies, and worlds above their facets, in place of their specs.
 
     Returns
     -------
     matplotlib.figure.Figure or matplotlib.axes.Axes
         The figure, to show or to save; `ax` if that was given.
     """
-    shown = _shown(world, policies, _MOST_LINES)
-    labels = _labels(shown, names)
-    with _sheet(ax, 1.9 + _legend_height(labels)) as (canvas, panel):
-        _draw_phases(panel, world)
-        log = _far_apart([standing.mean for standing in shown]) if log is None else log
-        least = _least_drawn(world, shown) if log else 0.0
-        for place, standing in enumerate(shown):
-            style = line_style(standing.policy)
-            curve = world.curves[standing.policy]
-            if curve.low is not None and curve.high is not None:
-                panel.fill_between(
-                    world.at, curve.low.clip(least), curve.high.clip(least), color=style.colour,
-                    alpha=0.18, lw=0,
+    worlds = list(world) if isinstance(world, Sequence) else [world]
+    if not worlds:
+        raise DriftduelError("there is no world to draw.")
+    if len(worlds) > 1 and ax is not None:
+        raise DriftduelError("ax= is for one world; facets need a figure of their own.")
+    if columns is not None and columns < 1:
+        raise DriftduelError(f"columns={columns} must be a whole number at least 1.")
+    _check_legend(legend)
+    every = {s.policy: s for each in worlds for s in each.standings}
+    chosen = (
+        _best_over(worlds)[:_MOST_LINES] if policies is None
+        else list(dict.fromkeys(_places(list(every.values()), policies)))
+    )  # fmt: skip
+    shown = [_shown(each, chosen, len(chosen)) for each in worlds]
+    if log is None:
+        log = any(far_apart([s.mean for s in standings]) for standings in shown)
+    drawn = {s.policy for standings in shown for s in standings}
+    keys = [every[place] for place in chosen if place in drawn]
+    names, styles = _labels(keys, labels), [line_style(s.policy) for s in keys]
+    inches = _inches(width, COLUMN if len(worlds) == 1 else PAGE)
+    across = _facets_across(len(worlds), inches, columns)
+    rows = math.ceil(len(worlds) / across)
+    key = _Key(names, styles, "inside" if ax is not None and legend == "auto" else legend, inches)
+    height = 1.9 if rows == across == 1 else 1.55
+    with _sheets(ax, rows, across, height, key.height, inches) as (canvas, panels):
+        for place, (each, standings) in enumerate(zip(worlds, shown, strict=True)):
+            _draw_regret(panels[place], each, standings, log=log, logx=logx)
+            words = each.loss + " (log axis)" * log
+            if place % across == 0:
+                panels[place].set_ylabel(words if ylabel is None else ylabel)
+            if place + across >= len(worlds):
+                panels[place].set_xlabel(xlabel + " (log axis)" * (logx and xlabel == "round"))
+            if len(worlds) > 1:
+                called = (labels or {}).get(each.spec)
+                panels[place].set_title(
+                    _broken(each.label, max(12, int((inches / across - 1.0) / _LETTER)))
+                    if called is None
+                    else called,
+                    fontsize=_SMALL + 0.5, weight="normal", pad=4,
                 )  # fmt: skip
-            marks = np.linspace(world.at[-1] / 9, world.at[-1], 8) - world.at[-1] / 40 * (place % 4)
-            panel.plot(
-                world.at, curve.mean, color=style.colour, ls=style.dashes, lw=1.4,
-                marker=style.marker, ms=3.4, markevery=np.searchsorted(world.at, marks).tolist(),
+        for unused in panels[len(worlds) :]:
+            unused.remove()
+        key.draw(canvas, panels[0])
+        more = f"the {len(keys)} best of {len(every)}" if len(keys) < len(every) else ""
+        usual = worlds[0].spec if len(worlds) == 1 else common
+        return _finish(canvas, panels[0], path, title, usual, "" if policies else more)
+
+
+def _draw_regret(
+    panel: Any, world: "WorldFindings", shown: Sequence["Standing"], *, log: bool, logx: bool
+) -> None:
+    """Draw the curves of one world."""
+    first = max(1.0, world.rounds / 1000) if logx else 0.0
+    _draw_phases(panel, world)
+    least = _least_drawn(world, shown, max(first, world.rounds / 100 * (not logx))) if log else 0.0
+    for place, standing in enumerate(shown):
+        style = line_style(standing.policy)
+        curve = world.curves[standing.policy]
+        if curve.low is not None and curve.high is not None:
+            panel.fill_between(
+                world.at, curve.low.clip(least), curve.high.clip(least), color=style.colour,
+                alpha=0.18, lw=0,
             )  # fmt: skip
-        panel.set(xlim=(0, world.rounds), xlabel=xlabel)
-        panel.set_ylabel((world.loss + " (log axis)" * log) if ylabel is None else ylabel)
-        if log:
-            panel.set_yscale("log")
-            _plain_log(panel.yaxis)
-        panel.set_ylim(bottom=least)
+        end = world.at[-1]
+        marks = np.linspace(end / 9, end, 8) - end / 40 * (place % 4)
+        if logx:
+            marks = np.geomspace(max(first, 1) * 2, end, 8) * 0.93 ** (place % 4)
+        at = np.searchsorted(world.at, marks).clip(0, len(world.at) - 1)
+        panel.plot(
+            world.at, curve.mean, color=style.colour, ls=style.dashes, lw=1.4,
+            marker=style.marker, ms=3.4, markevery=at.tolist(),
+        )  # fmt: skip
+    if log:
+        panel.set_yscale("log")
+        _plain_log(panel.yaxis)
+    panel.set_ylim(bottom=least)
+    if logx:
+        panel.set_xscale("log")
+        _plain_log(panel.xaxis, (1.0,))
+    else:
         _round_ticks(panel)
-        _legend(canvas or panel, labels, [line_style(s.policy) for s in shown])
-        left = len(world.standings) - len(shown)
-        more = f"the {len(shown)} best of {len(world.standings)}" if left and not policies else ""
-        return _finish(canvas, panel, path, title, world.spec, more)
+    panel.set_xlim(first, world.rounds)
 
 
 def plot_totals(
@@ -125,19 +210,20 @@ def plot_totals(
     ax: Any = None,
     title: str | None = None,
     xlabel: str | None = None,
-    names: Names | None = None,
+    width: Width | None = None,
+    labels: Labels | None = None,
 ) -> Any:
     """Draw every policy's regret with its 95% interval, best on top; see `plot_regret`."""
     shown = _shown(world, policies, _MOST_ROWS)
-    with _sheet(ax, 0.3 + 0.2 * len(shown)) as (canvas, panel):
+    with _sheet(ax, 0.3 + 0.2 * len(shown), _inches(width)) as (canvas, panel):
         for row, standing in enumerate(shown):
             style = line_style(standing.policy)
             low = standing.mean if standing.low is None else standing.low
             high = standing.mean if standing.high is None else standing.high
             panel.plot([low, high], [row, row], color=style.colour, lw=2, solid_capstyle="butt")
             panel.plot(standing.mean, row, style.marker, color=style.colour, ms=4.5)
-        _policy_ticks(panel, _labels(shown, names))
-        log = _far_apart([standing.mean for standing in shown]) if log is None else log
+        _policy_ticks(panel, _labels(shown, labels))
+        log = far_apart([standing.mean for standing in shown]) if log is None else log
         if log:
             panel.set_xscale("log")
             _plain_log(panel.xaxis)
@@ -157,7 +243,8 @@ def plot_heat(
     ax: Any = None,
     title: str | None = None,
     label: str = "regret / the best's",
-    names: Names | None = None,
+    width: Width | None = None,
+    labels: Labels | None = None,
 ) -> Any:
     """Draw, for every policy in every world, how many times the best's regret it has.
 
@@ -168,8 +255,8 @@ def plot_heat(
     chosen = findings.ranking() if policies is None else _places(list(every.values()), policies)
     shown = [every[place] for place in chosen][:_MOST_ROWS]
     ratios = np.array([[_ratio(world, standing) for world in worlds] for standing in shown])
-    width = max(_COLUMN, 1.5 + 0.42 * len(worlds))
-    with _sheet(ax, 0.5 + 0.2 * len(shown), width) as (canvas, panel):
+    inches = _inches(width, max(COLUMN, 1.5 + 0.42 * len(worlds)))
+    with _sheet(ax, 0.5 + 0.2 * len(shown), inches) as (canvas, panel):
         largest = max(2.0, float(np.nanmax(ratios, initial=1.0)))
         image = panel.imshow(
             np.log(ratios), cmap="cividis_r", vmin=0, vmax=math.log(largest), aspect="auto"
@@ -182,7 +269,7 @@ def plot_heat(
                 weight="bold" if value == 1 else "normal",
             )  # fmt: skip
         panel.set_yticks(
-            range(len(shown)), [_broken(each) for each in _labels(shown, names)], fontsize=_SMALL
+            range(len(shown)), [_broken(each) for each in _labels(shown, labels)], fontsize=_SMALL
         )
         panel.set_xticks(
             range(len(worlds)), [_broken(world.label, 16) for world in worlds],
@@ -205,10 +292,12 @@ def plot_trend(
     policies: Policies | None = None,
     *,
     ax: Any = None,
+    legend: Legend = "auto",
+    width: Width | None = None,
     title: str | None = None,
     xlabel: str | None = None,
     ylabel: str | None = None,
-    names: Names | None = None,
+    labels: Labels | None = None,
 ) -> Any:
     """Draw regret against the horizon, or the switches, on log-log axes with fitted lines.
 
@@ -218,11 +307,15 @@ def plot_trend(
     chosen = findings.ranking() if policies is None else _places(list(every.values()), policies)
     shown = [every[place] for place in chosen if place in trend.lines]
     shown = shown[:_MOST_LINES] if policies is None else shown
-    labels = [
+    _check_legend(legend)
+    names = [
         _with_slope(label, trend.lines[standing.policy].slope)
-        for standing, label in zip(shown, _labels(shown, names), strict=True)
+        for standing, label in zip(shown, _labels(shown, labels), strict=True)
     ]
-    with _sheet(ax, 1.9 + _legend_height(labels)) as (canvas, panel):
+    styles = [line_style(standing.policy) for standing in shown]
+    where = "inside" if ax is not None and legend == "auto" else legend
+    key = _Key(names, styles, where, _inches(width))
+    with _sheet(ax, 1.9 + key.height, _inches(width)) as (canvas, panel):
         for standing in shown:
             line, style = trend.lines[standing.policy], line_style(standing.policy)
             errors = None
@@ -246,7 +339,7 @@ def plot_trend(
         panel.set_xticks(trend.x, [short(x, 4) for x in trend.x], minor=False)
         panel.set_xticks([], minor=True)
         panel.grid(axis="y", lw=0.4, color="#cccccc")
-        _legend(canvas or panel, labels, [line_style(s.policy) for s in shown])
+        key.draw(canvas, panel)
         return _finish(canvas, panel, path, title, trend.common, "in brackets: the slope")
 
 
@@ -256,7 +349,8 @@ def plot_restarts(
     policies: Policies | None = None,
     *,
     title: str | None = None,
-    names: Names | None = None,
+    width: Width | None = None,
+    labels: Labels | None = None,
 ) -> Any:
     """Draw when policies restarted against the true switches, and how many restarts were needless.
 
@@ -264,13 +358,13 @@ def plot_restarts(
     """
     chosen = _shown(world, policies, len(world.standings))
     shown = [standing for standing in chosen if standing.restarts > 0][:_MOST_ROWS]
-    labels = _labels(shown, names)
+    called = _labels(shown, labels)
     height = 0.25 + 0.22 * max(1, len(shown))
-    with figure(2, [height, height], width=_COLUMN, shared=False) as (canvas, (counts, times)):
+    with figure(2, [height, height], _inches(width), shared=False) as (canvas, (counts, times)):
         _draw_counts(counts, world, shown)
         _draw_times(times, world, shown)
         for panel in (counts, times):
-            _policy_ticks(panel, labels)
+            _policy_ticks(panel, called)
         canvas.legend(
             *counts.get_legend_handles_labels(), loc="outside lower center", ncols=3,
             frameon=False, fontsize=_SMALL, handlelength=1.4, columnspacing=1.0,
@@ -318,7 +412,8 @@ def plot_shares(
     *,
     title: str | None = None,
     xlabel: str = "round",
-    names: Names | None = None,
+    width: Width | None = None,
+    labels: Labels | None = None,
 ) -> Any:
     """Draw the share of plays of each arm over time, and the best arm underneath.
 
@@ -329,12 +424,12 @@ def plot_shares(
     shown = shown[:_MOST_PANELS] if policies is None else shown
     phases = world.phases()
     heights = [0.95] * len(shown) + [0.22] * bool(phases)
-    with figure(len(heights), heights, width=_COLUMN) as (canvas, panels):
+    with figure(len(heights), heights, _inches(width)) as (canvas, panels):
         import matplotlib as mpl
 
         mpl.rcParams["hatch.linewidth"] = 0.45  # `figure` puts it back
         drawn: dict[int, Any] = {}
-        for panel, standing, label in zip(panels, shown, _labels(shown, names), strict=False):
+        for panel, standing, label in zip(panels, shown, _labels(shown, labels), strict=False):
             drawn.update(_draw_shares(panel, world, standing.policy))
             panel.set_title(label, fontsize=_SMALL + 0.5, weight="normal", pad=3)
         if phases:
@@ -415,13 +510,47 @@ def _draw_phases(panel: Any, world: "WorldFindings") -> None:
 
 
 @contextmanager
-def _sheet(ax: Any, height: float, width: float = _COLUMN) -> Iterator[tuple[Any, Any]]:
+def _sheet(ax: Any, height: float, width: float) -> Iterator[tuple[Any, Any]]:
     """Open a figure with one panel; where there are axes already, there is only the panel."""
-    if ax is not None:
-        yield None, ax
-        return
-    with figure(1, [height], width=width) as (canvas, (panel,)):
+    with _sheets(ax, 1, 1, height, 0.0, width) as (canvas, (panel,)):
         yield canvas, panel
+
+
+@contextmanager
+def _sheets(
+    ax: Any, rows: int, columns: int, height: float, legend: float, width: float
+) -> Iterator[tuple[Any, list[Any]]]:
+    """Open a figure with a grid of panels and room for a legend; or take the given axes."""
+    if ax is not None:
+        yield None, [ax]
+        return
+    heights = [height + legend / rows] * rows
+    with figure(rows, heights, width, shared=False, columns=columns) as (canvas, panels):
+        yield canvas, panels
+
+
+def _inches(width: Width | None, usual: float = COLUMN) -> float:
+    """Return the width of a figure in inches."""
+    if width is None:
+        return usual
+    if isinstance(width, str):
+        if width not in _WIDTHS:
+            raise DriftduelError(f"width={width!r} must be column, page, or a number of inches.")
+        return _WIDTHS[width]
+    if not 1 <= width <= 100:
+        raise DriftduelError(f"width={width} must be between 1 and 100 inches.")
+    return float(width)
+
+
+def _facets_across(worlds: int, width: float, columns: int | None) -> int:
+    """Return how many facets stand in a row, so that rows are about equally full."""
+    most = columns or max(1, int(width / _PANEL))
+    return math.ceil(worlds / math.ceil(worlds / most))
+
+
+def _check_legend(legend: Legend) -> None:
+    if legend not in _LEGENDS:
+        raise DriftduelError(f"legend={legend!r} must be below, outside, inside, auto or None.")
 
 
 def _finish(
@@ -453,13 +582,14 @@ def _finish(
     return canvas or panel
 
 
-def _far_apart(means: Sequence[float]) -> bool:
+def far_apart(means: Sequence[float]) -> bool:
+    """Return whether a log axis is needed to see the smallest and the largest of means."""
     return min(means) > 0 and max(means) > _FAR_APART * min(means)
 
 
-def _least_drawn(world: "WorldFindings", shown: Sequence["Standing"]) -> float:
-    """Return where a log axis begins: what the best has lost after a hundredth of the rounds."""
-    early = int(np.searchsorted(world.at, world.rounds / 100))
+def _least_drawn(world: "WorldFindings", shown: Sequence["Standing"], since: float) -> float:
+    """Return where a log axis begins: the regret of the best in the first round that counts."""
+    early = int(np.searchsorted(world.at, since))
     losses = [float(world.curves[standing.policy].mean[early]) for standing in shown]
     last = min(standing.mean for standing in shown)
     return max(min(losses), last / 1000)
@@ -479,6 +609,17 @@ def _shown(world: "WorldFindings", policies: Policies | None, most: int) -> list
     return [by_place[place] for place in _places(ranked, policies) if place in by_place]
 
 
+def _best_over(worlds: Sequence["WorldFindings"]) -> list[int]:
+    """Return the policies of some worlds, best first: by the mean log ratio to the best of each."""
+    if len(worlds) == 1:
+        return [s.policy for s in worlds[0].ranked() if s.policy in worlds[0].curves]
+    logs: dict[int, list[float]] = {}
+    for world in worlds:
+        for s in world.standings:
+            logs.setdefault(s.policy, []).append(math.log(s.ratio) if s.ratio else math.inf)
+    return sorted(logs, key=lambda policy: (sum(logs[policy]) / len(logs[policy]), policy))
+
+
 def _places(standings: Sequence["Standing"], policies: Policies) -> list[int]:
     """Return the places in the plan of policies that are given by name or by place."""
     by_name = {standing.name: standing.policy for standing in standings}
@@ -491,8 +632,8 @@ def _places(standings: Sequence["Standing"], policies: Policies) -> list[int]:
     return [by_name[policy] if isinstance(policy, str) else policy for policy in given]
 
 
-def _labels(standings: Sequence["Standing"], names: Names | None) -> list[str]:
-    return [(names or {}).get(standing.name, standing.name) for standing in standings]
+def _labels(standings: Sequence["Standing"], labels: Labels | None) -> list[str]:
+    return [(labels or {}).get(standing.name) or plain(standing.name) for standing in standings]
 
 
 def _policy_ticks(panel: Any, labels: Sequence[str]) -> None:
@@ -521,45 +662,65 @@ def _with_slope(name: str, slope: float | None) -> str:
     return name if slope is None else f"{name}  ({decimals(slope)})"
 
 
-def _plain_log(axis: Any) -> None:
+def _plain_log(axis: Any, steps: Sequence[float] = (1.0, 2.0, 5.0)) -> None:
     """Write 200 and 5k at a log axis, not powers of ten."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
+    axis.set_major_locator(LogLocator(subs=steps, numticks=8))
     axis.set_major_formatter(lambda value, _: short(value, 4))
     axis.set_minor_formatter(NullFormatter())
 
 
-def _legend_columns(labels: Sequence[str]) -> int:
-    return 2 if max(map(len, labels)) <= 24 else 1
+class _Key:
+    """The legend: where it goes, and how many inches of height it takes there."""
 
+    def __init__(
+        self, names: Sequence[str], styles: Sequence[LineStyle], where: Legend, width: float
+    ) -> None:
+        self.where = "below" if where == "auto" else where
+        room = width - _KEY if self.where == "below" else min(1.6, width / 2)
+        self.names = [_broken(name, max(8, int(room / _LETTER))) for name in names]
+        self.styles = styles
+        longest = max((len(line) for name in self.names for line in name.split("\n")), default=0)
+        across = int(width / (_KEY + _LETTER * longest)) if self.where == "below" else 1
+        self.columns = max(1, min(across, len(names)))
+        rows = math.ceil(len(names) / self.columns)
+        lines = max((name.count("\n") + 1 for name in self.names), default=0)
+        self.height = 0.14 * rows * lines if self.where == "below" else 0.0
 
-def _legend_height(labels: Sequence[str]) -> float:
-    """Return the inches a legend takes, so that the panel above it keeps its height."""
-    return 0.14 * math.ceil(len(labels) / _legend_columns(labels)) if labels else 0.0
+    def draw(self, canvas: Any, panel: Any) -> None:
+        """Draw it at the figure, or at axes that are part of another figure."""
+        from matplotlib.lines import Line2D
 
-
-def _legend(where: Any, labels: Sequence[str], styles: Sequence[LineStyle]) -> None:
-    """Put a legend under the panel: two columns, or one for long names; or inside given axes."""
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
-    handles = [
-        Line2D([], [], color=s.colour, ls=s.dashes, marker=s.marker, ms=3.6, lw=1.4) for s in styles
-    ]
-    where.legend(
-        handles, [_broken(text, 60) for text in labels],
-        loc="outside lower left" if isinstance(where, Figure) else "best",
-        frameon=not isinstance(where, Figure), framealpha=0.85, edgecolor="none",
-        fontsize=_SMALL, ncols=_legend_columns(labels), handlelength=3.2,
-        columnspacing=0.8, borderpad=0.1, labelspacing=0.35,
-    )  # fmt: skip
+        if self.where is None or not self.names:
+            return
+        handles = [
+            Line2D([], [], color=s.colour, ls=s.dashes, marker=s.marker, ms=3.6, lw=1.4)
+            for s in self.styles
+        ]
+        inside = self.where == "inside"
+        settings: dict[str, Any] = {"loc": "best"}
+        if not inside and canvas is not None:
+            below, outside = "outside lower left", "outside right upper"
+            settings = {"loc": below if self.where == "below" else outside}
+        elif not inside:
+            corner = (0.0, -0.25) if self.where == "below" else (1.02, 1.0)
+            settings = {"loc": "upper left", "bbox_to_anchor": corner, "borderaxespad": 0.0}
+        where = panel if inside or canvas is None else canvas
+        where.legend(
+            handles, self.names, frameon=inside, framealpha=0.85, edgecolor="none",
+            fontsize=_SMALL, ncols=self.columns, handlelength=3.2, columnspacing=0.8,
+            borderpad=0.1, labelspacing=0.35, **settings,
+        )  # fmt: skip
 
 
 def _title(canvas: Any, text: str, more: str = "") -> None:
-    lines = [_broken(text, 62)] if text else []
+    letters = int(canvas.get_figwidth() / _LETTER * _SMALL / (_SMALL - 1)) - 2
+    lines = [_broken(text, letters)] if text else []
     if more:
         lines.append(more)
+    if not lines:
+        return
     canvas.suptitle("\n".join(lines), fontsize=_SMALL - 1, color="#444444", x=0.01, ha="left")
 
 

@@ -35,9 +35,10 @@ _SETTINGS = {
     "axes.spines.right": False,
     "axes.grid": False,
     "figure.dpi": 150,
-    "savefig.bbox": "tight",
     "svg.hashsalt": "driftduel",  # the same figure gives the same file
 }
+_MARGIN = 0.03  # inches of white above and below what is drawn
+_TRUE_TYPE = {"pdf.fonttype": 42, "ps.fonttype": 42}  # publishers refuse Type 3 fonts
 
 
 def arm_colour(arm: int) -> str:
@@ -47,27 +48,52 @@ def arm_colour(arm: int) -> str:
 
 @contextmanager
 def figure(
-    rows: int, heights: list[float], width: float = 7.0, *, shared: bool = True
+    rows: int, heights: list[float], width: float = 7.0, *, shared: bool = True, columns: int = 1
 ) -> Iterator[tuple[Any, list[Any]]]:
-    """Open a figure with panels of the given heights (inches), under one time axis if shared."""
+    """Open a figure with panels, row by row, and yield both.
+
+    Parameters
+    ----------
+    rows, columns
+        The grid of panels.
+    heights
+        Of the rows, in inches.
+    width
+        Of the figure and its files, in inches.
+    shared
+        Whether the panels of a column share one time axis.
+    """
     try:
         import matplotlib as mpl
     except ImportError:
         raise MissingExtraError("matplotlib", "plot", "drawing a figure") from None
     with mpl.rc_context(_SETTINGS):
         canvas = _shown_in_notebooks()(figsize=(width, sum(heights) + 0.6), layout="constrained")
-        panels = canvas.subplots(rows, 1, sharex=shared, height_ratios=heights, squeeze=False)
-        yield canvas, [panel for (panel,) in panels]
+        panels = canvas.subplots(
+            rows, columns, sharex="col" if shared else False, height_ratios=heights, squeeze=False
+        )
+        yield canvas, list(panels.flat)
 
 
 @cache
 def _shown_in_notebooks() -> Any:
     """Return a class of figures that a notebook shows without pyplot, and saves with all labels."""
+    import matplotlib as mpl
     from matplotlib.figure import Figure
+    from matplotlib.transforms import Bbox
 
     class Picture(Figure):
         def savefig(self, *args: Any, **settings: Any) -> None:
-            super().savefig(*args, **{"bbox_inches": "tight", **settings})
+            """Write a file as wide as the figure and as high as what is drawn; cut nothing off."""
+            with mpl.rc_context(_TRUE_TYPE):
+                if "bbox_inches" not in settings:
+                    self.draw_without_rendering()  # places everything
+                    drawn = self.get_tightbbox()
+                    settings["bbox_inches"] = Bbox.from_extents(
+                        min(0.0, drawn.x0), drawn.y0 - _MARGIN,
+                        max(self.get_figwidth(), drawn.x1), drawn.y1 + _MARGIN,
+                    )  # fmt: skip
+                super().savefig(*args, **settings)
 
         def _repr_png_(self) -> bytes:
             content = io.BytesIO()

@@ -14,6 +14,7 @@ from driftduel.lab.statistics import NEEDED, differences, summary
 from driftduel.lab.store import Store
 
 if TYPE_CHECKING:
+    from driftduel.figures.results import Legend, Width
     from driftduel.lab.findings import Findings, WorldFindings
 
 __all__ = ["Results", "results"]
@@ -27,9 +28,10 @@ class Results:
 
     The figures are matplotlib's, to be shown in a notebook, changed, and saved as PDF, SVG or PNG:
     ``results.plot_regret(log=True).savefig("regret.pdf")``. All take `path` to write files,
-    `policies` (names, or places in the plan), `title`, and `names`, what to call policies that are
-    not to go by their specs; those with one panel take `ax`, to be drawn into a figure of yours,
-    and then return it. `driftduel.figures.results` has all parameters.
+    `policies` (names, or places in the plan), `width` (``"column"``, ``"page"`` or inches),
+    `title`, and `labels`, names of policies in place of their specs; those with one panel take
+    `ax`, to be drawn into a figure of yours, and then return it. `driftduel.figures.results` has
+    all parameters.
     """
 
     store: Store
@@ -86,37 +88,76 @@ class Results:
 
         return as_html(self)
 
+    def to_latex(self, *, wide: bool = False, labels: Mapping[str, str] | None = None) -> str:
+        """Return the summary as LaTeX tables for the package booktabs.
+
+        Parameters
+        ----------
+        wide
+            Whether to write one table of policies by worlds: mean regret and half of its 95%
+            interval, the lowest of each world in bold, and a dagger at those that the runs cannot
+            distinguish from it. Otherwise one table for each world, with more columns.
+        labels
+            Names of policies and worlds in place of their specs.
+        """
+        from driftduel.lab.writing import as_latex
+
+        return as_latex(self, wide=wide, labels=labels)
+
     def plot_regret(
         self,
         policies: Sequence[int | str] | None = None,
         world: str | None = None,
         *,
+        facets: str | None = None,
         log: bool | None = None,
+        logx: bool = False,
+        legend: "Legend" = "auto",
+        width: "Width | None" = None,
+        columns: int | None = None,
         ax: Any = None,
         path: Paths | None = None,
         title: str | None = None,
         xlabel: str = "round",
         ylabel: str | None = None,
-        names: Mapping[str, str] | None = None,
+        labels: Mapping[str, str] | None = None,
     ) -> Any:
-        """Draw regret over time with bands, over the phases of the world.
+        """Draw regret over time with 95% bands, over the phases of the world.
 
         Parameters
         ----------
         policies
             Which, by names or places in the plan; the best eight unless given.
         world
-            The spec of a world, or a pattern for it; needed if there are several.
-        log
-            Whether regret is on a log axis; unless given, if the best and the worst are far apart.
-        ax, path, title, xlabel, ylabel, names
-            See the class.
+            The spec of a world, or a pattern for it; needed if there are several and no facets.
+        facets
+            ``"world"``: a panel for every world, or for those that `world` matches, with one
+            legend. None: one world.
+        log, logx
+            Whether regret, and whether rounds, are on a log axis; `log` unless given: if the best
+            and the worst are far apart.
+        legend
+            ``"below"`` the panels, ``"outside"`` at their right, ``"inside"`` the first, or None;
+            ``"auto"`` is below, and inside on given axes.
+        width
+            ``"column"`` (3.25 inches), ``"page"`` (6.75), or inches: of the figure and its files.
+        columns
+            Facets in a row.
+        ax, path, title, xlabel, ylabel, labels
+            See the class; `labels` may have names for worlds, too.
         """
         from driftduel.figures.results import plot_regret
 
+        if facets not in (None, "world"):
+            raise DriftduelError(f"facets={facets!r} must be 'world', or None for one world.")
+        if facets is None:
+            drawn = [self._world(world)]
+        elif not (drawn := self._worlds(world)):
+            self._world(world)  # refuses it in a sentence
         return plot_regret(
-            self._world(world), path, policies, log=log, ax=ax, title=title, xlabel=xlabel,
-            ylabel=ylabel, names=names,
+            drawn, path, policies, log=log, logx=logx, legend=legend, width=width,
+            columns=columns, common=self.findings.common, ax=ax, title=title, xlabel=xlabel,
+            ylabel=ylabel, labels=labels,
         )  # fmt: skip
 
     def plot_totals(
@@ -124,14 +165,14 @@ class Results:
     ) -> Any:
         """Draw every policy's regret with its interval.
 
-        `more`: log, ax, path, title, xlabel, names.
+        `more`: log, ax, path, width, title, xlabel, labels.
         """
         from driftduel.figures.results import plot_totals
 
         return plot_totals(self._world(world), policies=policies, **more)
 
     def plot_heat(self, policies: Sequence[int | str] | None = None, **more: Any) -> Any:
-        """Draw ratios to the best of every world; `more`: ax, path, title, label, names."""
+        """Draw ratios to the best of every world; `more`: ax, path, width, title, label, labels."""
         from driftduel.figures.results import plot_heat
 
         return plot_heat(self._finished(), policies=policies, **more)
@@ -141,7 +182,7 @@ class Results:
     ) -> Any:
         """Draw regret against the ``rounds``, or the ``switches``, of worlds alike in all else.
 
-        `more`: ax, path, title, xlabel, ylabel, names.
+        `more`: ax, path, legend, width, title, xlabel, ylabel, labels.
         """
         from driftduel.figures.results import plot_trend
 
@@ -156,7 +197,10 @@ class Results:
     def plot_restarts(
         self, policies: Sequence[int | str] | None = None, world: str | None = None, **more: Any
     ) -> Any:
-        """Draw when policies restarted, and how often needlessly; `more`: path, title, names."""
+        """Draw when policies restarted, and how often needlessly.
+
+        `more`: path, width, title, labels.
+        """
         from driftduel.figures.results import plot_restarts
 
         return plot_restarts(self._world(world), policies=policies, **more)
@@ -164,7 +208,10 @@ class Results:
     def plot_shares(
         self, policies: Sequence[int | str] | None = None, world: str | None = None, **more: Any
     ) -> Any:
-        """Draw how often each arm was played over time; `more`: path, title, xlabel, names."""
+        """Draw how often each arm was played over time.
+
+        `more`: path, width, title, xlabel, labels.
+        """
         from driftduel.figures.results import plot_shares
 
         return plot_shares(self._world(world), policies=policies, **more)
@@ -176,16 +223,22 @@ class Results:
 
     def _world(self, world: str | None) -> "WorldFindings":
         """Return what is known of the one world that is meant."""
+        meant = self._worlds(world)
+        if len(meant) != 1:
+            which = "several worlds" if world is None else f"{len(meant)} worlds match {world!r}"
+            raise DriftduelError(
+                f"{which}; say which one to draw with world=, such as "
+                f"{self.findings.worlds[0].spec!r}."
+            )
+        return meant[0]
+
+    def _worlds(self, world: str | None) -> "list[WorldFindings]":
+        """Return the worlds with this spec, or else those that match it; all for None."""
         worlds = self._finished().worlds
         meant = [each for each in worlds if world is None or each.spec == world]
         if not meant and world is not None:
             meant = [each for each in worlds if matches(each.spec, world)]
-        if len(meant) != 1:
-            which = "several worlds" if world is None else f"{len(meant)} worlds match {world!r}"
-            raise DriftduelError(
-                f"{which}; say which one to draw with world=, such as {worlds[0].spec!r}."
-            )
-        return meant[0]
+        return meant
 
 
 def results(folder: str | Path) -> Results:

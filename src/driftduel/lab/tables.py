@@ -10,23 +10,29 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from driftduel._tables import fitted
+from driftduel.figures.lines import wrapped
+from driftduel.lab.findings.naming import short_names
 from driftduel.lab.findings.standings import loss_name, read_standing
 from driftduel.lab.verdicts import short_verdict
 from driftduel.regret import BENCHMARKS
-from driftduel.wording import counted, interval, number, often, plain, ratio, share, short
+from driftduel.wording import counted, interval, margin, number, often, plain, ratio, share, short
 
 if TYPE_CHECKING:
     from driftduel.lab.plan import Plan, PlannedWorld
     from driftduel.lab.result import Results
 
 __all__ = [
+    "OPEN",
     "Table",
+    "WideCell",
     "as_html",
     "as_text",
     "over_worlds",
     "plan_as_text",
     "verdict",
     "what_is_missing",
+    "wide_cells",
+    "wide_note",
     "world_table",
 ]
 
@@ -41,6 +47,8 @@ _WORDS = ("policy", "told")  # all other columns are numbers, aligned to the rig
 # The columns that a narrow screen may do without, the most important one first.
 _OPTIONAL = ("told", "ratio", "restarts", "needless", "answered", "delay", "rounds/s")
 _MOST_WORLDS = 6
+OPEN = "†"
+"""The mark of a cell that cannot be distinguished from the best."""
 _MOST_FAILURES = 10
 _MOST_NAMES = 12
 
@@ -147,6 +155,59 @@ def over_worlds(results: "Results") -> Table:
     )
 
 
+@dataclass(frozen=True)
+class WideCell:
+    """A policy's regret in a world, in a table of policies by worlds."""
+
+    mean: str
+    half: str
+    """Half of the 95% interval of the mean; "-" for one run."""
+    best: bool
+    """Whether no mean of the world is lower."""
+    open: bool
+    """Whether the runs cannot distinguish it from the best."""
+
+
+def wide_cells(results: "Results") -> list[list[WideCell | None]]:
+    """Return a row for each policy and a cell for each world, in the plan's order.
+
+    A cell is None where nothing is finished. Where no policy has a second run, no cell is open:
+    a single run cannot distinguish any two.
+    """
+    by_world: list[list[WideCell | None]] = []
+    for world in results.plan.worlds:
+        rows = list(results.summary.filter(world=world.spec).iter_rows(named=True))
+        lowest = min((row["regret_mean"] for row in rows if row["runs"]), default=None)
+        several = any(row["runs"] > 1 for row in rows)
+        column: list[WideCell | None] = []
+        for place, row in enumerate(rows):
+            if not row["runs"]:
+                column.append(None)
+                continue
+            standing = read_standing(place, row)
+            half = None if standing.high is None else standing.high - standing.mean
+            best = standing.mean == lowest
+            mean, width = margin(standing.mean, half)
+            column.append(WideCell(mean, width, best, several and not best and not standing.worse))
+        by_world.append(column)
+    return [list(row) for row in zip(*by_world, strict=True)]
+
+
+def wide_note(results: "Results") -> str:
+    """Describe the cells of a table of policies by worlds."""
+    runs = results.summary["runs"]
+    fewest, most = int(runs.min() or 0), int(runs.max() or 0)  # type: ignore[arg-type]
+    over = counted(most, "run") if fewest == most else f"{fewest:,} to {counted(most, 'run')}"
+    loss = loss_name(results.plan.benchmark)
+    if most < 2:
+        return f"{loss.capitalize()} of a single run, which has no interval. Bold: the lowest."
+    return (
+        f"Mean {loss} ± half of its 95% interval (Student's t, {over}). Bold: the lowest mean. "
+        f"{OPEN}: not distinguishable from it, as the paired 95% interval of the difference "
+        "includes 0; not adjusted for the number of comparisons."
+    )
+
+
 def what_is_missing(results: "Results") -> str:
     """Say what did not finish, and why; nothing if all did."""
     if not results.missing:
@@ -197,6 +258,8 @@ def as_html(results: "Results") -> str:
         about = f"<br>{_html_lines(table.about)}" if table.about else ""
         parts.append(f"<p><code>{escape(table.title)}</code>{about}</p>")
         parts.append(_html_table(table))
+    if 1 < len(results.plan.worlds) <= _MOST_WORLDS:
+        parts.append(_html_wide(results))
     parts += [f"<p>{_html_lines(remark)}</p>" for remark in remarks]
     return "\n".join(parts)
 
@@ -231,6 +294,27 @@ def _html_table(table: Table) -> str:
 
     body = "\n".join(row(cells, "td") for cells in table.rows)
     return f"<table><thead>{row(table.head, 'th')}</thead><tbody>\n{body}\n</tbody></table>"
+
+
+def _html_wide(results: "Results") -> str:
+    """Write the regret of every policy in every world, with a note."""
+    labels, common = short_names([world.spec for world in results.plan.worlds])
+    heads = ["<br>".join(map(escape, wrapped(label, 20))) for label in labels]
+    lines = [f"<tr><th>policy</th>{''.join(f'<th>{head}</th>' for head in heads)}</tr>"]
+    for policy, cells in zip(results.plan.policies, wide_cells(results), strict=True):
+        row = "".join(f'<td style="text-align: right">{_html_cell(cell)}</td>' for cell in cells)
+        name = f'<td style="text-align: left">{escape(policy.spec)}</td>'
+        lines.append(f"<tr>{name}{row}</tr>")
+    above = f" ({common})" if common else ""
+    head = f"<p>{escape(wide_note(results))}{escape(above)}</p>"
+    return "\n".join([head, "<table><tbody>", *lines, "</tbody></table>"])
+
+
+def _html_cell(cell: WideCell | None) -> str:
+    if cell is None:
+        return "-"
+    text = escape(cell.mean if cell.half == "-" else f"{cell.mean} ± {cell.half}")
+    return f"<strong>{text}</strong>" if cell.best else text + OPEN * cell.open
 
 
 def _wrapped(text: str, width: int) -> str:

@@ -1,10 +1,14 @@
 """Results as JSON, CSV and LaTeX."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from driftduel.figures.lines import wrapped
+from driftduel.lab.findings.naming import short_names
 from driftduel.lab.identity import planned_world
 from driftduel.lab.plan import PlannedWorld, game_seed
 from driftduel.lab.result import Results
+from driftduel.lab.tables import OPEN, WideCell, wide_cells, wide_note
 from driftduel.measures import measure
 from driftduel.wording import interval, number, ratio
 
@@ -93,12 +97,71 @@ def as_csv(results: Results) -> str:
     return str(flat.write_csv())
 
 
-def as_latex(results: Results) -> str:
-    """Return the summary as LaTeX tables for the package booktabs, one for each world."""
-    return "\n\n".join(_latex(results, world) for world in results.plan.worlds)
+def as_latex(
+    results: Results, *, wide: bool = False, labels: Mapping[str, str] | None = None
+) -> str:
+    """Return the summary as LaTeX tables for the package booktabs.
+
+    Parameters
+    ----------
+    results
+        The results.
+    wide
+        Whether to write one table of policies by worlds; otherwise one table for each world.
+    labels
+        Names of policies and worlds in place of their specs. One that contains a dollar sign or a
+        backslash is taken as LaTeX; otherwise special characters are escaped.
+    """
+    called = {key: _called(label) for key, label in (labels or {}).items()}
+    if wide:
+        return _wide_latex(results, called)
+    return "\n\n".join(_latex(results, world, called) for world in results.plan.worlds)
 
 
-def _latex(results: Results, world: PlannedWorld) -> str:
+def _called(label: str) -> str:
+    return label if "$" in label or "\\" in label else _escaped(label)
+
+
+def _wide_latex(results: Results, called: Mapping[str, str]) -> str:
+    """Write a table of policies by worlds, and a note that describes its cells."""
+    worlds = [world.spec for world in results.plan.worlds]
+    short, common = short_names(worlds)
+    heads = [called.get(spec) or _stacked(label) for spec, label in zip(worlds, short, strict=True)]
+    lines = [
+        *(f"% {spec}" for spec in worlds),
+        rf"\begin{{tabular}}{{l{'r' * len(worlds)}}}",
+        r"\toprule",
+        " & ".join(["policy", *heads]) + r" \\",
+        r"\midrule",
+    ]
+    for policy, cells in zip(results.plan.policies, wide_cells(results), strict=True):
+        name = called.get(policy.spec) or rf"\texttt{{{_escaped(policy.spec)}}}"
+        lines.append(" & ".join([name, *map(_wide_cell, cells)]) + r" \\")
+    note = _escaped(wide_note(results)).replace("±", r"$\pm$").replace(OPEN, r"$\dagger$")
+    if common and not all(spec in called for spec in worlds):
+        note += rf" All worlds: \texttt{{{_escaped(common)}}}."
+    note = rf"\par\smallskip\noindent{{\footnotesize {note}\par}}"
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", note])
+
+
+def _stacked(label: str) -> str:
+    """Write the spec of a world on several short lines."""
+    lines = [rf"\texttt{{{_escaped(line)}}}" for line in wrapped(label, 14)]
+    stack = r"\\".join(lines)
+    return stack if len(lines) == 1 else rf"\shortstack[r]{{{stack}}}"
+
+
+def _wide_cell(cell: WideCell | None) -> str:
+    if cell is None:
+        return "--"
+    mean, half = (text.replace(",", r"\,") for text in (cell.mean, cell.half))
+    both = mean if half == "-" else rf"{mean} \pm {half}"
+    if cell.best:
+        return rf"$\mathbf{{{both}}}$"
+    return rf"${both}^{{\dagger}}$" if cell.open else f"${both}$"
+
+
+def _latex(results: Results, world: PlannedWorld, called: Mapping[str, str]) -> str:
     lines = [
         rf"% {world.spec}",
         r"\begin{tabular}{llrrrr}",
@@ -109,7 +172,7 @@ def _latex(results: Results, world: PlannedWorld) -> str:
     for row in results.summary.filter(world=world.spec).iter_rows(named=True):
         told = ", ".join(row["told"]) or "nothing"
         cells = (
-            rf"\texttt{{{_escaped(row['policy'])}}}",
+            called.get(row["policy"]) or rf"\texttt{{{_escaped(row['policy'])}}}",
             _escaped(told),
             _typeset(number(row["regret_mean"])),
             _typeset(interval(row["regret_low"], row["regret_high"])),

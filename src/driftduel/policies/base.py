@@ -3,6 +3,7 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from html import escape
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -416,6 +417,9 @@ class Policy(ABC):
         made = f"{'make_policy' if registered else type(self).__name__}({given})"
         asked = self.ledger.asked
         return f"<{made} after {counted(asked, 'duel')}>" if asked else made
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{self.info()._repr_html_()}"
 
 
 class Kernels(NamedTuple):

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from driftduel._showing import as_html
 from driftduel.wording import counted, share
 
 __all__ = ["Challenger", "Contest", "Info", "Stage", "nearest_first", "of_pairs"]
@@ -101,6 +102,11 @@ class Info:
     """First round since the last restart."""
     replays: tuple[tuple[int, int], ...] | None = None
     """Running replays as (start, end), outermost first."""
+
+    def _repr_html_(self) -> str:
+        title, *lines = str(self).splitlines()
+        facts = [line.partition(": ")[::2] if ": " in line else ("", line) for line in lines]
+        return as_html(title, facts)
 
     def __str__(self) -> str:
         leader = "nobody leads" if self.leader is None else f"arm {self.leader} leads"

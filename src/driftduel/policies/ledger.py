@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftduel._showing import as_html
 from driftduel.errors import DriftduelError
 
 __all__ = ["ORDERS", "TIES", "UNANSWERED", "Duel", "Ledger"]
@@ -39,6 +40,11 @@ class Duel(NamedTuple):
     def alone(self) -> bool:
         """Whether one arm is to be shown alone: its duel with itself, a question to nobody."""
         return self.first == self.second
+
+    def _repr_html_(self) -> str:
+        shown = f"arm {self.first} alone" if self.alone else f"arms {self.first} and {self.second}"
+        notes = ", ".join(f"{note:.6g}" for note in self.notes) or "-"
+        return as_html(f"Duel: {shown}", [("round", f"{self.round:,}"), ("notes", notes)])
 
     def to_json(self) -> str:
         """Write it as JSON: a list of the first arm, the second, the round and the notes."""

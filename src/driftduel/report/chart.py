@@ -6,7 +6,8 @@ A chart is a dictionary with ``traces`` and ``layout`` as plotly.js knows them, 
   dashes and symbol (where ``paint`` says so) and leaves it out while the policy is hidden;
 - a trace with ``of`` has one entry for each of these policies, left out likewise;
 - an ``x`` or ``y`` that is a word is one of the chart's ``shared`` arrays;
-- a trace with ``only`` is for ``wide`` pages, for ``linear`` axes, or for both together;
+- a trace with ``only`` is for ``wide`` pages, for a ``linear`` axis of rounds, or for both;
+- ``scales`` has the ranges of the axes that are logarithmic, for each scale one can choose;
 - a trace of points on one row gives its ``y`` once;
 - a trace with ``pattern`` is filled with it;
 - an annotation with ``tag`` looks as the page makes tags look;

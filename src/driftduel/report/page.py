@@ -78,6 +78,7 @@ def make_page(
     folder: str,
     figures: Sequence[str],
     chosen: Sequence[WorldFindings],
+    remarks: Mapping[str, str],
 ) -> str:
     """Write the page: what concerns all worlds, and of single ones as many as fit.
 
@@ -93,6 +94,8 @@ def make_page(
         Names of the figure files beside the page.
     chosen
         The worlds to show one by one.
+    remarks
+        Sentences about policies, by their specs.
     """
     page = _Page()
     library = charting_library()
@@ -109,7 +112,7 @@ def make_page(
         page.add(about.section(results, findings, figures)),
     ]
     room = _MOST_BYTES - len(library) - page.size
-    sections = _worlds(page, results, findings, chosen, room)
+    sections = _worlds(page, results, findings, chosen, room, remarks)
     return page.render(
         "report.html",
         title=f"driftduel report: {folder}",
@@ -175,6 +178,7 @@ def _worlds(
     findings: Findings,
     chosen: Sequence[WorldFindings],
     room: int,
+    remarks: Mapping[str, str],
 ) -> "list[Markup]":
     """Render the sections of single worlds, as many as there is room for, at least one."""
     everything = len(findings.plan.policies) * len(chosen) <= _MOST_DRAWN
@@ -183,7 +187,7 @@ def _worlds(
     for world in chosen:
         before = dict(page.charts), dict(page.bases)
         drawn = world if everything else world.of_best(_MOST_DRAWN_OF_A_WORLD, _MOST_POINTS)
-        of = OneWorld(results, findings, world, drawn)
+        of = OneWorld(results, findings, world, drawn, remarks)
         parts = [page.add(make(of)) for make in OF_ONE_WORLD]
         if rendered and page.size > limit:
             page.charts, page.bases = before

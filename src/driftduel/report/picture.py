@@ -40,7 +40,7 @@ def draw_picture(
     cells
         The games to choose from: the first that was kept; None to choose the best policy's.
     folder
-        Where ``figures/trace.svg`` and ``.png`` go; None to write neither.
+        Where ``figures/trace.svg``, ``.png`` and ``.pdf`` go; None to write none.
     """
     kept = kept_games(results)
     if kept is None:
@@ -99,7 +99,7 @@ def _draw(replays: Replays, phases: Sequence[Phase], folder: Path | None, title:
     with tempfile.TemporaryDirectory() as temporary:
         target = Path(temporary) if folder is None else folder / "figures"
         target.mkdir(exist_ok=True)
-        endings = ("svg", "png") if folder is not None else ("svg",)
+        endings = ("svg", "png", "pdf") if folder is not None else ("svg",)
         paths = [target / f"trace.{ending}" for ending in endings]
         plot_replays(replays, phases, paths, title)
         return (target / "trace.svg").read_text("utf-8")

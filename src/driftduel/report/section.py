@@ -35,6 +35,8 @@ class OneWorld:
     world: WorldFindings
     drawn: WorldFindings
     """The same world, with the policies that are drawn; of very many, the best."""
+    remarks: Mapping[str, str] = field(default_factory=dict)
+    """Sentences about policies, by their specs."""
 
     @property
     def level(self) -> str:

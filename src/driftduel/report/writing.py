@@ -1,15 +1,17 @@
 """From a folder of results to a page and figures."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from driftduel._files import lasting_folder, whole_file
 from driftduel._pages import environment
 from driftduel.errors import DriftduelError
 from driftduel.figures.results import (
+    Legend,
+    Width,
     plot_heat,
     plot_regret,
     plot_restarts,
@@ -27,8 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["write_report"]
 
 _PAGE = "index.html"
-_FORMATS = ("png", "svg")
+_FORMATS = ("png", "svg", "pdf")
 _MOST_WORLDS_DRAWN = 20
+_MOST_FACETS = 12
 Progress = Callable[[str], None]
 
 
@@ -39,6 +42,11 @@ def write_report(
     trace: str | None = None,
     worlds: str | None = None,
     figures: bool = True,
+    labels: Mapping[str, str] | None = None,
+    width: Width | None = None,
+    legend: Legend = "auto",
+    logx: bool = False,
+    remarks: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Path:
     """Write a page about a folder of results, and figures for papers; return the page's path.
@@ -60,8 +68,12 @@ def write_report(
         A pattern for the specs of the worlds that are shown one by one, read as by `Plan.select`;
         as many as a page can hold unless given. What is said of all worlds is of all.
     figures
-        Whether to write figures for papers, as PNG and SVG; of single worlds, of 20 at most unless
-        `worlds` says which.
+        Whether to write figures for papers, as PNG, SVG and PDF; of single worlds, of 20 at most
+        unless `worlds` says which; of 2 to 12 worlds also as the facets of one figure.
+    labels, width, legend, logx
+        Of these figures, as for `Results.plot_regret`.
+    remarks
+        Sentences about policies, by their specs, for the table of standings.
     progress
         Called with a few words before each longer step.
 
@@ -95,7 +107,8 @@ def write_report(
     if figures:
         _make_folder(target / "figures")
         drawn = shown if worlds is not None else shown[:_MOST_WORLDS_DRAWN]
-        for name, draw in _drawings(findings, drawn):
+        look = {"labels": labels, "width": width}
+        for name, draw in _drawings(findings, drawn, look, {"legend": legend, "logx": logx}):
             say(f"drawing {name}")
             files = [f"{name}.{ending}" for ending in _FORMATS]
             draw([target / "figures" / file for file in files])
@@ -105,7 +118,7 @@ def write_report(
     say("writing the page")
     name = where.resolve().name or str(where)
     name = name.encode("utf-8", "backslashreplace").decode()  # a page holds letters, not bytes
-    page = make_page(played, findings, picture, name, names, shown)
+    page = make_page(played, findings, picture, name, names, shown, remarks or {})
     with whole_file(target / _PAGE) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return target / _PAGE
@@ -135,21 +148,39 @@ def _chosen(findings: Findings, pattern: str) -> list[WorldFindings]:
     return chosen
 
 
-def _drawings(findings: Findings, worlds: Sequence[WorldFindings]) -> Iterator[tuple[str, Draw]]:
-    """Name every figure and say how to draw it."""
+def _drawings(
+    findings: Findings,
+    worlds: Sequence[WorldFindings],
+    look: dict[str, Any],
+    axes: dict[str, Any],
+) -> Iterator[tuple[str, Draw]]:
+    """Name every figure and how to draw it.
+
+    Parameters
+    ----------
+    findings, worlds
+        What to draw, and the worlds that are drawn one by one.
+    look, axes
+        Keyword arguments of all figures, and those of regret over time.
+    """
     if len(findings.worlds) > 1:
-        yield "heat", partial(plot_heat, findings)
+        yield "heat", partial(plot_heat, findings, **look)
+    if 1 < len(worlds) <= _MOST_FACETS:
+        yield "facets", partial(plot_regret, worlds, common=findings.common, **look, **axes)
     for place, trend in enumerate(findings.trends, start=1):
         number = f"-{place}" if len(findings.trends) > 1 else ""
-        yield f"{trend.axis}{number}", partial(plot_trend, trend, findings)
+        yield (
+            f"{trend.axis}{number}",
+            partial(plot_trend, trend, findings, **look, legend=axes["legend"]),
+        )
     for world in worlds:
         tail = f"-{_slug(world.index, world.label)}" if len(findings.plan.worlds) > 1 else ""
-        yield f"totals{tail}", partial(plot_totals, world)
-        yield f"regret{tail}", partial(plot_regret, world)
+        yield f"totals{tail}", partial(plot_totals, world, **look)
+        yield f"regret{tail}", partial(plot_regret, world, **look, **axes)
         if any(standing.restarts for standing in world.standings):
-            yield f"restarts{tail}", partial(plot_restarts, world)
+            yield f"restarts{tail}", partial(plot_restarts, world, **look)
         if world.shares:
-            yield f"shares{tail}", partial(plot_shares, world)
+            yield f"shares{tail}", partial(plot_shares, world, **look)
 
 
 def _slug(index: int, label: str) -> str:

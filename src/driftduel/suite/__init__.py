@@ -4,10 +4,12 @@ import driftduel.lab  # noqa: F401 - first, because it says which extra is missi
 from driftduel.suite.cast import Cast
 from driftduel.suite.halves import HALVES, Half, read_half
 from driftduel.suite.scoring import Score, as_markdown, read_score, score, tables
+from driftduel.suite.settings import SETTINGS
 from driftduel.suite.tournament import Played, run_suite
 
 __all__ = [
     "HALVES",
+    "SETTINGS",
     "Cast",
     "Half",
     "Played",

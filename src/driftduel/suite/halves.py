@@ -6,6 +6,7 @@ from importlib.resources import files
 
 from driftduel.errors import DriftduelError
 from driftduel.specs import near
+from driftduel.suite.settings import SETTINGS
 
 __all__ = ["HALVES", "Half", "read_half"]
 
@@ -28,6 +29,20 @@ class Half:
     trial_runs: int
     """After so many runs, windows and rivals that are clearly worse are not played on."""
     seed: int
+
+    def with_settings(self) -> "Half":
+        """Return the same worlds with every rival at several settings.
+
+        The nearest rival of a world is then one at its best setting in hindsight.
+
+        Examples
+        --------
+        >>> half = read_half("development")
+        >>> "mdb:delta=0.9" in half.rivals, "mdb:delta=0.9" in half.with_settings().rivals
+        (False, True)
+        """
+        own = (spec for rival in SETTINGS for spec in SETTINGS[rival] if rival in self.rivals)
+        return replace(self, rivals=tuple(dict.fromkeys((*self.rivals, *own))))
 
     def smaller(self, worlds: int, runs: int) -> "Half":
         """Return the first worlds of each kind with fewer runs, to try things."""

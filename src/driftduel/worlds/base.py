@@ -7,8 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from driftduel._showing import as_html
 from driftduel.errors import DriftduelError
 from driftduel.preferences import LINKS, Preferences, condorcet_winners
+from driftduel.wording import listed
 
 __all__ = ["LINK_CODES", "NO_LINK", "Chunk", "World"]
 
@@ -18,6 +20,8 @@ Ints = NDArray[np.int64]
 # Compiled functions identify a link by its number.
 LINK_CODES: dict[str, int] = {name: code for code, name in enumerate(LINKS)}
 NO_LINK = -1
+# Rounds of a drifting world that a notebook looks through for its winners.
+_LONGEST_SCAN = 1_000_000
 
 
 class Chunk(NamedTuple):
@@ -197,6 +201,22 @@ class World(ABC):
     def __repr__(self) -> str:
         return f"make_world({self.spec!r})" if self.spec else self._description()
 
+    def _repr_html_(self) -> str:
+        first = self.preferences(1)
+        facts = [("arms", f"{self.arms:,}"), ("rounds", f"{self.rounds:,}")]
+        if self.drifts and self.rounds > _LONGEST_SCAN:  # no notebook waits for a billion rounds
+            facts.append(("best arm", f"{_called(first.condorcet_winner())} in round 1"))
+        else:
+            stretches = self.condorcet_winners()
+            since = [f"{_called(arm)} from round {start:,}" for start, arm in stretches]
+            facts.append(("best arm", listed(since, 6)))
+            facts.append(("changes", f"{len(stretches) - 1:,}"))
+        return as_html(repr(self), facts) + f"<p>round 1</p>{first._repr_html_()}"
+
     def _description(self) -> str:
         """Return the default description of a world without a spec."""
         return f"{type(self).__name__}(arms={self.arms}, rounds={self.rounds})"
+
+
+def _called(arm: int | None) -> str:
+    return "none" if arm is None else f"{arm}"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from driftduel.figures.results import far_apart
 from driftduel.lab.findings import Changes, Curve, WorldFindings
 from driftduel.report.chart import MOST_SHADED, REGRET, Chart, label, numbers, phase_shapes
 from driftduel.report.section import OneWorld, Section
@@ -14,9 +15,14 @@ from driftduel.wording import code, number
 __all__ = ["about_curves", "regret_chart", "section"]
 
 
+_SCALES = (("linear", "linear"), ("log", "log"), ("log-log", "log, both"))
+"""The axes that a reader can choose, with the words on the buttons."""
+
+
 def section(of: OneWorld) -> Section:
-    """Return the curves of a world, on linear or on log axes."""
+    """Return the curves of a world; regret is on a log axis at first where that is needed."""
     world = of.world
+    means = [standing.mean for standing in of.drawn.standings]
     name = f"regret-{world.index}"
     return Section(
         "curves.html",
@@ -25,6 +31,8 @@ def section(of: OneWorld) -> Section:
             "heading": f"{world.loss.capitalize()} over time",
             "says": about_curves(world.at, world.curves, of.names, world.changes, world.loss),
             "chart": name,
+            "scales": _SCALES,
+            "scale": "log" if far_apart(means) else "linear",
             "hint": _hint(world),
         },
         {name: regret_chart(of.drawn)},
@@ -152,16 +160,19 @@ def regret_chart(world: WorldFindings) -> Chart:
         "traces": traces,
         "layout": layout,
         "shared": {"at": world.at.tolist()},
-        "log": {
-            "xaxis": [math.log10(max(1, world.rounds / 1000)), math.log10(world.rounds)],
-            "yaxis": _log_range(world, highest),
+        "scales": {
+            "log": {"yaxis": _log_range(world, highest, 2)},
+            "log-log": {
+                "xaxis": [math.log10(max(1, world.rounds / 1000)), math.log10(world.rounds)],
+                "yaxis": _log_range(world, highest, 3),
+            },
         },
     }
 
 
-def _log_range(world: WorldFindings, highest: float) -> list[float]:
-    """Return where a log axis begins and ends: what the curves do in the last three decades."""
-    late = world.at >= world.rounds / 1000
+def _log_range(world: WorldFindings, highest: float, decades: int) -> list[float]:
+    """Return where a log axis begins and ends: the curves in the last decades of the rounds."""
+    late = world.at >= world.rounds / 10**decades
     positive = [c.mean[late & (c.mean > 0)] for c in world.curves.values()]
     lowest = min((float(each.min()) for each in positive if len(each)), default=1.0)
     return [math.log10(lowest * 0.8), math.log10(max(highest, lowest * 2) * 1.1)]

@@ -3,7 +3,8 @@
 from typing import Any
 
 from driftduel.lab import verdicts
-from driftduel.lab.findings import WorldFindings
+from driftduel.lab.findings import Standing, WorldFindings
+from driftduel.lab.weak_spots import weak_spots
 from driftduel.report.chart import Chart, hover_interval, label, log_axis, numbers
 from driftduel.report.section import OneWorld, Section, column
 from driftduel.wording import number
@@ -39,6 +40,7 @@ def section(of: OneWorld) -> Section:
         {
             **vars(standing),
             "told": ", ".join(_TOLD.get(key, key) for key in standing.told) or "nothing",
+            "remark": _remark(of, standing),
         }
         for standing in world.ranked()
     ]
@@ -58,10 +60,19 @@ def section(of: OneWorld) -> Section:
             "sorted_by": world.loss,
             "restarted": restarted,
             "rows": rows,
+            "remarks": [(row["name"], row["remark"]) for row in rows if row["remark"]],
             "drawn": len(of.drawn.standings),
         },
         {name: totals_chart(world)},
     )
+
+
+def _remark(of: OneWorld, standing: Standing) -> str:
+    """Return the given sentence about a policy, and its own warning about its settings here."""
+    world = of.world
+    size = world.arms, world.rounds, world.changes.mean
+    own = weak_spots(standing.name, standing.told, *size)
+    return " ".join(part for part in (of.remarks.get(standing.name, ""), own) if part)
 
 
 def totals_chart(world: WorldFindings) -> Chart:

@@ -56,7 +56,7 @@
       if (given.policy !== undefined && hidden.has(given.policy)) continue;
       const only = given.only ?? "";
       if (only.includes("wide") && narrow(box)) continue;
-      if (only.includes("linear") && box.dataset.scale === "log") continue;
+      if (only.includes("linear") && chart.scales?.[box.dataset.scale]?.xaxis) continue;
       const trace = { ...chart.trace, ...given, meta: given.policy };
       for (const axis of ["x", "y"]) {
         if (typeof trace[axis] === "string") trace[axis] = chart.shared[trace[axis]];
@@ -120,10 +120,9 @@
       layout.margin.b += room;
       layout.legend.entrywidth = width - 40;
     }
-    if (box.dataset.scale === "log") {
-      for (const axis of ["xaxis", "yaxis"]) {
-        Object.assign(layout[axis], { type: "log", range: chart.log[axis], dtick: "D2", tickformat: ",~r" });
-      }
+    for (const [axis, range] of Object.entries(chart.scales?.[box.dataset.scale] ?? {})) {
+      Object.assign(layout[axis], { type: "log", range, dtick: "D2", tickformat: ",~r" });
+      layout[axis].title.text += ", log axis";
     }
     if (narrow(box)) narrowAxis(layout.xaxis);
     return layout;
