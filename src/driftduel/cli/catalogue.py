@@ -75,6 +75,7 @@ WORLDS: Groups = {
         "random-condorcet": "random entries and one winner",
         "utilities": "random utilities, turned into odds by a link",
         "lone-winner": "one arm beats all others, which are even: hard",
+        "ladder": "the best leads the second by p, the others are close",
         "two-arm": "two arms that swap halfway: the paper's Example 2.1",
         "saha-gupta-switching": "a random matrix, changed at switches",
     },

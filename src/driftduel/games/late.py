@@ -50,8 +50,8 @@ class Late:
                 f"first, and {chunk.delay} from round {int(chunk.starts[0])} on."
             )
 
-    def tell(self, duel: Duel, won: int) -> None:
-        """Send off an answer, and tell the one that arrives now, if there is one.
+    def tell(self, duel: Duel, won: int) -> tuple[Duel, int] | None:
+        """Send off an answer, and tell the one that arrives now, if there is one; return that one.
 
         Parameters
         ----------
@@ -61,8 +61,11 @@ class Late:
             What `Policy.tell_first_won` takes.
         """
         self._queue.append((duel, won))
-        if len(self._queue) > self.delay:
-            self.policy.tell_first_won(*self._queue.popleft())
+        if len(self._queue) <= self.delay:
+            return None
+        arrived = self._queue.popleft()
+        self.policy.tell_first_won(*arrived)
+        return arrived
 
     def give_up(self) -> None:
         """Drop what is in the ring: the game went wrong in the middle of a round."""

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftduel.games.late import Late
+from driftduel.games.observer import Observer
 from driftduel.games.rounds import attend, decided, skips_ties
 from driftduel.policies import GROW, KernelPolicy, Policy
 from driftduel.policies.base import no_such_arms
@@ -49,7 +50,14 @@ class Tally:
 
 
 def play_stretch(
-    policy: Policy, chunk: Chunk, luck: Floats, losses: Floats, tally: Tally, late: Late, end: int
+    policy: Policy,
+    chunk: Chunk,
+    luck: Floats,
+    losses: Floats,
+    tally: Tally,
+    late: Late,
+    end: int,
+    observer: Observer | None = None,
 ) -> float:
     """Play from the policy's next round to the one before `end`; return the seconds it took.
 
@@ -69,26 +77,37 @@ def play_stretch(
         Answers that were not told yet, which is told and added to.
     end
         The round after the last to be played.
+    observer
+        A measure beside regret.
     """
     stretch = _compiled if isinstance(policy, KernelPolicy) else _interpreted
-    return stretch(policy, chunk, luck, losses, tally, late, end)
+    return stretch(policy, chunk, luck, losses, tally, late, end, observer)
 
 
 def _compiled(
-    policy: Any, chunk: Chunk, luck: Floats, losses: Floats, tally: Tally, late: Late, end: int
+    policy: Any,
+    chunk: Chunk,
+    luck: Floats,
+    losses: Floats,
+    tally: Tally,
+    late: Late,
+    end: int,
+    observer: Observer | None,
 ) -> float:
     from driftduel.games.loop import ASTRAY, compiled_loop
 
     absences = chunk.present.size > 0
+    kernels = policy.kernels if observer is None else observer.kernels(policy)
     loop = compiled_loop(
-        policy.kernels, skips_ties(policy, chunk), absences, chunk.unknown, late.delay > 0
+        kernels, skips_ties(policy, chunk), absences, chunk.unknown, late.delay > 0
     )
     restarts = np.empty(_RESTARTS_A_CALL, np.int64)
     tables = chunk.matrices.reshape(-1, policy.arms**2)
 
     def call(t: int, end: int) -> Any:
+        state = policy.state if observer is None else observer.record(policy)
         return loop(
-            chunk, tables, luck, losses, policy.state, policy.rng_address, policy.scratch, t, end,
+            chunk, tables, luck, losses, state, policy.rng_address, policy.scratch, t, end,
             tally.sums, tally.marks, tally.mark, tally.curves, tally.counts, tally.plays, restarts,
             late.ring, late.notes,
         )  # fmt: skip
@@ -113,7 +132,14 @@ def _compiled(
 
 
 def _interpreted(
-    policy: Policy, chunk: Chunk, luck: Floats, losses: Floats, tally: Tally, late: Late, end: int
+    policy: Policy,
+    chunk: Chunk,
+    luck: Floats,
+    losses: Floats,
+    tally: Tally,
+    late: Late,
+    end: int,
+    observer: Observer | None,
 ) -> float:
     begun = time.perf_counter()
     begin = int(chunk.starts[0])
@@ -123,10 +149,14 @@ def _interpreted(
         if row != last:
             attend(policy, chunk, row)
             last = row
+        if observer is not None:
+            observer.before(policy, t)
         duel = policy.ask()
         a, b = duel.first, duel.second
         won, told = decided(policy, duel, chunk, row, luck[t - begin])
-        late.tell(duel, told)
+        heard = late.tell(duel, told)
+        if observer is not None and heard is not None:
+            observer.after(*heard)
         tally.unknown += won == UNKNOWN
         x, y = losses[row, a], losses[row, b]
         tally.sums += [blend(x, y) for blend in GAME_BLENDS]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from driftduel._files import lasting_folder, whole_file
 from driftduel._pages import environment
 from driftduel.errors import DriftduelError
+from driftduel.figures.goals import plot_goal
 from driftduel.figures.results import (
     plot_heat,
     plot_regret,
@@ -144,6 +145,8 @@ def _drawings(findings: Findings, worlds: Sequence[WorldFindings]) -> Iterator[t
         yield f"{trend.axis}{number}", partial(plot_trend, trend, findings)
     for world in worlds:
         tail = f"-{_slug(world.index, world.label)}" if len(findings.plan.worlds) > 1 else ""
+        if world.goal is not None:
+            yield f"goal-{world.goal.goal.name}{tail}", partial(plot_goal, world)
         yield f"totals{tail}", partial(plot_totals, world)
         yield f"regret{tail}", partial(plot_regret, world)
         if any(standing.restarts for standing in world.standings):
