@@ -54,11 +54,11 @@ def add_goal(parser: argparse.ArgumentParser) -> None:
     """Declare what is measured."""
     parser.add_argument(
         "--goal",
-        choices=("regret", "best"),
         default=GOAL,
         metavar="NAME",
-        help="what is measured: regret (default); best: also, how soon and how often best() names "
-        "the winner",
+        help="what is measured beside regret (the default): best, when best() names the winner; "
+        "confidence, votes until the best arm is certain; top-K or ranking, the same for the top K "
+        "arms or all ranks, and the pairs that are right",
     )
 
 

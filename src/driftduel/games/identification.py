@@ -37,7 +37,7 @@ def checkpoints(rounds: int) -> Ints:
     Examples
     --------
     >>> checkpoints(5).tolist(), len(checkpoints(20_000)), int(checkpoints(20_000)[-1])
-    ([1, 2, 3, 4, 5], 919, 20000)
+    ([1, 2, 3, 4, 5], 1018, 20000)
     """
     steps = np.arange(np.ceil(np.log(max(rounds, 2)) / np.log(_STEP)) + 1)
     geometric = np.ceil(_STEP**steps).astype(np.int64)

@@ -24,17 +24,20 @@ class _Observed(NamedTuple):
 class Observer:
     """A measure of one game, called in every round.
 
-    A subclass sets `seen`, a NamedTuple of arrays, and two kernels over it. Both are called from
+    A subclass sets `seen`, a NamedTuple of arrays, and kernels over it. They are called from
     the compiled loop and, for policies in plain Python, from the loop by ask and tell.
 
     - ``note(seen, t, leader)`` before the duel of round t is chosen; the leader is that of
       `Policy.best`, -1 for None. None: not called.
     - ``count(seen, first, second, won)`` for every answer that the policy receives, after it.
       None: not called.
+    - ``declare(seen, t, arm)`` before the duel of round t is chosen, for policies that declare a
+      best arm (`Policy.declared`), -1 before they do. None: not called.
     """
 
     note: Any = None
     count: Any = None
+    declare: Any = None
     seen: Any
 
     def expect(self, chunk: Chunk) -> None:
@@ -45,7 +48,7 @@ class Observer:
 
     def kernels(self, policy: KernelPolicy) -> Kernels:
         """Return the kernels of a policy, wrapped."""
-        return _wrap(policy.kernels, self.note, self.count)
+        return _wrap(policy.kernels, self.note, self.count, self.declare)
 
     def record(self, policy: KernelPolicy) -> _Observed:
         """Return the record that the wrapped kernels work on."""
@@ -55,6 +58,9 @@ class Observer:
         """Observe a policy in plain Python before it chooses the duel of round `t`."""
         if self.note is not None:
             self.note(self.seen, t, leader_of(policy))
+        if self.declare is not None:
+            arm = policy.declared()
+            self.declare(self.seen, t, -1 if arm is None else arm)
 
     def after(self, duel: Duel, won: int) -> None:
         """Observe an answer that a policy in plain Python has received."""
@@ -75,15 +81,19 @@ def _no_leader(state):  # type: ignore[no-untyped-def]
 
 
 @cache
-def _wrap(inner: Kernels, note: Any, count: Any) -> Kernels:
+def _wrap(inner: Kernels, note: Any, count: Any, declare: Any) -> Kernels:
     """Return kernels over `_Observed` that call those of a policy and those of an observer."""
     inner_ask, inner_tell = inner.ask, inner.tell
     suspect = _no_leader if inner.suspect is None else inner.suspect
+    declared = inner.declared
     noted, counted = note is not None, count is not None
+    declares = declare is not None and declared is not None
 
     def ask(state, rng, t, notes):  # type: ignore[no-untyped-def]
         if noted:
             note(state.seen, t, int(suspect(state.base)))
+        if declares:
+            declare(state.seen, t, int(declared(state.base)))
         return inner_ask(state.base, rng, t, notes)
 
     def tell(state, t, first, second, won, notes):  # type: ignore[no-untyped-def]

@@ -18,7 +18,7 @@ from driftduel import __version__
 from driftduel._defaults import BENCHMARK, GOAL, MODE, POINTS, RUNS, SEED
 from driftduel.errors import DriftduelError
 from driftduel.games.knowledge import knowledge
-from driftduel.lab.goals import check_goal
+from driftduel.lab.goals import check_goal, check_world
 from driftduel.lab.identity import (
     is_fixed,
     planned_world,
@@ -330,6 +330,9 @@ def make_plan(
         check_goal(goal, benchmark)
     seeds = _checked_seeds(seeds, blame)
     planned_worlds, drawn = _plan_worlds(world_specs, game_seed(seeds[0], 0), benchmark, blame)
+    with blame("goal", None):
+        for world in drawn:
+            check_world(goal, world)
     return Plan(
         worlds=planned_worlds,
         policies=_plan_policies(policy_specs, drawn, mode, blame),

@@ -4,16 +4,30 @@ A goal is a word of the plan. It has an observer for every game, a row of number
 statistics over runs; all goals share one table, one section of the page and one figure.
 """
 
+import re
+
 from driftduel._defaults import GOAL
 from driftduel.errors import DriftduelError
 from driftduel.lab.goals.base import COLUMNS, SCHEMA, Column, Goal
 from driftduel.lab.goals.best import BestGoal
+from driftduel.lab.goals.certified import ConfidenceGoal, RankingGoal
 from driftduel.specs import near
+from driftduel.worlds import World
 
-__all__ = ["COLUMNS", "GOALS", "SCHEMA", "Column", "Goal", "check_goal", "goal_named"]
+__all__ = [
+    "COLUMNS",
+    "GOALS",
+    "SCHEMA",
+    "Column",
+    "Goal",
+    "check_goal",
+    "check_world",
+    "goal_named",
+]
 
-GOALS: dict[str, Goal] = {goal.name: goal for goal in (BestGoal(),)}
-"""All goals beside regret, by name."""
+GOALS: dict[str, Goal] = {goal.name: goal for goal in (BestGoal(), ConfidenceGoal(), RankingGoal())}
+"""The goals beside regret, by name; ``top-K`` for any number K is one, too."""
+_TOP = re.compile(r"top-([1-9]\d{0,8})")
 
 
 def goal_named(name: str) -> Goal | None:
@@ -26,8 +40,11 @@ def goal_named(name: str) -> Goal | None:
     """
     if name == GOAL:
         return None
+    top = _TOP.fullmatch(name)
+    if top is not None:
+        return RankingGoal(int(top[1]))
     if name not in GOALS:
-        known = (GOAL, *GOALS)
+        known = (GOAL, *GOALS, "top-3")
         raise DriftduelError(f"goal {name!r} does not exist; {near(name, known)}")
     return GOALS[name]
 
@@ -40,3 +57,10 @@ def check_goal(name: str, benchmark: str) -> None:
             f"goal {name!r} compares with the Condorcet winner; benchmark={benchmark!r} must be "
             f"condorcet."
         )
+
+
+def check_world(name: str, world: World) -> None:
+    """Refuse a goal that has no answer in a world."""
+    goal = goal_named(name)
+    if goal is not None:
+        goal.observer(world)

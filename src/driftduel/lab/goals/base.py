@@ -93,14 +93,14 @@ class GoalCurve:
 class Goal(ABC):
     """A measure beside regret: its observer, its row, its statistics and its words."""
 
-    name: ClassVar[str]
-    heading: ClassVar[str]
+    name: str
+    heading: str
     """The heading of its section of the page."""
     axis: ClassVar[str]
     """What its curve shows."""
     is_share: ClassVar[bool]
     """Whether a run's curve is 0 or 1, so that its interval is binomial."""
-    method: ClassVar[str]
+    method: str
     """The definitions of its numbers, in a few sentences."""
     columns: ClassVar[tuple[Column, ...]]
     summary: ClassVar[dict[str, Any]]
@@ -156,10 +156,24 @@ def read_goal_curve(goal: Goal, games: pl.DataFrame) -> GoalCurve:
     return GoalCurve(votes, mean, np.maximum(mean - half, 0.0), np.minimum(mean + half, 1.0))
 
 
-def t_numbers(key: str, values: Floats) -> Row:
-    """Return a mean and its 95% interval by Student's t, under a key of the summary."""
+def t_numbers(key: str, values: Floats, most: float = np.inf) -> Row:
+    """Return a mean and its 95% interval by Student's t, under a key of the summary.
+
+    Parameters
+    ----------
+    key
+        The key.
+    values
+        Numbers between 0 and `most`.
+    most
+        Where the interval is cut off; 1 for shares.
+    """
     low, high = t_interval(values) or (None, None)
-    return {f"{key}_mean": float(np.mean(values)), f"{key}_low": low, f"{key}_high": high}
+    return {
+        f"{key}_mean": float(np.mean(values)),
+        f"{key}_low": None if low is None else max(low, 0.0),
+        f"{key}_high": None if high is None else min(high, most),
+    }
 
 
 def binomial(key: str, hits: int, trials: int) -> Row:

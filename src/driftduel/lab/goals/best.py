@@ -33,11 +33,11 @@ class BestGoal(Goal):
     leads, ``goal_changes`` the changes of leader, ``goal_curve`` 1 where the leader is right.
     """
 
-    name: ClassVar[str] = "best"
-    heading: ClassVar[str] = "Which policy names the best arm"
+    name = "best"
+    heading = "Which policy names the best arm"
     axis: ClassVar[str] = "share of runs right"
     is_share: ClassVar[bool] = True
-    method: ClassVar[str] = (
+    method = (
         "right: the share of votes in which best() names the Condorcet winner when the duel is "
         f"chosen. votes to {SHARE:.0%}: where the winner never changes, the votes after which "
         f"best() is right in at least {SHARE:.0%} of the runs, there and at all later checkpoints "
@@ -97,7 +97,7 @@ class BestGoal(Goal):
         found = votes_until(np.vstack(curves), at) if stationary else (None, None, None)
         low, middle, high = found
         return {
-            **t_numbers("right", games["goal_score"].to_numpy()),
+            **t_numbers("right", games["goal_score"].to_numpy(), 1.0),
             **t_numbers("until", games["goal_until"].to_numpy()),
             **binomial("end", int(games["goal_right"].sum()), len(games)),
             "votes_90": middle,
