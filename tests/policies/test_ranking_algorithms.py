@@ -7,6 +7,7 @@ import pytest
 
 from driftduel.errors import DriftduelError
 from driftduel.policies import make_policy
+from driftduel.policies.active_ranking import radius
 from tests.scripts import load_script
 
 
@@ -82,6 +83,19 @@ def test_active_ranking_is_the_algorithm_as_it_is_stated(top):
             assert policy.ask().alone
         else:
             assert policy.declared() is None
+
+
+def test_the_radius_of_active_ranking_holds_for_all_votes_at_once():
+    for arms, delta in ((2, 0.99), (3, 0.5), (10, 0.05), (1000, 1e-6)):
+        step = math.log(1.5)
+        log_begins = math.log(1.12) + step * np.arange(2_000)
+        exceed = 2 * (delta / (125 * arms * log_begins)) ** (4 / 3)
+        # The rest of the sum is at most an integral.
+        rest = 2 * (delta / (125 * arms)) ** (4 / 3) * 3 * step ** (-4 / 3) * 1_999 ** (-1 / 3)
+        assert exceed.sum() + rest < delta / arms
+        for t in (1, 7, 1000):
+            bound = math.sqrt(math.log(125 * arms * math.log(1.12 * t) / delta) / t)
+            assert math.isclose(radius(float(arms), delta, float(t)), bound)
 
 
 def slow_knockout(arms, rng, eps, delta, gamma):

@@ -178,9 +178,12 @@ class ActiveRanking(KernelPolicy):
     first k arms and the rest. When all are assigned, the best arm plays itself.
 
     Guarantee: with probability 1 - delta, the blocks are those of the true Borda scores, if the
-    scores at their boundaries differ. The proof needs no model: if no mean is ever further than a_t
-    from its score, the (k+1)-th largest mean is at least the (k+1)-th largest score minus a_t, so
-    an arm whose mean is 2 a_t above it has a larger score than the (k+1)-th.
+    scores at their boundaries differ. The proof needs no model. First, no mean is ever further than
+    a_t from its score, with probability 1 - delta: by Hoeffding's maximal inequality the error
+    exceeds a_t for some t from m to 1.5 m with probability at most 2 (delta / (125 K log 1.12 m))^
+    (4/3), and the sum over m = 1.5^k is below delta / K. Second, the (k+1)-th largest mean is then
+    at least the (k+1)-th largest score minus a_t, so an arm whose mean is 2 a_t above it has a
+    larger score than the (k+1)-th.
 
     Confidence: the radius is that of the authors' program; the sampling and the blocks are those of
     the paper. The program eliminates at a gap of a_t, for which the argument above does not hold,
