@@ -11,12 +11,15 @@ pytest.importorskip("scipy")
 
 from driftduel.errors import DriftduelError
 from driftduel.games import Identification, checkpoints, play
+from driftduel.games.certificate import Certificate
 from driftduel.lab import Store, compare, make_plan, results, sweep, writing
 from driftduel.lab.cells import run_cell
 from driftduel.lab.goals.best import votes_until
 from driftduel.lab.plan import Plan
 from driftduel.lab.tables import as_html, as_text
+from driftduel.policies import POLICIES as CATALOGUE
 from driftduel.worlds import make_world
+from tests.scripts import load_script
 
 WORLD = "ladder:arms=3,rounds=300,p=0.7"
 CHANGING = "geometric-btl:arms=3,rounds=300,phases=3,change=winner"
@@ -200,6 +203,66 @@ def test_the_page_and_the_figure_show_the_goal(best, tmp_path):
         plain.plot_goal()
 
 
+@pytest.mark.parametrize("goal", ["confidence", "ranking", "top-2"])
+def test_certificates_are_counted_over_runs(goal, tmp_path):
+    world = "total-order:arms=3,rounds=400,p=0.8,phases=1"
+    played = compare(["uniform", "king"], world, 5, 3, goal=goal, mode="panel", out=tmp_path)
+    for row in played.goal_summary.iter_rows(named=True):
+        own = played.goal_games.filter(policy=row["policy"])
+        found = []
+        for cell in played.plan.cells():
+            if cell.policy == row["policy"]:
+                observer = Certificate(3, 400, {"confidence": 1, "ranking": 0, "top-2": 2}[goal])
+                play(cell.policy, world, cell.game_seed, mode="panel", observer=observer)
+                found.append(observer)
+        votes = [min(each.votes, 400) for each in found]
+        assert own["goal_votes"].to_list() == [each.votes for each in found]
+        assert math.isclose(row["used_mean"], np.mean(votes))
+        assert row["certified"] == np.mean([each.votes <= 400 for each in found])
+        assert row["wrong"] == np.mean([each.is_right is False for each in found])
+        assert row["wrong_low"] <= row["wrong"] <= row["wrong_high"]
+        if goal != "confidence":
+            assert math.isclose(row["pairs_mean"], np.mean([each.shares[-1] for each in found]))
+            assert row["end"] == np.mean([each.shares[-1] == 1 for each in found])
+    text = as_text(played, 200)
+    assert "votes used" in text
+    assert results(tmp_path).goal_summary.equals(played.goal_summary)
+    json.dumps(writing.as_json(played), allow_nan=False)
+    assert "wrong_low" in writing.as_csv(played)
+
+
+def test_the_own_stop_of_an_algorithm_is_shown():
+    world = "total-order:arms=3,rounds=3000,p=0.9,phases=1"
+    played = compare(["knockout:eps=0.2", "uniform"], world, 3, 3, goal="confidence")
+    knockout, uniform = played.goal_summary.to_dicts()
+    assert 0 < knockout["own_mean"] < 3000
+    assert knockout["own_wrong"] == 0
+    assert uniform["own_mean"] is None
+    assert "own stop" in as_text(played, 200)
+
+
+@pytest.mark.parametrize(
+    ("goal", "said"),
+    [
+        ("top-3", "goal 'top-3' needs more than 3 arms; this world has 3"),
+        ("top-0", "goal 'top-0' does not exist"),
+        ("rankin", "did you mean ranking"),
+    ],
+)
+def test_a_goal_without_an_answer_gets_one_sentence(goal, said):
+    with pytest.raises(DriftduelError, match=said):
+        make_plan([WORLD], ["uniform"], 1, goal=goal)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("goal", ["best", "confidence", "ranking", "top-2"])
+def test_every_policy_of_the_catalogue_is_measured(goal):
+    names = [entry.name for entry in CATALOGUE if not hasattr(entry.factory, "wrapper")]
+    played = compare(names, "geometric-btl:arms=3,rounds=300,phases=1", 2, goal=goal)
+    assert not played.failures
+    assert played.goal_summary["runs"].to_list() == [2] * len(names)
+
+
 def test_the_ladder_has_the_steps_it_states():
     world = make_world("ladder:arms=4,rounds=10,p=0.6,step=0.12", 3)
     matrix = world.preferences(1).matrix
@@ -210,13 +273,27 @@ def test_the_ladder_has_the_steps_it_states():
     assert np.allclose(steps, 0.12)
 
 
-def test_the_few_votes_table_is_that_of_the_record():
-    from tests.scripts import load_script
-
-    script, marks = (load_script(f"benchmarks/{name}.py") for name in ("few_votes", "page_marks"))
+@pytest.mark.parametrize("name", ["few_votes", "goals"])
+def test_the_tables_on_the_page_are_those_of_the_records(name):
+    script, marks = (load_script(f"benchmarks/{each}.py") for each in (name, "page_marks"))
     record = json.loads(script.RECORD.read_text("utf-8"))
     page = script.PAGE.read_text("utf-8")
     assert marks.on_page(page, {script.TABLE: script.table(record)}) == page
+
+
+def test_the_error_rates_of_the_record_are_within_what_is_stated():
+    script = load_script("benchmarks/goals.py")
+    record = json.loads(script.RECORD.read_text("utf-8"))
+    assert record["instances"] == 1000
+    assert [row["case"] for row in record["rows"]] == list(script.CASES)
+    for row in record["rows"]:
+        assert row["wrong_low"] <= record["stated"]
+        assert row["finished"] > 100
+
+
+def test_the_few_votes_table_has_every_world():
+    script = load_script("benchmarks/few_votes.py")
+    record = json.loads(script.RECORD.read_text("utf-8"))
     cells = {(row["kind"], row["arms"], row["chance"]) for row in record["rows"]}
     assert cells == set(script.worlds())
     for row in record["rows"]:

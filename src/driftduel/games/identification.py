@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel._compile import hot
+from driftduel._compile import hot, kernel
 from driftduel.games.observer import Observer, leader_of
 from driftduel.policies import Policy
 from driftduel.worlds import Chunk
@@ -101,6 +101,12 @@ def _note(seen, t, leader):  # type: ignore[no-untyped-def]
         seen.counters[_MARK] = mark + 1
 
 
+@kernel
+def _note_all(seen, leaders):  # type: ignore[no-untyped-def]
+    for t in range(1, len(leaders) + 1):
+        _note(seen, t, leaders[t - 1])
+
+
 class Identification(Observer):
     """Whether a policy names the Condorcet winner, vote by vote.
 
@@ -193,7 +199,6 @@ def identify(leaders: Ints, winners: Ints) -> Identification:
     measured.seen = measured.seen._replace(
         winners=np.asarray(winners, np.int64), begin=np.ones(1, np.int64)
     )
-    for t, leader in enumerate(leaders[: len(winners)].tolist(), start=1):
-        _note(measured.seen, t, leader)
+    _note_all(measured.seen, np.asarray(leaders[: len(winners)], np.int64))
     measured._end(int(leaders[-1]))
     return measured
