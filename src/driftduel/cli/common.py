@@ -57,8 +57,8 @@ def add_goal(parser: argparse.ArgumentParser) -> None:
         default=GOAL,
         metavar="NAME",
         help="what is measured beside regret (the default): best, when best() names the winner; "
-        "confidence, votes until the best arm is certain; top-K or ranking, the same for the top K "
-        "arms or all ranks, and the pairs that are right",
+        "confidence, votes until the best arm is certified; top-K or ranking, the same for the "
+        "top K arms or all ranks, and the pairs that are right",
     )
 
 

@@ -251,7 +251,8 @@ def as_text(results: "Results", width: int | None = None) -> str:
         wrapped = [_wrapped(line, width) for part in above for line in part.splitlines()]
         parts.append("\n".join([*wrapped, "", drawn.text]))
     if left_out:
-        remarks = [*remarks, f"Not shown: {', '.join(dict.fromkeys(left_out))}; see .summary."]
+        where = ".summary" if goal_named(results.plan.goal) is None else ".goal_summary"
+        remarks = [*remarks, f"Not shown: {', '.join(dict.fromkeys(left_out))}; see {where}."]
     parts += [_wrapped(line, width) for remark in remarks for line in remark.splitlines()]
     return "\n\n".join(parts[: len(tables)]) + "".join(f"\n{each}" for each in parts[len(tables) :])
 

@@ -73,7 +73,7 @@ class ConfidenceGoal(_Certified):
 
     name = "confidence"
     top = 1
-    heading = "Votes until the best arm is certain"
+    heading = "Votes until the best arm is certified"
     axis: ClassVar[str] = "share of runs certified"
     is_share: ClassVar[bool] = True
     descending: ClassVar[bool] = False
@@ -85,8 +85,8 @@ class ConfidenceGoal(_Certified):
     )
     columns: ClassVar[tuple[Column, ...]] = (
         Column("votes used", "votes until the best arm is certified, mean", "used", votes),
-        _CERTIFIED,
         _WRONG,
+        _CERTIFIED,
         Column("own stop", "votes until the policy declares the best arm", "own", votes, True),
         Column("own wrong", "share of its declarations with a better arm", "own_wrong", percent,
                True),
@@ -129,9 +129,7 @@ class ConfidenceGoal(_Certified):
         text = f"{code(best['policy'])} needs {votes(best['used_mean'])} votes"
         if best["used_low"] is not None:
             text += f" ({interval(best['used_low'], best['used_high'], votes)})"
-        text += (
-            f" until the best arm is certain, {percent(best['certified'])} of its runs certified"
-        )
+        text += f" until the best arm is certified, in {percent(best['certified'])} of its runs"
         return text + _unclear(best, others, above=True)
 
 
@@ -170,8 +168,9 @@ class RankingGoal(_Certified):
     def __init__(self, top: int = 0) -> None:
         self.top = top
         what = f"the top {top}" if top else "the ranking"
+        verb = "are" if top > 1 else "is"
         self.name = f"top-{top}" if top else "ranking"
-        self.heading = f"Votes until {what} is certain"
+        self.heading = f"Votes until {what} {verb} certified"
         pairs = f"of one of the top {top} and another arm" if top else "of arms"
         self.method = (
             f"pairs right: the share of the pairs {pairs} that the order of win shares has right "
