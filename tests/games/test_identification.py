@@ -79,6 +79,16 @@ def test_the_measure_is_that_of_the_reference_on_random_leaders():
         assert measured(found) == reference(leaders.tolist(), winners.tolist())
 
 
+@pytest.mark.kernels
+@pytest.mark.parametrize(("streak", "until"), [(99, 400), (100, 50), (101, 50)])
+def test_a_winner_leads_after_a_hundred_votes_in_a_row(streak, until):
+    leaders = np.ones(401, np.int64)
+    leaders[50 : 50 + streak] = 0
+    found = identify(leaders, np.zeros(400, np.int64))
+    assert found.until == until
+    assert measured(found) == reference(leaders.tolist(), [0] * 400)
+
+
 def slow_leaders(policy, spec, seed, mode):
     """Return the leaders of a game by ask and tell, and the winners."""
     for_world, for_outcomes, for_policy = streams(seed)

@@ -215,7 +215,10 @@ class Plan:
             and not plan.kept
         ):
             raise ValueError
-        check_goal(plan.goal, plan.benchmark)
+        try:
+            check_goal(plan.goal, plan.benchmark)
+        except DriftduelError:
+            raise ValueError from None
         return plan
 
     @property
