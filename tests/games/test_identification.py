@@ -11,7 +11,6 @@ from driftduel.games.identification import LASTING
 from driftduel.games.rounds import attend, decided
 from driftduel.policies import Policy, make_policy
 from driftduel.worlds import make_world
-from tests.scripts import load_script
 
 # Piecewise, with ties, with late answers, with options that come and go.
 WORLDS = (
@@ -184,13 +183,3 @@ def test_checkpoints_are_ascending_and_end_with_the_last_vote():
         assert (np.diff(votes) > 0).all()
         assert len(votes) < 3_000
     assert checkpoints(10**6)[:100].tolist() == list(range(1, 101))
-
-
-@pytest.mark.kernels
-def test_the_numbers_of_panels_are_those_of_the_measure():
-    panel = load_script("benchmarks/panel.py")
-    world = panel.WORLDS[0]
-    held = panel.hold("king", world, 1000, 1)
-    observer = Identification(20_000)
-    play("king", world, 1000, mode="panel", observer=observer)
-    assert (held.right, held.until) == (observer.right, observer.until)
