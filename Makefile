@@ -26,7 +26,7 @@ INPUTS ?= 100000
 SEED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo arena arena-kills arena-outages arena-honest arena-fuzz test test-long test-core test-nojit test-slow test-times test-states test-wheel release-check lint docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation hindsight dts-speed demo-figure weak-spots panel match-cost limit king0 fleeting nowinner champion which-policy stale lock clean
+.PHONY: help demo arena arena-kills arena-outages arena-honest arena-fuzz test test-long test-core test-nojit test-slow test-times test-states test-wheel release-check lint docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation hindsight dts-speed demo-figure weak-spots panel few-votes goals match-cost limit king0 fleeting nowinner champion which-policy stale lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -160,6 +160,12 @@ stale: $(VENV)/.ready ## records behind the pages that other code has played: wh
 
 panel: $(VENV)/.ready ## king and others where two arms are always shown, many duels out at once
 	$(BIN)/python benchmarks/panel.py
+
+few-votes: $(VENV)/.ready ## votes until the best of 4 and 10 options is named, stationary panels; a minute
+	$(BIN)/python benchmarks/few_votes.py
+
+goals: $(VENV)/.ready ## error rates of active-ranking, knockout and certificates on 1,000 instances; some minutes
+	$(BIN)/python benchmarks/goals.py
 
 lock: $(VENV)/.ready ## resolve the locked versions anew
 	$(BIN)/python -m pip install -q uv

@@ -1,6 +1,6 @@
 """Default parameters of games, shared by Python, TOML and the command line."""
 
-__all__ = ["BENCHMARK", "MODE", "POINTS", "RUNS", "SEED"]
+__all__ = ["BENCHMARK", "GOAL", "MODE", "POINTS", "RUNS", "SEED"]
 
 RUNS = 20
 """The default number of games of each policy in each world."""
@@ -9,5 +9,7 @@ POINTS = 200
 """The approximate number of stored points of a curve."""
 BENCHMARK = "condorcet"
 """The default benchmark of regret."""
+GOAL = "regret"
+"""The default measure of an experiment; others are computed beside it, see `driftduel.lab.goals`."""
 MODE = "serve"
 """The default mode: an arm may be shown alone."""

@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from driftduel.errors import MissingExtraError
 
-__all__ = ["LEVEL", "student"]
+__all__ = ["LEVEL", "clopper_pearson", "student"]
 
 LEVEL = 0.95
 """The coverage probability of an interval."""
@@ -18,3 +18,24 @@ def student(freedom: ArrayLike) -> NDArray[np.float64]:
     except ImportError:
         raise MissingExtraError("scipy", "lab", "an interval") from None
     return np.asarray(stdtrit(freedom, 0.5 + LEVEL / 2))
+
+
+def clopper_pearson(
+    hits: ArrayLike, trials: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return both ends of the exact 95% interval of a share, also of many at once.
+
+    Examples
+    --------
+    >>> [float(end.round(4)) for end in clopper_pearson(0, 100)]
+    [0.0, 0.0362]
+    """
+    try:
+        from scipy.special import betaincinv
+    except ImportError:
+        raise MissingExtraError("scipy", "lab", "an interval") from None
+    k, n = np.broadcast_arrays(np.asarray(hits, np.float64), np.asarray(trials, np.float64))
+    alpha = (1 - LEVEL) / 2
+    low = np.where(k == 0, 0.0, betaincinv(np.maximum(k, 1.0), n - k + 1, alpha))
+    high = np.where(k == n, 1.0, betaincinv(k + 1, np.maximum(n - k, 1.0), 1 - alpha))
+    return low, high

@@ -46,6 +46,11 @@ POLICIES: Groups = {
         "ccb": "Copeland winners, by confidence bounds",
         "scb": "Copeland winners among many arms",
     },
+    "To find the best arm or a ranking, for preferences that stand still": {
+        "active-ranking": "all ranks, or the top k, by Borda scores, with confidence",
+        "knockout": "a tournament for the best arm up to eps, with confidence",
+        "parwis": "the winner from a few times K votes, by a spectral ranking",
+    },
     "For preferences that an adversary picks": {
         "vdb": "two Tsallis-INF learners, told nothing",
         "dex3p": "two EXP3.P learners",
@@ -75,6 +80,7 @@ WORLDS: Groups = {
         "random-condorcet": "random entries and one winner",
         "utilities": "random utilities, turned into odds by a link",
         "lone-winner": "one arm beats all others, which are even: hard",
+        "ladder": "the best leads the second by p, the others are close",
         "two-arm": "two arms that swap halfway: the paper's Example 2.1",
         "saha-gupta-switching": "a random matrix, changed at switches",
     },

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Sequence
 
-from driftduel._defaults import BENCHMARK, MODE, SEED
+from driftduel._defaults import BENCHMARK, GOAL, MODE, SEED
 
 __all__ = [
     "BAD_INPUT",
@@ -12,6 +12,7 @@ __all__ = [
     "UNREAD",
     "add_benchmark",
     "add_game",
+    "add_goal",
     "add_imports",
     "add_wide",
     "arm_name",
@@ -46,6 +47,18 @@ def add_benchmark(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="what regret is measured against: condorcet (default), the arm that beats all others; "
         "where some rounds have no such arm, exploitability, von-neumann, borda or copeland",
+    )
+
+
+def add_goal(parser: argparse.ArgumentParser) -> None:
+    """Declare what is measured."""
+    parser.add_argument(
+        "--goal",
+        default=GOAL,
+        metavar="NAME",
+        help="what is measured beside regret (the default): best, when best() names the winner; "
+        "confidence, votes until the best arm is certified; top-K or ranking, the same for the "
+        "top K arms or all ranks, and the pairs that are right",
     )
 
 

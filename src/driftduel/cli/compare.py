@@ -3,7 +3,7 @@
 import argparse
 
 from driftduel._defaults import POINTS, RUNS, SEED
-from driftduel.cli.common import INTERRUPTED, add_benchmark, add_imports, add_wide
+from driftduel.cli.common import INTERRUPTED, add_benchmark, add_goal, add_imports, add_wide
 from driftduel.cli.lab import add_engine, add_mode, engine_of, playing, print_table, write_page
 
 __all__ = ["configure", "run"]
@@ -42,6 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_benchmark(parser)
     add_mode(parser)
+    add_goal(parser)
     parser.add_argument(
         "--points",
         type=int,
@@ -72,6 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
             benchmark=arguments.benchmark,
             points=arguments.points,
             mode=arguments.mode,
+            goal=arguments.goal,
             imports=arguments.imports,
             **engine_of(arguments),
             watch=display,

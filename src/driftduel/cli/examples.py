@@ -56,6 +56,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "    --out results --report",
             "two worlds, more games, results that stay, and the page about them",
         ),
+        (
+            "driftduel compare --world ladder:arms=4,rounds=3000 --mode panel \\\n"
+            "    --policy king --policy dts --goal best",
+            "votes until the best of four options is named",
+        ),
     ),
     "sweep": (
         ("driftduel sweep plan.toml --dry-run", "what would be played, and for how long"),

@@ -155,7 +155,7 @@ def print_table(results: "Results", *, as_json: bool = False) -> None:
     if len(results.plan.worlds) > 1:
         _show(tables.over_worlds(results))
         print()
-    print(text.wrapped(writing.METHOD))
+    print(text.wrapped(writing.method_of(results)))
     text.say_left_out(left_out)
     missing = tables.what_is_missing(results)
     if missing:

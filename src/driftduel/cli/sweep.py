@@ -2,7 +2,7 @@
 
 The file has the keys worlds and policies (lists of specs), runs and seed (a number or a list), and
 if wanted horizons (a list of rounds), [parameters] (lists whose values take the place of {name} in
-the specs), benchmark, points, mode and imports.
+the specs), benchmark, points, mode, goal and imports.
 """
 
 import argparse

@@ -11,6 +11,7 @@ from driftduel.errors import DriftduelError
 from driftduel.games import pace
 from driftduel.games.knowledge import knowledge
 from driftduel.games.late import Late
+from driftduel.games.observer import Observer
 from driftduel.games.result import Play
 from driftduel.games.rounds import check_changes
 from driftduel.games.scene import Looks
@@ -43,6 +44,7 @@ def play(
     mode: str | None = None,
     stages: ArrayLike = (),
     progress: Progress | None = None,
+    observer: Observer | None = None,
 ) -> Play:
     """Play all rounds of a world with a policy, and return the result as a `Play` object.
 
@@ -75,6 +77,9 @@ def play(
         method is not called again if its first value is an empty `Stage`.
     progress
         Function called at intervals with (rounds played, all rounds). An exception ends the game.
+    observer
+        A measure beside regret, such as `driftduel.games.Identification`. The duels are the same
+        with and without it.
 
     Notes
     -----
@@ -106,9 +111,11 @@ def play(
             check_changes(policy, chunk)
             late.expect(chunk)
             losses = yardstick.losses(chunk)
+            if observer is not None:
+                observer.expect(chunk)
             while (first := policy.ledger.asked + 1) < chunk.end:
                 end = looks.before(min(first + speed.rounds, chunk.end))
-                took = play_stretch(policy, chunk, outcomes, losses, tally, late, end)
+                took = play_stretch(policy, chunk, outcomes, losses, tally, late, end, observer)
                 speed.note(end - first, took)
                 looks.note(policy)
                 if progress is not None:
@@ -118,6 +125,8 @@ def play(
             if interrupted():
                 break
     reached = policy.ledger.asked
+    if observer is not None and reached == world.rounds:
+        observer.finish(policy)
     at, regret, plays = yardstick.regret(*tally.up_to(reached))
     return Play(
         policy=policy,

@@ -50,8 +50,8 @@ class Late:
                 f"first, and {chunk.delay} from round {int(chunk.starts[0])} on."
             )
 
-    def tell(self, duel: Duel, won: int) -> None:
-        """Enqueue an outcome, and deliver the one that is due now, if any.
+    def tell(self, duel: Duel, won: int) -> tuple[Duel, int] | None:
+        """Enqueue an outcome; deliver and return the one that is due now, if any.
 
         Parameters
         ----------
@@ -61,8 +61,11 @@ class Late:
             The argument of `Policy.tell_first_won`.
         """
         self._queue.append((duel, won))
-        if len(self._queue) > self.delay:
-            self.policy.tell_first_won(*self._queue.popleft())
+        if len(self._queue) <= self.delay:
+            return None
+        arrived = self._queue.popleft()
+        self.policy.tell_first_won(*arrived)
+        return arrived
 
     def give_up(self) -> None:
         """Clear the ring buffer after an error in the middle of a round."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftduel.games.late import Late
+from driftduel.games.observer import Observer
 from driftduel.games.rounds import attend, decided, skips_ties
 from driftduel.policies import GROW, KernelPolicy, Policy
 from driftduel.policies.base import no_such_arms
@@ -87,6 +88,7 @@ def play_stretch(
     tally: Tally,
     late: Late,
     end: int,
+    observer: Observer | None = None,
 ) -> float:
     """Play from the policy's next round to the one before `end`; return the duration in seconds.
 
@@ -106,9 +108,11 @@ def play_stretch(
         The queue of delayed feedback, updated.
     end
         The round after the last one to be played.
+    observer
+        A measure beside regret.
     """
     stretch = _compiled if isinstance(policy, KernelPolicy) else _interpreted
-    return stretch(policy, chunk, luck, losses, tally, late, end)
+    return stretch(policy, chunk, luck, losses, tally, late, end, observer)
 
 
 def _compiled(
@@ -119,20 +123,23 @@ def _compiled(
     tally: Tally,
     late: Late,
     end: int,
+    observer: Observer | None,
 ) -> float:
     from driftduel.games.loop import ASTRAY, compiled_loop
 
     absences = chunk.present.size > 0
+    kernels = policy.kernels if observer is None else observer.kernels(policy)
     loop = compiled_loop(
-        policy.kernels, skips_ties(policy, chunk), absences, chunk.unknown, late.delay > 0
+        kernels, skips_ties(policy, chunk), absences, chunk.unknown, late.delay > 0
     )
     restarts = np.empty(_RESTARTS_A_CALL, np.int64)
     tables = chunk.matrices.reshape(-1, policy.arms**2)
 
     def call(t: int, end: int, numbers: Floats, begin: int) -> Any:
+        state = policy.state if observer is None else observer.record(policy)
         return loop(
-            chunk, tables, numbers, begin, losses, policy.state, policy.rng_address, policy.scratch,
-            t, end, tally.sums, tally.marks, tally.mark, tally.curves, tally.counts, tally.plays,
+            chunk, tables, numbers, begin, losses, state, policy.rng_address, policy.scratch, t,
+            end, tally.sums, tally.marks, tally.mark, tally.curves, tally.counts, tally.plays,
             restarts, late.ring, late.notes,
         )  # fmt: skip
 
@@ -170,6 +177,7 @@ def _interpreted(
     tally: Tally,
     late: Late,
     end: int,
+    observer: Observer | None,
 ) -> float:
     begun = time.perf_counter()
     last = -1
@@ -178,10 +186,14 @@ def _interpreted(
         if row != last:
             attend(policy, chunk, row)
             last = row
+        if observer is not None:
+            observer.before(policy, t)
         duel = policy.ask()
         a, b = duel.first, duel.second
         won, told = decided(policy, duel, chunk, row, float(luck.next(1)[0]))
-        late.tell(duel, told)
+        delivered = late.tell(duel, told)
+        if observer is not None and delivered is not None:
+            observer.after(*delivered)
         tally.unknown += won == UNKNOWN
         x, y = losses[row, a], losses[row, b]
         tally.sums += [blend(x, y) for blend in GAME_BLENDS]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from driftduel import __version__
 from driftduel.errors import DriftduelError
 from driftduel.games import play
+from driftduel.lab.goals import goal_named
 from driftduel.lab.identity import need_planned_policy, planned_world
 from driftduel.lab.plan import Cell
 from driftduel.policies.info import Stage
@@ -151,10 +152,12 @@ def run_cell(cell: Cell, stop: threading.Event | None = None, tick: Tick | None 
         need_planned_policy(cell.policy, cell.policy_identity, cell.mode)
         world = _world(cell)
         at = marks(world.rounds, cell.points)
+        goal = goal_named(cell.goal)
+        observer = None if goal is None else goal.observer(world)
         game_begun = time.perf_counter()
         game = play(
             cell.policy, world, cell.game_seed, points=at, benchmark=cell.benchmark,
-            mode=cell.mode, progress=progress,
+            mode=cell.mode, progress=progress, observer=observer,
             stages=look_rounds(world.rounds, world.arms) if cell.run == 0 else (),
         )  # fmt: skip
         seconds_game = time.perf_counter() - game_begun
@@ -197,6 +200,7 @@ def run_cell(cell: Cell, stop: threading.Event | None = None, tick: Tick | None 
         "finished_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "version": __version__,
         "machine": _machine(),
+        **({} if goal is None else goal.row(observer)),
     }
     return Outcome(cell, row)
 

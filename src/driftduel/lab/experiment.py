@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from driftduel._defaults import BENCHMARK, MODE, POINTS, RUNS, SEED
+from driftduel._defaults import BENCHMARK, GOAL, MODE, POINTS, RUNS, SEED
 from driftduel.errors import DriftduelError
 from driftduel.lab.engines import Engine, make_engine
 from driftduel.lab.objects import HERE, PolicyLike, WorldLike
@@ -31,6 +31,7 @@ def compare(
     benchmark: str = BENCHMARK,
     points: int = POINTS,
     mode: str = MODE,
+    goal: str = GOAL,
     imports: Sequence[str] = (),
     engine: str | Engine | None = None,
     workers: int | None = None,
@@ -61,6 +62,9 @@ def compare(
         About how many rounds of each game's curves to keep.
     mode
         ``serve``: an arm may be shown alone. ``panel``: two different arms, always.
+    goal
+        What is measured: ``regret``, or a goal of `driftduel.lab.goals` beside it. ``best``: when
+        `Policy.best` names the Condorcet winner (`Results.goal_summary`).
     imports
         Modules or files that register policies or worlds of your own; only processes and clusters
         need them when the policies are registered already.
@@ -84,7 +88,7 @@ def compare(
     """
     plan = make_plan(
         worlds, policies, runs, (seed,), benchmark=benchmark, points=points, imports=imports,
-        mode=mode,
+        mode=mode, goal=goal,
     )  # fmt: skip
     return sweep(
         plan, out, engine=engine, workers=workers, cluster=cluster, replan=replan, watch=watch

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftduel import __version__
-from driftduel._defaults import BENCHMARK, MODE, POINTS, RUNS, SEED
+from driftduel._defaults import BENCHMARK, GOAL, MODE, POINTS, RUNS, SEED
 from driftduel.errors import DriftduelError
 from driftduel.games.knowledge import knowledge
+from driftduel.lab.goals import check_goal, check_world
 from driftduel.lab.identity import (
     is_fixed,
     planned_world,
@@ -110,6 +111,8 @@ class Cell(NamedTuple):
     """What the policy must be there."""
     mode: str = MODE
     """``serve`` or ``panel``, see `Policy.configure`."""
+    goal: str = GOAL
+    """What is measured: ``regret``, or a goal of `driftduel.lab.goals` beside it."""
 
     def keyed(self, version: str) -> "Cell":
         """Return the cell with the key that it has in a version of driftduel."""
@@ -119,6 +122,8 @@ class Cell(NamedTuple):
         ]  # fmt: skip
         if self.mode != MODE:  # keys from before there were modes stay
             decisive.append(self.mode)
+        if self.goal != GOAL:  # keys from before there were goals stay
+            decisive.append(f"goal {self.goal}")
         return self._replace(key=hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:32])
 
     @property
@@ -144,6 +149,8 @@ class Plan:
     """Of driftduel: a result of other code is another result."""
     mode: str = MODE
     """How policies play, see `Policy.configure`."""
+    goal: str = GOAL
+    """What is measured, see `driftduel.lab.goals`."""
     kept: tuple[KeptWorld, ...] = field(default=(), compare=False)
     """Worlds that were given as objects; they live as long as the plan."""
 
@@ -156,6 +163,8 @@ class Plan:
         """Return the plan as JSON can hold it."""
         record: dict[str, Any] = json.loads(json.dumps(asdict(replace(self, kept=()))))
         del record["kept"]
+        if self.goal == GOAL:  # plans from before there were goals stay
+            del record["goal"]
         for world in record["worlds"]:
             if not world["names"]:  # plans of worlds without names are as they always were
                 del world["names"]
@@ -183,7 +192,7 @@ class Plan:
             }
         )
         numbers = [plan.runs, plan.points, *plan.seeds]
-        words = [plan.benchmark, plan.version, plan.mode, *plan.imports]
+        words = [plan.benchmark, plan.version, plan.mode, plan.goal, *plan.imports]
         for world in plan.worlds:
             numbers += [world.arms, world.rounds]
             words += [world.spec, world.identity, world.home, *world.names]
@@ -206,6 +215,10 @@ class Plan:
             and not plan.kept
         ):
             raise ValueError
+        try:
+            check_goal(plan.goal, plan.benchmark)
+        except DriftduelError:
+            raise ValueError from None
         return plan
 
     @property
@@ -226,7 +239,7 @@ class Plan:
             for world, policy in itertools.product(self.worlds, self.policies):
                 yield Cell(
                     world.spec, policy.spec, seed, run, luck, world.rounds, self.benchmark,
-                    self.points, "", world.identity, policy.identity, self.mode,
+                    self.points, "", world.identity, policy.identity, self.mode, self.goal,
                 ).keyed(self.version)  # fmt: skip
 
     def select(self, only: str | None = None, shard: str | None = None) -> list[Cell]:
@@ -269,6 +282,7 @@ def make_plan(
     points: int = POINTS,
     imports: Sequence[str] = (),
     mode: str = MODE,
+    goal: str = GOAL,
     blame: Blame = lambda key, place: nullcontext(),
 ) -> Plan:
     """Check everything that can be checked before anything is played.
@@ -291,6 +305,8 @@ def make_plan(
         Modules, or Python files, to import first; ``module:Class`` registers a class as well.
     mode
         ``serve`` or ``panel``, see `Policy.configure`.
+    goal
+        What is measured: ``regret``, or a goal of `driftduel.lab.goals` beside it.
     blame
         Makes the context in which a key's value is checked, the whole of it (None) or the one at a
         place in its list, so that a complaint can say where the value was written.
@@ -313,8 +329,13 @@ def make_plan(
     with blame("mode", None):
         if mode not in MODES:
             raise DriftduelError(f"mode={mode!r} must be {' or '.join(MODES)}.")
+    with blame("goal", None):
+        check_goal(goal, benchmark)
     seeds = _checked_seeds(seeds, blame)
     planned_worlds, drawn = _plan_worlds(world_specs, game_seed(seeds[0], 0), benchmark, blame)
+    with blame("goal", None):
+        for world in drawn:
+            check_world(goal, world)
     return Plan(
         worlds=planned_worlds,
         policies=_plan_policies(policy_specs, drawn, mode, blame),
@@ -325,6 +346,7 @@ def make_plan(
         imports=tuple(imports),
         version=__version__,
         mode=mode,
+        goal=goal,
         kept=tuple(kept),
     )
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from driftduel.errors import DriftduelError
+from driftduel.lab.goals import COLUMNS, Goal, goal_named
+from driftduel.lab.goals.summary import goal_curves, goal_summary
 from driftduel.lab.plan import Plan, matches
 from driftduel.lab.statistics import NEEDED, differences, summary
 from driftduel.lab.store import Store
@@ -55,6 +57,26 @@ class Results:
     def differences(self) -> pl.DataFrame:
         """One row for each two policies in each world: the paired difference of their regrets."""
         return differences(self.narrow, self.plan)
+
+    @property
+    def goal(self) -> Goal | None:
+        """The goal beside regret; None if there is none."""
+        return goal_named(self.plan.goal)
+
+    @cached_property
+    def goal_games(self) -> pl.DataFrame:
+        """One row for each game: the columns that the statistics of the goal are made of."""
+        return self.store.rows(COLUMNS)
+
+    @cached_property
+    def goal_summary(self) -> pl.DataFrame:
+        """One row for each policy in each world: the numbers of the goal, with intervals."""
+        return goal_summary(self.goal_games, self.plan)
+
+    @cached_property
+    def goal_curves(self) -> pl.DataFrame:
+        """One row for each policy in each world and checkpoint: the curve of the goal."""
+        return goal_curves(self.goal_games, self.plan)
 
     @cached_property
     def games(self) -> pl.DataFrame:
@@ -159,6 +181,17 @@ class Results:
             columns=columns, common=self.findings.common, ax=ax, title=title, xlabel=xlabel,
             ylabel=ylabel, labels=labels,
         )  # fmt: skip
+
+    def plot_goal(
+        self, policies: Sequence[int | str] | None = None, world: str | None = None, **more: Any
+    ) -> Any:
+        """Draw the curve of the goal over votes, with its bands.
+
+        `more`: log, ax, path, title, xlabel, ylabel, names.
+        """
+        from driftduel.figures.goals import plot_goal
+
+        return plot_goal(self._world(world), policies=policies, **more)
 
     def plot_totals(
         self, policies: Sequence[int | str] | None = None, world: str | None = None, **more: Any

@@ -8,7 +8,7 @@ is that of a paired t test; none is adjusted for the number of comparisons.
 import math
 from collections.abc import Iterable, Sequence
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from driftduel._intervals import student
 from driftduel.games.restarts import needless_restarts
-from driftduel.lab.plan import Plan
+
+if TYPE_CHECKING:
+    from driftduel.lab.plan import Plan
 
 __all__ = [
     "NEEDED",
@@ -130,7 +132,7 @@ def delays(restarts: Sequence[int], switches: Sequence[int]) -> list[int]:
     return [int(delay) for delay in anew[first[detected]] - tau[detected]]
 
 
-def summary(games: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+def summary(games: pl.DataFrame, plan: "Plan") -> pl.DataFrame:
     """Return one row for each policy in each world, in the plan's order.
 
     Parameters
@@ -208,7 +210,7 @@ def paired_difference(first: pl.DataFrame, second: pl.DataFrame) -> dict[str, An
     return paired
 
 
-def differences(games: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+def differences(games: pl.DataFrame, plan: "Plan") -> pl.DataFrame:
     """Return, for every two policies in each world, the first's regret minus the second's.
 
     The interval is over runs that both have finished; it excludes 0 where one is better beyond

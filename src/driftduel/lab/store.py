@@ -24,9 +24,11 @@ from typing import Any
 
 import polars as pl
 
+from driftduel._defaults import GOAL
 from driftduel._files import lasting_folder, whole_file
 from driftduel._reading import parse_json, read_bytes, read_text
 from driftduel.errors import DriftduelError
+from driftduel.lab import goals
 from driftduel.lab.cells import CURVES
 from driftduel.lab.identity import same_but_code
 from driftduel.lab.plan import Cell, Plan
@@ -87,7 +89,9 @@ TIMINGS = ("seconds", "seconds_game", "seconds_cell", "finished_at", "machine")
 """Columns that differ when a cell is played again."""
 
 _SINCE_02 = ("winners_from", "winners", "present", "ties", "stages")
+_GOAL_SCHEMA = {**SCHEMA, **goals.SCHEMA}  # of games with a goal beside regret
 _OLD_SCHEMA = {name: kind for name, kind in SCHEMA.items() if name not in _SINCE_02}
+_SCHEMAS = (SCHEMA, _GOAL_SCHEMA, _OLD_SCHEMA)
 _PLAN = "plan.json"
 _FORMAT = 1
 
@@ -111,7 +115,7 @@ class Store:
         self.folder = Path(folder)
         self.scratch = scratch
         self._sound: dict[str, list[str]] = {}  # file name -> keys of the cells in it
-        self._old: set[str] = set()  # those that driftduel 0.1 wrote
+        self._kinds: dict[str, int] = {}  # file name -> place in `_SCHEMAS`
         self._looking = threading.RLock()  # one thread writes, and any may ask what is finished
         self.outdated: str | None = None
         """Which finished cells do not count because built-in code has changed; None if all do."""
@@ -218,13 +222,15 @@ class Store:
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
         """Write rows as one new file."""
         buffer = io.BytesIO()
-        frame = pl.DataFrame({name: [row[name] for row in rows] for name in SCHEMA}, schema=SCHEMA)
+        schema = _GOAL_SCHEMA if "goal_score" in rows[0] else SCHEMA
+        frame = pl.DataFrame({name: [row[name] for row in rows] for name in schema}, schema=schema)
         frame.write_parquet(buffer, compression="zstd")
         content = buffer.getvalue()
         name = hashlib.sha256(content).hexdigest() + ".parquet"
         with whole_file(self.folder / "cells" / name, lasting=not self.scratch) as temporary:
             temporary.write_bytes(content)
         with self._looking:
+            self._kinds[name] = _SCHEMAS.index(schema)
             self._sound[name] = [row["key"] for row in rows]
         for row in rows:
             (self.folder / "failed" / f"{row['key']}.json").unlink(missing_ok=True)
@@ -264,10 +270,10 @@ class Store:
             frame = pl.read_parquet(io.BytesIO(content))
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
             return None
-        old = frame.schema == pl.Schema(_OLD_SCHEMA)
-        if old or frame.schema == pl.Schema(SCHEMA):
-            self._old.update([name] * old)
-            return frame["key"].to_list() if _is_sound(frame, old) else None
+        for kind, schema in enumerate(_SCHEMAS):
+            if frame.schema == pl.Schema(schema):
+                self._kinds[name] = kind
+                return frame["key"].to_list() if _is_sound(frame, kind) else None
         # Another version's cells have other columns, and keys that are in no plan of this one.
         if frame.schema.get("key") != pl.String or frame["key"].has_nulls():
             return None
@@ -316,10 +322,10 @@ class Store:
         folder, planned = self.folder.absolute() / "cells", set(order["key"])
         sound = sorted(self._sound.items())
         files = [name for name, keys in sound if not planned.isdisjoint(keys)]
-        by_age = ([n for n in files if n not in self._old], [n for n in files if n in self._old])
-        frames = [_scan(folder, names, wanted) for names in by_age if names]
+        by_kind = [[n for n in files if self._kinds.get(n, 0) == k] for k in range(len(_SCHEMAS))]
+        frames = [_scan(folder, names, wanted) for names in by_kind if names]
         if not frames:
-            return pl.DataFrame(schema={name: SCHEMA[name] for name in columns})
+            return pl.DataFrame(schema={name: _GOAL_SCHEMA[name] for name in columns})
         rows = pl.concat(frames).unique("key", keep="first", maintain_order=True).collect()
         named = [name for name in order.columns if name != "key" and name in wanted]
         joined = order.join(rows.drop(named), on="key", how="inner", maintain_order="left")
@@ -363,12 +369,12 @@ def _scan(folder: Path, names: Sequence[str], columns: Sequence[str]) -> pl.Lazy
     frame = pl.scan_parquet(sources, glob=False)
     there = set(frame.collect_schema().names())
     return frame.select(
-        pl.col(name) if name in there else pl.lit(None, SCHEMA[name]).alias(name)
+        pl.col(name) if name in there else pl.lit(None, _GOAL_SCHEMA[name]).alias(name)
         for name in columns
     )
 
 
-def _is_sound(frame: pl.DataFrame, old: bool) -> bool:
+def _is_sound(frame: pl.DataFrame, kind: int) -> bool:
     """Tell whether rows are as `run_cell` makes them: nothing missing, and every number one."""
     at = pl.col("at").list.len()
     curves = [f"{column}_curve" for column in CURVES]
@@ -387,8 +393,23 @@ def _is_sound(frame: pl.DataFrame, old: bool) -> bool:
     )
     if not all(count == 0 for count in frame.null_count().row(0)):
         return False
+    if _SCHEMAS[kind] is _GOAL_SCHEMA:
+        checks = (*checks, *_goal_checks())
     sound = bool(frame.select(pl.all_horizontal(*checks).all()).item())
-    return sound and (old or _has_sound_scenes(frame))
+    return sound and (_SCHEMAS[kind] is _OLD_SCHEMA or _has_sound_scenes(frame))
+
+
+def _goal_checks() -> tuple[pl.Expr, ...]:
+    """Return the checks of the columns that a goal adds."""
+    curve = pl.col("goal_curve")
+    return (
+        curve.list.len() >= 1,
+        curve.list.min() >= 0,
+        curve.list.max() <= 1,
+        pl.col("goal_votes").is_between(0, pl.col("rounds") + 1),
+        pl.col("goal_changes") >= 0,
+        pl.col("goal_until") >= 0,
+    )
 
 
 def _has_sound_scenes(frame: pl.DataFrame) -> bool:
@@ -456,6 +477,7 @@ def _differences(old: Plan, new: Plan) -> str:
     """Say in a few words how two plans differ."""
     said = []
     before, after = old.as_dict(), new.as_dict()
+    before, after = ({"goal": GOAL, **record} for record in (before, after))
     for name in before:
         if before[name] == after[name]:
             continue

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from driftduel._defaults import GOAL
 from driftduel._tables import fitted
 from driftduel.figures.lines import wrapped
 from driftduel.lab.findings.naming import short_names
 from driftduel.lab.findings.standings import loss_name, read_standing
+from driftduel.lab.goals import goal_named
 from driftduel.lab.verdicts import short_verdict
 from driftduel.regret import BENCHMARKS
 from driftduel.wording import counted, interval, margin, number, often, plain, ratio, share, short
 
 if TYPE_CHECKING:
+    from driftduel.lab.goals import Goal
     from driftduel.lab.plan import Plan, PlannedWorld
     from driftduel.lab.result import Results
 
@@ -70,6 +73,9 @@ class Table:
 
 def verdict(results: "Results", world: str) -> str:
     """Say in one or two sentences who won in a world, and how sure that is."""
+    goal = goal_named(results.plan.goal)
+    if goal is not None:
+        return plain(goal.verdict_of(_goal_rows(results, world)))
     rows = results.summary.filter(world=world).iter_rows(named=True)
     standings = [read_standing(place, row) for place, row in enumerate(rows) if row["runs"]]
     return plain(short_verdict(standings, loss_name(results.plan.benchmark)))
@@ -77,6 +83,8 @@ def verdict(results: "Results", world: str) -> str:
 
 def world_table(results: "Results", world: "PlannedWorld") -> Table:
     """Return how each policy did in a world, best first."""
+    if results.goal is not None:
+        return _goal_table(results, results.goal, world)
     rows = list(results.summary.filter(world=world.spec).iter_rows(named=True))
     rows.sort(key=lambda row: (row["regret_mean"] is None, row["regret_mean"]))
     best = rows[0] if rows[0]["runs"] else None
@@ -111,6 +119,34 @@ def world_table(results: "Results", world: "PlannedWorld") -> Table:
     )
 
 
+def _goal_rows(results: "Results", world: str) -> list[dict[str, Any]]:
+    """Return a world's rows of the goal's summary."""
+    return list(results.goal_summary.filter(world=world).iter_rows(named=True))
+
+
+def _goal_table(results: "Results", goal: "Goal", world: "PlannedWorld") -> Table:
+    """Return the numbers of the goal for each policy in a world, best first."""
+    rows = goal.rank(_goal_rows(results, world.spec))
+    told = {policy.spec: ", ".join(policy.told) or "nothing" for policy in results.plan.policies}
+    columns: dict[str, list[str]] = {"policy": [row["policy"] for row in rows]}
+    for column in goal.columns:
+        cells = [(column.text(row), column.between(row)) for row in rows]
+        columns[column.heading] = [f"{text} ({ends})" if ends else text for text, ends in cells]
+    if not all(row["runs"] == row["planned"] for row in rows):
+        columns["runs"] = [f"{row['runs']} of {row['planned']}" for row in rows]
+    columns["told"] = [told[row["policy"]] for row in rows]
+    known = results.summary.filter(world=world.spec).iter_rows(named=True)
+    return Table(
+        title=world.spec,
+        about=_about(results, world, list(known)),
+        head=tuple(columns),
+        rows=tuple(zip(*columns.values(), strict=True)),
+        right="".join(f"{i:x}" for i, title in enumerate(columns) if title not in _WORDS),
+        optional=(*(column.heading for column in goal.columns[2:]), "told"),
+        verdict=verdict(results, world.spec),
+    )
+
+
 def _about(results: "Results", world: "PlannedWorld", rows: Sequence[dict[str, Any]]) -> str:
     """Say how large a world is, and how often it changes."""
     benchmark = results.plan.benchmark
@@ -132,7 +168,12 @@ def _difference(row: dict[str, Any]) -> str:
 
 
 def over_worlds(results: "Results") -> Table:
-    """Return each policy's ratio to the best of each world, as the geometric mean over worlds."""
+    """Return each policy's ratio to the best of each world, as the geometric mean over worlds.
+
+    With a goal beside regret: the mean and the worst of its first number.
+    """
+    if results.goal is not None:
+        return _goal_over_worlds(results, results.goal)
     means = (
         results.summary.drop_nulls("ratio_to_best")
         .group_by("policy", maintain_order=True)
@@ -208,6 +249,34 @@ def wide_note(results: "Results") -> str:
     )
 
 
+def _goal_over_worlds(results: "Results", goal: "Goal") -> Table:
+    """Return the mean over worlds of the first number of a goal, and the worst."""
+    first = goal.columns[0]
+    numbers: dict[str, list[float]] = {}
+    for row in results.goal_summary.iter_rows(named=True):
+        value = first.number(row)
+        if value is not None:
+            numbers.setdefault(row["policy"], []).append(value)
+    worst = min if goal.descending else max
+    means = {policy: sum(values) / len(values) for policy, values in numbers.items()}
+    order = sorted(means, key=lambda policy: means[policy], reverse=goal.descending)
+    return Table(
+        title=f"{first.heading}, over worlds: {first.title}",
+        about="",
+        head=("policy", "mean", "worst", "worlds"),
+        rows=tuple(
+            (
+                policy,
+                str(first.write(means[policy])),
+                str(first.write(worst(numbers[policy]))),
+                str(len(numbers[policy])),
+            )
+            for policy in order
+        ),
+        right="123",
+    )
+
+
 def what_is_missing(results: "Results") -> str:
     """Say what did not finish, and why; nothing if all did."""
     if not results.missing:
@@ -243,7 +312,8 @@ def as_text(results: "Results", width: int | None = None) -> str:
         wrapped = [_wrapped(line, width) for part in above for line in part.splitlines()]
         parts.append("\n".join([*wrapped, "", drawn.text]))
     if left_out:
-        remarks = [*remarks, f"Not shown: {', '.join(dict.fromkeys(left_out))}; see .summary."]
+        where = ".summary" if goal_named(results.plan.goal) is None else ".goal_summary"
+        remarks = [*remarks, f"Not shown: {', '.join(dict.fromkeys(left_out))}; see {where}."]
     parts += [_wrapped(line, width) for remark in remarks for line in remark.splitlines()]
     return "\n\n".join(parts[: len(tables)]) + "".join(f"\n{each}" for each in parts[len(tables) :])
 
@@ -333,6 +403,7 @@ def plan_as_text(plan: "Plan") -> str:
         f"{counted(plan.runs, 'run')}{seeds}; {plan.total_rounds:,} rounds in all"
     )
     settings = f"benchmark {plan.benchmark}, mode {plan.mode}, seed {_names(plan.seeds)}"
+    settings += f", goal {plan.goal}" * (plan.goal != GOAL)
     return "\n".join(
         [
             f"Plan of {games}",

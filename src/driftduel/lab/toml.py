@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-from driftduel._defaults import BENCHMARK, MODE, POINTS, RUNS, SEED
+from driftduel._defaults import BENCHMARK, GOAL, MODE, POINTS, RUNS, SEED
 from driftduel._reading import read_text
 from driftduel.errors import DriftduelError, MissingExtraError
 from driftduel.lab.plan import Plan, make_plan
@@ -47,6 +47,7 @@ class _Sweep(msgspec.Struct, forbid_unknown_fields=True):
     points: _Whole = POINTS
     imports: list[str] = []
     mode: str = MODE
+    goal: str = GOAL
 
 
 # What would be right, for a key and for what is in its list.
@@ -61,6 +62,7 @@ _RIGHT = {
     "points": ("a whole number", ""),
     "imports": ("a list of modules or files", "text"),
     "mode": ("a word", ""),
+    "goal": ("a word", ""),
 }
 
 
@@ -70,8 +72,8 @@ def read_plan(path: str | Path) -> Plan:
     ``worlds`` and ``policies`` are lists of specs; ``runs`` and ``seed`` (a number, or a list)
     are numbers. All else is optional: ``horizons``, a list of rounds for every world;
     ``[parameters]``, lists whose values take the place of ``{name}`` in the specs;
-    ``benchmark``; ``points``; ``mode``; ``imports``, modules or files with policies of your own,
-    which may be beside the TOML file.
+    ``benchmark``; ``points``; ``mode``; ``goal``; ``imports``, modules or files with your own
+    policies, which may be beside the TOML file.
     """
     path = Path(path)
     file = _File(str(path))
@@ -98,6 +100,7 @@ def read_plan(path: str | Path) -> Plan:
         points=int(written.points),
         imports=[_beside(path, name) for name in written.imports],
         mode=written.mode,
+        goal=written.goal,
         blame=file.blame if isinstance(written.seed, list) else file.blame_one_seed,
     )
 

@@ -12,7 +12,7 @@ from driftduel.lab.tables import OPEN, WideCell, wide_cells, wide_note
 from driftduel.measures import measure
 from driftduel.wording import interval, number, ratio
 
-__all__ = ["METHOD", "as_csv", "as_json", "as_latex"]
+__all__ = ["METHOD", "as_csv", "as_json", "as_latex", "method_of"]
 
 METHOD = (
     "Intervals are Student's t at 95% over runs. All policies share each run's world and luck, so "
@@ -24,10 +24,17 @@ _LONGEST_LIST = 1000
 _LONGEST_DRIFT = 1_000_000
 
 
+def method_of(results: Results) -> str:
+    """Return the definitions behind the numbers of a table."""
+    return METHOD if results.goal is None else f"{results.goal.method} {METHOD}"
+
+
 def as_json(results: Results) -> dict[str, Any]:
     """Return one object for one world; for several, an object with the list ``worlds``."""
     worlds = [_world(results, world) for world in results.plan.worlds]
+    goal = results.goal
     about = {
+        **({} if goal is None else {"goal": goal.name, "goal_method": goal.method}),
         "seeds": list(results.plan.seeds),
         "benchmark": results.plan.benchmark,
         "version": results.plan.version,
@@ -50,6 +57,7 @@ def _world(results: Results, world: PlannedWorld) -> dict[str, Any]:
         "measures": _measures(results, world),
         "measures_of_run": 0,
         "policies": [_policy(row) for row in rows.drop("world").iter_rows(named=True)],
+        **({} if results.goal is None else {"goal_policies": _goal_policies(results, world.spec)}),
         "differences": [
             {**row, "ci95": _interval(row.pop("low"), row.pop("high"))}
             for row in pairs.iter_rows(named=True)
@@ -63,6 +71,24 @@ def _policy(row: dict[str, Any]) -> dict[str, Any]:
     row["regret_ci95"] = _interval(low, high)
     row["difference_ci95"] = _interval(*difference)
     return row
+
+
+def _goal_policies(results: Results, world: str) -> list[dict[str, Any]]:
+    """Return the numbers of the goal for each policy, and its curve where there is one."""
+    rows = results.goal_summary.filter(world=world).drop("world")
+    curves = results.goal_curves.filter(world=world)
+    return [
+        {
+            **row,
+            "curve": {
+                name: curves.filter(policy=row["policy"])[name].fill_nan(None).to_list()
+                if name != "votes"
+                else curves.filter(policy=row["policy"])[name].to_list()
+                for name in ("votes", "mean", "low", "high")
+            },
+        }
+        for row in rows.iter_rows(named=True)
+    ]
 
 
 def _interval(low: float | None, high: float | None) -> list[float] | None:
@@ -94,6 +120,9 @@ def as_csv(results: Results) -> str:
     import polars as pl
 
     flat = results.summary.with_columns(pl.col("told").list.join(" "))
+    if results.goal is not None:
+        added = results.goal_summary.drop("runs", "planned", "regret_mean", strict=False)
+        flat = flat.join(added, on=("world", "policy"), how="left", maintain_order="left")
     return str(flat.write_csv())
 
 

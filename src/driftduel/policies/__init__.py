@@ -5,6 +5,7 @@ A policy sees arms and answers, never a world. This room imports the compiler.
 
 from driftduel._compile import hot, kernel
 from driftduel._random import beta, normal, uniform
+from driftduel.policies.active_ranking import ActiveRanking
 from driftduel.policies.anaconda import Anaconda
 from driftduel.policies.anew import Anew
 from driftduel.policies.around import Around, register_around
@@ -39,10 +40,12 @@ from driftduel.policies.glr import GlrRestart
 from driftduel.policies.interleaved_filter import InterleavedFilter
 from driftduel.policies.king import King
 from driftduel.policies.king_0 import King0
+from driftduel.policies.knockout import Knockout
 from driftduel.policies.ledger import Ledger
 from driftduel.policies.mdb import Monitored
 from driftduel.policies.metaswift import Metaswift
 from driftduel.policies.multisbm import MultiSBM
+from driftduel.policies.parwis import Parwis
 from driftduel.policies.public_anaconda import PublicAnaconda
 from driftduel.policies.rcs import Rcs
 from driftduel.policies.registry import POLICIES, make_policy
@@ -72,6 +75,7 @@ __all__ = [
     "KINDS",
     "POLICIES",
     "RESTARTED",
+    "ActiveRanking",
     "Anaconda",
     "Anew",
     "Around",
@@ -101,12 +105,14 @@ __all__ = [
     "Kernels",
     "King",
     "King0",
+    "Knockout",
     "Ledger",
     "Log",
     "Metaswift",
     "Monitored",
     "MultiSBM",
     "Oracle",
+    "Parwis",
     "Periodic",
     "Policy",
     "PublicAnaconda",

@@ -327,6 +327,10 @@ class Policy(ABC):
         """Return the arm to ship now; None if it takes nobody for the winner."""
         return None
 
+    def declared(self) -> int | None:
+        """Return the arm declared the best with the policy's stated confidence; None before."""
+        return None
+
     def contest(self) -> Contest:
         """Tell how firmly the leader leads, for `info`; like all it says, without a change."""
         return Contest()
@@ -449,6 +453,9 @@ class Kernels(NamedTuple):
 
     ``panel`` is another tuple of kernels over the same record, with the same notes, for the mode in
     which two different arms are shown in every round (None: see `driftduel.policies.modes`).
+
+    ``declared(state) -> arm`` returns the arm that the policy declares the best with its stated
+    confidence, -1 as long as it does not (None: it never does).
     """
 
     ask: Callable[..., Any]
@@ -461,6 +468,7 @@ class Kernels(NamedTuple):
     present: Any = None
     hear: Any = None
     panel: Any = None
+    declared: Any = None
 
 
 class KernelPolicy(Policy):
@@ -553,6 +561,12 @@ class KernelPolicy(Policy):
         if self._looked is not self.state:
             self._suspect, self._looked = entry(self.kernels.suspect, self.state), self.state
         return int(self._suspect(self.state))
+
+    def declared(self) -> int | None:
+        """Return the arm declared the best with the policy's stated confidence; None before."""
+        kernel = self.kernels.declared
+        arm = -1 if kernel is None else int(getattr(kernel, "py_func", kernel)(self.state))
+        return None if arm < 0 else arm
 
     @property
     def present(self) -> tuple[int, ...]:

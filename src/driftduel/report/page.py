@@ -14,6 +14,7 @@ from driftduel.report.sections import (
     about,
     curves,
     glossary,
+    goals,
     heat,
     notices,
     pairs,
@@ -36,6 +37,7 @@ __all__ = ["charting_library", "make_page"]
 OF_ALL_WORLDS = (heat.section, trends.section)
 """Shown if there are several."""
 OF_ONE_WORLD = (
+    goals.section,
     standings.section,
     curves.section,
     restarts.section,

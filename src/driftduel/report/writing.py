@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from driftduel._files import lasting_folder, whole_file
 from driftduel._pages import environment
 from driftduel.errors import DriftduelError
+from driftduel.figures.goals import plot_goal
 from driftduel.figures.results import (
     Legend,
     Width,
@@ -175,6 +176,8 @@ def _drawings(
         )
     for world in worlds:
         tail = f"-{_slug(world.index, world.label)}" if len(findings.plan.worlds) > 1 else ""
+        if world.goal is not None:
+            yield f"goal-{world.goal.goal.name}{tail}", partial(plot_goal, world, **look)
         yield f"totals{tail}", partial(plot_totals, world, **look)
         yield f"regret{tail}", partial(plot_regret, world, **look, **axes)
         if any(standing.restarts for standing in world.standings):

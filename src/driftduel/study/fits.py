@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from driftduel import wording
-from driftduel._intervals import LEVEL, student
+from driftduel import _intervals, wording
+from driftduel._intervals import student
 from driftduel.lab.statistics import t_half_width, t_interval
 from driftduel.policies import POLICIES
 from driftduel.specs import Spec
@@ -212,12 +212,8 @@ def clopper_pearson(hits: int, trials: int) -> tuple[float, float]:
     >>> [round(end, 4) for end in clopper_pearson(0, 100)]
     [0.0, 0.0362]
     """
-    from scipy.special import betaincinv
-
-    alpha = (1 - LEVEL) / 2
-    low = 0.0 if hits == 0 else float(betaincinv(hits, trials - hits + 1, alpha))
-    high = 1.0 if hits == trials else float(betaincinv(hits + 1, trials - hits, 1 - alpha))
-    return low, high
+    low, high = _intervals.clopper_pearson(hits, trials)
+    return float(low), float(high)
 
 
 def share_interval(hits: int, trials: int) -> str:

@@ -230,6 +230,33 @@ def _lone_winner(
     )
 
 
+@WORLDS.register("ladder")
+def _ladder(
+    arms: Arms = 10,
+    rounds: Rounds = 3_000,
+    phases: Phases = 1,
+    p: Annotated[
+        float, Range(0.5, 1, open=True), "probability that the best arm beats the second"
+    ] = 0.55,
+    step: Annotated[float, Range(0), "log-odds between the further neighbours in rank"] = 0.12,
+    lengths: Lengths = "equal",
+    change: Change = "winner",
+    seed: Seed = 0,
+) -> World:
+    """Draw a random order each phase: the best beats the second with p, the others are close."""
+    lead = float(np.log(p / (1 - p)))
+    strengths = np.concatenate(([lead], -step * np.arange(arms - 1)))
+
+    def draw(rng: np.random.Generator, winner: int | None) -> Preferences:
+        values = np.empty(arms)
+        values[random_order(rng, arms, winner)] = strengths
+        return models.from_utilities(values, "logistic")
+
+    return phased(
+        draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change=change, seed=seed
+    )
+
+
 @WORLDS.register("uniform-random")
 def _uniform_random(
     arms: Arms = 5,

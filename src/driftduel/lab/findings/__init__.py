@@ -5,6 +5,7 @@
 
 from driftduel.lab.findings.changes import Changes, Game
 from driftduel.lab.findings.curves import Curve
+from driftduel.lab.findings.goals import GoalFindings
 from driftduel.lab.findings.naming import short_names
 from driftduel.lab.findings.reading import Findings, read_findings
 from driftduel.lab.findings.shares import Shares
@@ -17,6 +18,7 @@ __all__ = [
     "Curve",
     "Findings",
     "Game",
+    "GoalFindings",
     "Shares",
     "Standing",
     "Trend",

@@ -1,12 +1,14 @@
 """From a result store to all that is shown of it."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from driftduel.lab.findings.goals import GoalFindings, read_goal
 from driftduel.lab.findings.naming import short_names
 from driftduel.lab.findings.trends import Trend, find_trends
 from driftduel.lab.findings.world import WorldFindings, ratio_means, read_world
+from driftduel.lab.goals.summary import read_curves
 from driftduel.lab.plan import Plan
 
 if TYPE_CHECKING:
@@ -38,6 +40,18 @@ class Findings:
         return sorted(played, key=lambda policy: (scores.get(policy, math.inf), policy))
 
 
+def _goal(results: "Results", world: str) -> GoalFindings | None:
+    """Return the findings of the goal in a world; None for experiments without one."""
+    if results.goal is None:
+        return None
+    rows = results.goal_summary.filter(world=world).to_dicts()
+    curves = read_curves(results.goal_games.filter(world=world), results.plan)
+    places = {policy.spec: place for place, policy in enumerate(results.plan.policies)}
+    return read_goal(
+        results.goal, rows, {places[policy]: curve for (_, policy), curve in curves.items()}
+    )
+
+
 def read_findings(results: "Results") -> Findings:
     """Compute what figures and reports show."""
     plan = results.plan
@@ -57,5 +71,6 @@ def read_findings(results: "Results") -> Findings:
         }
         if games:
             summary = summaries[world.spec,].to_dicts()
-            worlds.append(read_world(plan, index, labels[index], summary, games))
+            found = read_world(plan, index, labels[index], summary, games)
+            worlds.append(replace(found, goal=_goal(results, world.spec)))
     return Findings(plan, tuple(worlds), common, tuple(find_trends(plan, worlds)))

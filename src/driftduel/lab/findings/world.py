@@ -10,6 +10,7 @@ import polars as pl
 from driftduel.lab.cells import slice_ends
 from driftduel.lab.findings.changes import SUBJECTS, Changes, Game, read_changes
 from driftduel.lab.findings.curves import Curve, Ints, evenly, read_curves
+from driftduel.lab.findings.goals import GoalFindings
 from driftduel.lab.findings.restarts import read_restarts
 from driftduel.lab.findings.scene import Phase, phases_of, read_scene
 from driftduel.lab.findings.shares import Shares, read_shares
@@ -57,6 +58,8 @@ class WorldFindings:
     """What to call it on an axis."""
     names: tuple[str, ...] = ()
     """What the arms are called, if they have names."""
+    goal: GoalFindings | None = None
+    """The goal beside regret; None if there is none."""
 
     def called(self, arm: int, word: str = "arm ") -> str:
         """Return an arm's name, or its number with a word before it."""

@@ -41,7 +41,9 @@ def section(findings: Findings) -> Section:
 def about_world(world: WorldFindings, run: str) -> list[str]:
     """Say who won in a world, what the winner was told, and what the world is like."""
     changes = about_changes(world.changes, world.winners, world.fixed, run, world.called)
+    goal = "" if world.goal is None else world.goal.goal.verdict(world.goal.rows)
     said = (
+        goal,
         verdicts.verdict(world.standings, world.spec, world.loss),
         verdicts.told_remark(world.standings, world.loss),
         f"{changes} {about_presence(world)}".rstrip(),

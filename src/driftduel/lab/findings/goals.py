@@ -1,0 +1,54 @@
+"""The goal of an experiment, for figures and pages."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from driftduel.lab.findings.curves import evenly
+from driftduel.lab.goals import Goal
+from driftduel.lab.goals.base import GoalCurve
+
+__all__ = ["GoalFindings", "read_goal"]
+
+_MOST_POINTS = 300
+
+
+@dataclass(frozen=True)
+class GoalFindings:
+    """The numbers and curves of a goal in one world."""
+
+    goal: Goal
+    rows: tuple[dict[str, Any], ...]
+    """The rows of the summary that have games, best first, each with its place as ``place``."""
+    curves: Mapping[int, GoalCurve]
+    """By the places of policies in the plan, thinned to what a screen can show."""
+
+
+def read_goal(
+    goal: Goal, rows: Sequence[Mapping[str, Any]], curves: Mapping[int, GoalCurve]
+) -> GoalFindings:
+    """Rank rows and thin curves.
+
+    Parameters
+    ----------
+    goal
+        The goal.
+    rows
+        A world's rows of the summary, in the plan's order.
+    curves
+        By the places of policies in the plan.
+    """
+    placed = [{**row, "place": place} for place, row in enumerate(rows) if row["runs"]]
+    return GoalFindings(
+        goal,
+        tuple(goal.rank(placed)),
+        {place: _thinned(curve) for place, curve in curves.items()},
+    )
+
+
+def _thinned(curve: GoalCurve) -> GoalCurve:
+    keep = evenly(len(curve.votes), _MOST_POINTS)
+    ends = (None if end is None else end[keep] for end in (curve.low, curve.high))
+    return replace(
+        curve, votes=curve.votes[keep], mean=curve.mean[keep], low=next(ends), high=next(ends)
+    )

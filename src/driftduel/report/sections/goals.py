@@ -1,0 +1,95 @@
+"""The goal beside regret: its curve over votes, and its numbers as a table."""
+
+import math
+from typing import Any
+
+from driftduel.lab.findings import WorldFindings
+from driftduel.lab.findings.goals import GoalFindings
+from driftduel.report.chart import Chart, label, log_axis, numbers, phase_shapes
+from driftduel.report.section import OneWorld, Section, column
+
+__all__ = ["goal_chart", "section"]
+
+
+def section(of: OneWorld) -> Section | None:
+    """Return the curves and the table of the goal; None for experiments without one."""
+    found = of.world.goal
+    if found is None:
+        return None
+    goal, index = found.goal, of.world.index
+    drawn = {standing.policy for standing in of.drawn.standings}
+    name = f"goal-{index}"
+    return Section(
+        "goals.html",
+        {
+            "level": of.level,
+            "heading": goal.heading,
+            "says": goal.verdict(found.rows),
+            "method": goal.method,
+            "chart": name,
+            "log": not of.world.changes.rounds,
+            "table": f"goal-table-{index}",
+            "columns": [
+                column("policy", words=True),
+                *(column(each.heading, each.title) for each in goal.columns),
+                column("runs", "finished games"),
+            ],
+            "rows": [
+                {
+                    "place": row["place"],
+                    "policy": row["policy"],
+                    "cells": [(c.number(row), c.text(row), c.between(row)) for c in goal.columns],
+                    "runs": row["runs"],
+                }
+                for row in found.rows
+            ],
+        },
+        {name: goal_chart(of.world, found, drawn)},
+    )
+
+
+def goal_chart(world: WorldFindings, found: GoalFindings, drawn: set[int]) -> Chart:
+    """Draw the curve of a goal for each policy, with its band."""
+    traces: list[dict[str, Any]] = []
+    hidden = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
+    for row in found.rows:
+        place = row["place"]
+        if place not in drawn:
+            continue
+        curve = found.curves[place]
+        group = {"policy": place, "x": "at", "legendgroup": str(place), "type": "scatter"}
+        if curve.low is not None and curve.high is not None:
+            traces.append({**group, **hidden, "y": numbers(curve.low)})
+            band = {"y": numbers(curve.high), "fill": "tonexty", "paint": ["fill"]}
+            traces.append({**group, **hidden, **band})
+        traces.append(
+            {
+                **group,
+                "paint": ["line", "marker"],
+                "mode": "lines+markers",
+                "name": label(row["policy"], 99),
+                "y": numbers(curve.mean),
+                "line": {"width": 2},
+                "marker": {"size": 7, "maxdisplayed": 9},
+                "cliponaxis": False,
+                "hovertemplate": "%{y:.1%}",
+            }
+        )
+    stationary = not world.changes.rounds
+    axis: dict[str, Any] = {"title": {"text": "votes"}, "hoverformat": ",d"}
+    if stationary:
+        axis |= {**log_axis(), "range": [0, math.log10(world.rounds)]}
+        axis["title"] = {"text": "votes, logarithmic axis"}
+    else:
+        axis |= {"range": [0, world.rounds]}
+    layout: dict[str, Any] = {
+        "xaxis": axis,
+        "yaxis": {"title": {"text": found.goal.axis}, "range": [0, 1.02], "tickformat": ".0%"},
+        "shapes": [] if stationary else phase_shapes(world.changes, world.rounds),
+        "hovermode": "x unified",
+        "legend": {"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0},
+        "height": 460,
+        "margin": {"t": 26, "r": 24, "b": 60},
+    }
+    shared = next(iter(found.curves.values())).votes.tolist()
+    return {"traces": traces, "layout": layout, "shared": {"at": shared}}
