@@ -21,7 +21,7 @@ from driftduel.policies._king_matches import (
     present,
     suspect,
 )
-from driftduel.policies._king_panel import panel_kernels
+from driftduel.policies._king_panel import PANEL, PanelState, first_panel_state
 from driftduel.policies._king_succession import (
     KINDS,
     RECENT,
@@ -240,7 +240,7 @@ class King(KernelPolicy):
         change=change,
         present=present,
         hear=hear,
-        panel=panel_kernels(hear),
+        panel=PANEL,
     )
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
@@ -257,6 +257,22 @@ class King(KernelPolicy):
         if not len(self.state.heard):
             self.state = self.state._replace(heard=np.zeros((self.arms, self.arms)))
         super().hear(first, second, winner, weight)
+
+    def _enter_mode(self) -> None:
+        """Put the kernels of this mode in place, and its record."""
+        super()._enter_mode()
+        if type(self).kernels.panel is not None and type(self.state) is not self._record():
+            make = first_panel_state if self._in_panel() else _first_state
+            self.state = make(self.state.order)
+
+    def _record(self) -> type:
+        return PanelState if self._in_panel() else KingState
+
+    def wider(self) -> "King":
+        """Return a fresh policy like this one, for one more arm; it shares nothing."""
+        fresh: Any = super().wider()
+        fresh.configure(mode=self.mode)
+        return fresh
 
     def contest(self) -> Contest:
         """Tell since when the king reigns, and how near its challengers are to its fall."""
