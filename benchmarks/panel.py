@@ -125,7 +125,7 @@ def _loop(kernels: Any) -> Any:
                 votes.wins[vote // arms, vote % arms] += 1.0
             if not windowed:
                 leader = suspect(state)
-                past += int(leader != a and leader != b)
+                past += int(leader not in (a, b))
             tell(state, asked, a, b, won, notes)
         return past
 

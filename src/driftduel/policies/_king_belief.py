@@ -7,8 +7,8 @@ change weighs the two. A *local* change redraws one lead. The rates of both kind
 kind of rival that takes over, and the distributions of leads before and after a global change are
 learned from the falls of settled leaders; there is nothing to set.
 
-Time passes in steps of four votes. All arithmetic is addition, multiplication and division of
-doubles in a fixed order, so a state is the same on every machine.
+Time passes in steps of four votes. Apart from the weights of past votes all arithmetic is addition,
+multiplication and division of doubles in a fixed order: a state is the same on every machine.
 """
 
 from typing import Any
@@ -27,6 +27,7 @@ __all__ = [
     "VALUES",
     "behind",
     "closest",
+    "condition_on_past",
     "drift",
     "forget_arm",
     "forget_lead",
@@ -36,8 +37,6 @@ __all__ = [
     "mean_lead",
     "remember_fall",
     "remember_leads",
-    "slot_of",
-    "update_memory",
     "update_row",
 ]
 
@@ -131,6 +130,23 @@ def update_row(state: Any, j: int, won: int) -> None:
 
 
 @hot
+def condition_on_past(state: Any, j: int, won: float, lost: float) -> None:
+    """Condition the belief about rival `j` on past duels, so many won and lost by the leader."""
+    kept, redrawn = state.kept[j], state.redrawn[j]
+    if_kept = if_redrawn = 0.0
+    for k in range(VALUES):
+        like = (0.5 + LEADS[k]) ** won * (0.5 - LEADS[k]) ** lost
+        kept[k] *= like
+        redrawn[k] *= like
+        if_kept += kept[k]
+        if_redrawn += redrawn[k]
+    for k in range(VALUES):
+        kept[k] /= if_kept
+        redrawn[k] /= if_redrawn
+    _summarize(state, j)
+
+
+@hot
 def is_settled(state: Any) -> bool:
     """Return whether all rivals are likely to be worse than the leader."""
     total = 0.0
@@ -142,7 +158,7 @@ def is_settled(state: Any) -> bool:
 
 @kernel
 def closest(state: Any) -> int:
-    """Return the rival with the least mean lead, of equals the first in order; -1 for none."""
+    """Return the rival with the least mean lead, of equals the first in order."""
     j, least = -1, 1.0
     for i in state.order:
         if _is_rival(state, i):
@@ -198,8 +214,6 @@ def _set_rates(state: Any, t: int) -> None:
     share = (0.5 + numbers.globals) / (1.0 + numbers.globals + numbers.locals)
     numbers.hazard = falls * share
     near = closest(state)
-    if near < 0:
-        return
     a = b = c = -1
     for i in range(len(arms)):
         ended = arms[i].reigned
@@ -220,11 +234,13 @@ def _set_rates(state: Any, t: int) -> None:
     rest = (_ALIKE * others / rivals + state.successions[0]) if others else 0.0
     unit = falls * (1.0 - share) / (first + second + third + rest)
     for i in range(len(arms)):
+        if not _is_rival(state, i):
+            continue
         if i == near:
             arms[i].kind, arms[i].hazard = 1, unit * first
         elif i == a:
             arms[i].kind, arms[i].hazard = 2, unit * second
-        elif i == b or i == c:
+        elif i in (b, c):
             arms[i].kind, arms[i].hazard = 3, unit * third / max(1, earlier)
         else:
             arms[i].kind, arms[i].hazard = 0, unit * rest / max(1, others)
@@ -257,7 +273,7 @@ def remember_fall(state: Any, t: int, j: int) -> None:
 
 
 @hot
-def slot_of(state: Any, arm: int) -> int:
+def _slot_of(state: Any, arm: int) -> int:
     """Return where the leads of a former leader are remembered, or -1."""
     found = -1
     for s in range(SLOTS):
@@ -270,7 +286,7 @@ def slot_of(state: Any, arm: int) -> int:
 def remember_leads(state: Any, t: int) -> None:
     """Remember the leader's leads, in the place of those that were remembered longest ago."""
     numbers = state.numbers[0]
-    s = slot_of(state, numbers.king)
+    s = _slot_of(state, numbers.king)
     if s < 0:
         s = 0
         for k in range(1, SLOTS):
@@ -292,9 +308,9 @@ def inherit(state: Any, t: int, j: int) -> None:
     mirrored.
     """
     numbers = state.numbers[0]
-    king, g, s = numbers.king, numbers.changed, slot_of(state, j)
+    king, g, s = numbers.king, numbers.changed, _slot_of(state, j)
     for i in range(len(state.arms)):
-        if i == king or not _is_rival(state, i) or i == j:
+        if i == j or not _is_rival(state, i):
             continue
         fresh = 1.0
         if s >= 0:
@@ -316,20 +332,6 @@ def inherit(state: Any, t: int, j: int) -> None:
 
 
 @hot
-def update_memory(state: Any, a: int, b: int, won: int) -> None:
-    """Condition what is remembered of a former leader `a` on a duel with `b`, won by `a` or not."""
-    s = slot_of(state, a)
-    if s < 0:
-        return
-    leads, whole = state.memory[s, b], 0.0
-    for k in range(VALUES):
-        leads[k] *= 0.5 + (2.0 * won - 1.0) * LEADS[k]
-        whole += leads[k]
-    for k in range(VALUES):
-        leads[k] /= whole
-
-
-@hot
 def forget_lead(state: Any, i: int) -> None:
     """Forget what is known of the lead over rival `i`."""
     for k in range(VALUES):
@@ -341,7 +343,8 @@ def forget_lead(state: Any, i: int) -> None:
 @kernel
 def forget_arm(state: Any, arm: int) -> None:
     """Forget an arm: its reigns, the leads over it, and its own leads."""
-    state.arms[arm].reigned = 0
+    rival = state.arms[arm]
+    rival.reigned, rival.kind, rival.hazard = 0, 0, 0.0
     forget_lead(state, arm)
     for s in range(SLOTS):
         if state.slots[s].arm == arm:

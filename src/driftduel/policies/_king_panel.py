@@ -19,29 +19,31 @@ reaches 50 + B / 2 >= 50 + b / 2 in match number b with probability at most 2.52
 whatever chooses pairs and leaders. There is at most one alarm per match.
 """
 
+import math
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from driftduel._compile import hot, kernel
-from driftduel.policies import _king_belief as belief
 from driftduel.policies._king_belief import (
     EVEN,
     GAIN,
+    LEADS,
     SLOTS,
     STEP,
     VALUES,
     behind,
     closest,
+    condition_on_past,
     drift,
     forget_arm,
+    forget_lead,
     gain,
     inherit,
     is_settled,
     mean_lead,
     remember_fall,
     remember_leads,
-    update_memory,
     update_row,
 )
 from driftduel.policies._king_matches import WEALTH, hear, present, suspect
@@ -53,7 +55,6 @@ from driftduel.policies.fields import (
     ARMS,
     COUNT,
     FLAG,
-    MOST,
     ORDER,
     PRESENT,
     ROUND,
@@ -65,10 +66,11 @@ from driftduel.policies.fields import (
 )
 from driftduel.policies.info import Contest, nearest_first
 
-__all__ = ["PANEL", "PanelState", "contest", "first_panel_state"]
+__all__ = ["PANEL", "PanelState", "contest", "first_panel_state", "holds_together"]
 
 _BETS = 6
 _SURE = 0.95  # probability at which a rival takes over from a settled leader
+_EARLY = 0.2  # 1 minus that for the first leader, and for the first one after a settled leader
 _EQUAL = 1.0 + 1e-9  # promises whose ratio is less are equal
 _RICHEST = 1e90  # a bet that owns more owns this
 _PAST = 50.0  # past votes of a pair that count, at most
@@ -165,7 +167,14 @@ def _threshold(numbers: Any) -> float:
     """Return the probability of being better at which a rival takes over."""
     if numbers.settled:
         return _SURE
-    return 1.0 - 0.5 / (1.0 + numbers.fleeting)
+    u = numbers.fleeting
+    return 1.0 - _EARLY / (1.0 + 0.5 * u * (u + 1.0))
+
+
+@hot
+def _takes_over(state: Any, j: int) -> bool:
+    """Return whether rival `j` is likely enough to be better, and better on average."""
+    return behind(state, j) > _threshold(state.numbers[0]) and mean_lead(state, j) < 0.0
 
 
 # ---- rounds ----
@@ -176,9 +185,11 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     numbers, arms = state.numbers[0], state.arms
     king = numbers.king
     numbers.now = t
+    if numbers.here == 1:
+        return king, king
     if t % STEP == 0:
         drift(state, t)
-    j, most, at, place = king, 0.0, 0, numbers.last
+    j, most, at, place = king, -1.0, 0, numbers.last
     for _ in range(len(arms)):
         place = place + 1 if place + 1 < len(arms) else 0
         i = state.order[place]
@@ -186,8 +197,6 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
             promise = gain(state, i) / (1.0 + state.pending[king, i] + arms[i].tied)
             if promise > most * _EQUAL:
                 j, most, at = i, promise, place
-    if j == king:
-        return king, king  # the only one present
     numbers.last = at
     state.pending[king, j] += 1
     state.pending[j, king] += 1
@@ -210,10 +219,7 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
         return _learn(state, second, won)
     if second == king:
         return _learn(state, first, 1 - won if won >= 0 else won)
-    if won >= 0:
-        update_memory(state, first, second, won)
-        update_memory(state, second, first, 1 - won)
-    return 0
+    return 0  # neither is the leader any more
 
 
 @kernel
@@ -226,7 +232,7 @@ def _learn(state: Any, j: int, won: int) -> int:
     rival.tied = 0
     alarm = _bet(state, j, won)
     update_row(state, j, won)
-    if behind(state, j) > _threshold(numbers) and mean_lead(state, j) < 0.0:
+    if _takes_over(state, j):
         alarm = _fall(state, j) or alarm
     elif not numbers.settled and is_settled(state):
         numbers.settled = 1
@@ -341,23 +347,75 @@ def _change(state: Any, rng: Any, t: int, arm: int, here: int) -> None:
 
 @kernel
 def _hear(state: Any, winner: int, loser: int, weight: float) -> None:
-    """Count a vote of the past: before the first duel the leader in them is the first leader.
+    """Count a vote of the past.
 
-    At most 50 votes of a pair count for the belief, because their age is unknown.
+    Before the first duel the leader in all of them leads, and the belief about each rival starts
+    from the votes of the two, scaled down to 50. Later a vote changes the belief if the leader is
+    one of the two, up to 50 votes of a pair. The ages of the votes are unknown, hence the limit.
     """
-    hear(state, winner, loser, weight)
+    numbers, heard = state.numbers[0], state.heard
+    before = heard[winner, loser] + heard[loser, winner]
+    if numbers.now == 0:
+        hear(state, winner, loser, weight)
+        king = numbers.king
+        for i in range(len(state.arms)):
+            if i != king and state.present[i]:
+                votes = heard[king, i] + heard[i, king]
+                scale = min(1.0, _PAST / max(1.0, votes))
+                forget_lead(state, i)
+                condition_on_past(state, i, scale * heard[king, i], scale * heard[i, king])
+        return
+    heard[winner, loser] += weight
+    counted = min(weight, _PAST - before)
+    if counted <= 0.0 or not state.present[winner] or not state.present[loser]:
+        return
+    if winner == numbers.king:
+        condition_on_past(state, loser, counted, 0.0)
+    elif loser == numbers.king:
+        condition_on_past(state, winner, 0.0, counted)
+        if _takes_over(state, winner):
+            _crown(state, numbers.now, winner)
 
 
 def contest(state: Any) -> Contest:
-    """Return since when the leader leads, and how near its rivals are to taking over."""
-    numbers = state.numbers[0]
-    bar = _threshold(numbers)
-    shares = [
-        (int(j), behind(state, j) / bar)
-        for j in np.flatnonzero(state.present)
-        if j != numbers.king
-    ]
+    """Return since when the leader leads, and how near its rivals are to taking over.
+
+    A rival that is as likely to be worse as better has no share of the way; from there its share is
+    that of the log-odds which the threshold asks for.
+    """
+    numbers, arms = state.numbers[0], state.arms
+    threshold = getattr(_threshold, "py_func", _threshold)  # faster than a compiled one from here
+    needed, g = _log_odds(threshold(numbers)), float(numbers.changed)
+    better = (1.0 - g) * arms["behind"] + g * arms["behind_redrawn"]
+    ahead = (better > 0.5) & (state.present == 1) & (np.arange(len(arms)) != numbers.king)
+    shares = ((int(j), _log_odds(float(better[j])) / needed) for j in np.flatnonzero(ahead))
     return Contest(since=int(numbers.crowned) or None, challengers=nearest_first(shares))
+
+
+def _log_odds(probability: float) -> float:
+    return math.log(probability / max(1e-12, 1.0 - probability))
+
+
+def holds_together(state: Any) -> bool:
+    """Return whether the fields of a record, each within its range, belong together."""
+    numbers, arms, here = state.numbers[0], state.arms, state.present == 1
+    rivals = here.copy()
+    rivals[numbers.king] = False
+    if not (here[numbers.king] and numbers.here == here.sum()):
+        return False
+    for rows, suffix in ((state.kept, ""), (state.redrawn, "_redrawn")):
+        sums = {"behind": rows @ (LEADS < 0), "gain": rows @ np.maximum(0, -LEADS)}
+        sums["lead"] = rows @ LEADS
+        for name, known in sums.items():
+            if not np.allclose(arms[name + suffix][rivals], known[rivals], atol=1e-6):
+                return False
+    return bool(
+        not arms["on"][~rivals].any()
+        and (numbers.claim < 0 or rivals[numbers.claim])
+        and (state.pending == state.pending.T).all()
+        and not state.pending.diagonal().any()
+        and len(state.heard) in (0, len(arms))
+    )
 
 
 PANEL = Kernels(

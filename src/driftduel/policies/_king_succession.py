@@ -19,7 +19,15 @@ from typing import Any
 
 from driftduel._compile import hot
 
-__all__ = ["KINDS", "RECENT", "by_succession", "matches_due", "note_fall", "remember_succession", "rhythm"]
+__all__ = [
+    "KINDS",
+    "RECENT",
+    "by_succession",
+    "matches_due",
+    "note_fall",
+    "remember_succession",
+    "rhythm",
+]
 
 KINDS = 4
 """Other, closest, last, earlier."""
