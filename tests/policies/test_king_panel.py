@@ -1,7 +1,7 @@
 """King in panel mode: its slow twin, what it wastes, its false alarms."""
 
 import json
-import math
+import os
 
 import numpy as np
 import pytest
@@ -25,8 +25,8 @@ class Reference:
         self.order, self.K = order, len(order)
         self.here = set(order)
         self.king, self.place = order[0], 0
-        self.kept = {i: EVEN for i in order}
-        self.redrawn = {i: EVEN for i in order}
+        self.kept = dict.fromkeys(order, EVEN)
+        self.redrawn = dict.fromkeys(order, EVEN)
         self.g, self.hazard, self.settled, self.fleeting = 0.0, 0.0, False, 0
         self.hazards, self.kind = dict.fromkeys(order, 0.0), dict.fromkeys(order, 0)
         self.prior, self.prior_redrawn = EVEN, EVEN
@@ -53,19 +53,20 @@ class Reference:
         return -(self.lead(i) * LEADS)[LEADS < 0].sum()
 
     def closest(self):
-        means = {i: round(self.lead(i) @ LEADS, 9) for i in self.rivals()}
-        return min(means, key=means.get, default=None)
+        near, least = None, 1.0
+        for i in self.rivals():
+            if self.lead(i) @ LEADS < least - 1e-9:
+                near, least = i, self.lead(i) @ LEADS
+        return near
 
     def threshold(self):
         u = self.fleeting
         return 0.95 if self.settled else 1 - 0.2 / (1 + u * (u + 1) / 2)
 
     def pass_time(self, t):
-        rates = [(0.5 + len(self.falls)) / t]
-        for n in (2, 4, 8, 16, 32):
-            if n <= len(self.falls):
-                rates.append(0.5 * n / (t - self.falls[-n] + 1))
-        rate = min(0.05, max(rates))
+        last = [n for n in (2, 4, 8, 16, 32) if n <= len(self.falls)]
+        bursts = [0.5 * n / (t - self.falls[-n] + 1) for n in last]
+        rate = min(0.05, max([(0.5 + len(self.falls)) / t, *bursts]))
         share = (0.5 + self.by_global) / (1 + self.by_global + self.by_local)
         self.hazard = rate * share
         rivals, near = self.rivals(), self.closest()
@@ -124,16 +125,15 @@ class Reference:
             self.pass_time(t)
         if not self.rivals():
             return self.king, self.king
-        places = [(self.place + 1 + i) % self.K for i in range(self.K)]
-        promises = {}
-        for place in places:
+        most = -1
+        for place in [(self.place + 1 + i) % self.K for i in range(self.K)]:
             i = self.order[place]
             if i in self.rivals():
                 pending = self.open.count({i, self.king})
-                promises[place] = self.gain(i) / (1 + pending + self.tied.get(i, 0))
-        most = max(promises.values())
-        self.place = next(p for p in promises if promises[p] > most * (1 - 1e-9))
-        j = self.order[self.place]
+                promise = self.gain(i) / (1 + pending + self.tied.get(i, 0))
+                if promise > most * (1 + 1e-9):
+                    j, most, found = i, promise, place
+        self.place = found
         self.open.append({self.king, j})
         return self.king, j
 
@@ -435,9 +435,9 @@ def test_past_votes_count_before_and_after_the_first_duel():
     policy.hear(1, 2, 1, weight=1000)  # counts as 50
     assert policy.best() == 1
     assert policy.info().alarms == 0
+    serving = make_policy("king", 4, 0)
+    serving.ask()
     with pytest.raises(DriftduelError, match="before its first duel only"):
-        serving = make_policy("king", 4, 0)
-        serving.ask()
         serving.hear(0, 1, 0)
 
 
@@ -505,13 +505,100 @@ def test_damaged_records_are_refused(name, place, value, message):
 # ---- false alarms ----
 
 
+def votes_of(policy, rng, p, votes, *, late=1, ties=0.0, moves=0.0):
+    """Hold a panel; yield of each vote the leader, the claim and the alarms before and after it."""
+    waiting = []
+    for _ in range(votes):
+        if rng.random() < moves:
+            arm = int(rng.integers(policy.arms))
+            if arm not in policy.present:
+                policy.admit(arm)
+            elif len(policy.present) > 2:
+                policy.retire(arm)
+        duel = policy.ask()
+        waiting.append((duel, rng.random() < p[duel.first, duel.second]))
+        if len(waiting) < late:
+            continue
+        duel, first_won = waiting.pop(int(rng.integers(late)))
+        numbers = policy.state.numbers[0]
+        before = int(numbers.king), int(numbers.claim), int(numbers.alarms)
+        if rng.random() < ties:
+            policy.tell(duel, None)
+        else:
+            policy.tell_first_won(duel, int(first_won))
+        yield (*before, int(numbers.king), int(numbers.alarms))
+
+
+def false_alarms(p, runs, votes, **how):
+    """Count alarms, false ones and matches whose evidence suffices for one; add up the bounds."""
+    alarms = false = enough = 0
+    bound = 0.0
+    for seed in range(runs):
+        policy = make_policy("king", len(p), seed, mode="panel")
+        reached = set()
+        for king, claim, before, now, after in votes_of(
+            policy, np.random.default_rng(seed), p, votes, **how
+        ):
+            alarms += after - before
+            beaten = king if now != king else claim
+            false += after > before and p[now, beaten] <= 0.5
+            state = policy.state
+            bar = 50 + state.numbers[0].matches / 2
+            if state.bets.max() >= bar or reached:
+                on = np.flatnonzero((state.bets.mean(1) >= bar) & (state.arms["on"] == 1)).tolist()
+                enough += len(set(on) - reached)
+                reached = set(on)
+        bound += policy.false_alarms_at_most()
+    return alarms, false, enough, bound
+
+
+EQUAL = np.full((4, 4), 0.5)
+STRENGTHS = np.array([0.6, 0.3, 0.0, 0.0])
+LADDER = 1 / (1 + np.exp(STRENGTHS[None] - STRENGTHS[:, None]))
+CYCLE = np.array([[0.5, 0.7, 0.3], [0.3, 0.5, 0.7], [0.7, 0.3, 0.5]])
+TROUBLES = {"late": 25, "ties": 0.2, "moves": 0.005}
+STATIONARY = {
+    "equal": (EQUAL, {}),
+    "equal, late answers and ties": (EQUAL, {"late": 25, "ties": 0.2}),
+    "equal, and options come and go": (EQUAL, TROUBLES),
+    "a ladder, and options come and go": (LADDER, TROUBLES),
+}
+
+
+@compiled
+@pytest.mark.long
+@pytest.mark.parametrize("world", STATIONARY)
+def test_false_alarms_stay_below_the_stated_bound(world):
+    """PANELS=1000 for as many in all; the second count is the certificate without the belief."""
+    p, how = STATIONARY[world]
+    runs = int(os.environ.get("PANELS", "100")) // len(STATIONARY)
+    alarms, false, enough, bound = false_alarms(p, runs, 2000, **how)
+    print(f"{world}: {alarms} alarms, {false} false, {enough} of the bets, bound {bound:.0f}")
+    assert bound > 2 * runs
+    assert false < bound / 2
+    if world.startswith("equal"):
+        assert false == alarms
+        assert false <= enough < bound
+
+
+@compiled
+@pytest.mark.long
+def test_true_alarms_exceed_the_bound_on_false_ones():
+    """The control: in a cycle every leader is beaten by some rival, and no alarm is false."""
+    alarms, false, _, bound = false_alarms(CYCLE, 10, 6000)
+    assert alarms > bound
+    assert false < bound / 10
+
+
 panel = load_script("benchmarks/panel.py")
 
 
-def test_the_table_on_the_page_is_that_of_the_file():
-    record = json.loads(panel.RECORD.read_text("utf-8"))
+RECORD = json.loads(panel.RECORD.read_text("utf-8"))
+
+
+def test_the_tables_on_the_page_are_those_of_the_file():
     page = panel.PAGE.read_text("utf-8")
-    assert panel.on_page(page, {panel.TABLE: panel.table(record)}) == page
+    assert panel.on_page(page, panel.tables(RECORD)) == page
 
 
 def test_votes_until_a_leader_stays():
@@ -535,22 +622,34 @@ def held(policy, out, runs=8):
 @pytest.mark.long
 @pytest.mark.parametrize("out", [1, 25, 100])
 def test_it_leads_all_others_in_panels(out):
-    """By the right leader, and but for btwr, whose leaders come and go, by votes until it leads."""
+    """By the right leader, and by votes until it leads."""
     king = held("king", out)
-    assert king.wasted <= 0.05
+    assert king.past <= 0.05
     for rival in panel.POLICIES[1:]:
         other = held(rival, out)
-        assert king.right > other.right + 0.02, (rival, king, other)
-        assert king.until < other.until * (1.1 if rival == "btwr" else 0.7), (rival, king, other)
+        assert king.right > other.right + 0.04, (rival, king, other)
+        assert king.until < other.until * 0.7, (rival, king, other)
 
 
 @compiled
 @pytest.mark.long
 def test_many_duels_out_at_once_cost_little():
     one, some, many, most = (held("king", out) for out in (1, 25, 100, 1000))
-    assert some.regret < 1.1 * one.regret
-    assert some.right > 0.9 * one.right
-    assert many.right > 0.85
-    assert max(one.wasted, some.wasted, many.wasted) <= 0.05
-    assert most.right > 0.55  # it still finds changes: in 5,000 votes with each vote 1,000 late
-    assert most.until < 2200
+    assert one.right > 0.96
+    assert some.right > 0.94
+    assert many.right > 0.91
+    assert max(one.past, some.past, many.past) <= 0.05
+    assert most.right > 0.7  # it still finds changes: in 5,000 votes with each vote 1,000 late
+    assert most.until < 1500
+
+
+@compiled
+@pytest.mark.long
+def test_the_leader_of_equal_options_changes_rarely():
+    changes = []
+    for seed in range(10):
+        policy = make_policy("king", 6, seed, mode="panel")
+        rng = np.random.default_rng(seed)
+        panel_of_equals = votes_of(policy, rng, np.full((6, 6), 0.5), 12_000)
+        changes.append(sum(before != now for before, _, _, now, _ in panel_of_equals))
+    assert np.mean(changes) <= 6
