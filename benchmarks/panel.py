@@ -21,6 +21,7 @@ an older version is measured with that version's Python: `OLD/.venv/bin/python b
 """
 
 import argparse
+import gc
 import json
 import math
 from collections.abc import Iterable
@@ -241,13 +242,17 @@ def few_votes(policy: str, kind: str, arms: int, share: float, runs: int, first:
     return last if last < FEW else None
 
 
-def _held(policy: str, world: str, out: int, runs: int, first: int) -> dict[str, Any]:
-    """Hold panels; return their means, and the standard error of the right leader."""
+def _held(
+    policy: str, world: str, out: int, runs: int, first: int, *, whole: bool = False
+) -> dict[str, Any]:
+    """Hold panels; return their means, and the error, or all values, of the right leader."""
     held = np.array([hold(policy, world, first + run, out) for run in range(runs)])
+    gc.collect()  # drifting worlds have a matrix per round, and hold themselves in cycles
     named = dict(zip(Held._fields, held.mean(axis=0).tolist(), strict=True))
     error = float(held[:, 0].std(ddof=1) / math.sqrt(runs))
     row = {"out": out, "policy": policy, "world": world, **_known(named)}
-    return row | {"right_error": round(error, 5)}
+    row["right_error"] = round(error, 5)
+    return row | {"rights": held[:, 0].round(5).tolist()} if whole else row
 
 
 def measure(policies: Iterable[str], runs: int, first: int) -> dict[str, Any]:
@@ -257,7 +262,8 @@ def measure(policies: Iterable[str], runs: int, first: int) -> dict[str, Any]:
         for policy in policies:
             rows += [_held(policy, world, out, runs, first) for world in WORLDS]
             print(f"{out} out: {policy}", flush=True)
-    families = [_held("king", w, 1, runs, first) for half in FAMILIES.values() for w in half]
+    worlds = [world for half in FAMILIES.values() for world in half]
+    families = [_held("king", world, 1, runs, first, whole=True) for world in worlds]
     for policy in (each for each in policies if each in ("king", "dts")):
         for kind, arms, share in CELLS:
             votes = few_votes(policy, kind, arms, share, 5 * runs, first)
@@ -308,10 +314,11 @@ def family_table(record: dict[str, Any]) -> str:
 
 
 def gain(before: Any, now: Any) -> tuple[float, float]:
-    """Return the mean gain of rows over others in points, and half of its 95% interval."""
-    right = 100 * np.mean([b["right"] - a["right"] for a, b in zip(before, now, strict=True)])
-    errors = [row["right_error"] ** 2 for row in (*before, *now)]
-    return float(right), 196 * math.sqrt(sum(errors)) / len(now)
+    """Return the mean gain in points of rows over others, panel by panel, and half its interval."""
+    pairs = zip(before, now, strict=True)
+    gains = np.array([np.subtract(b["rights"], a["rights"]) for a, b in pairs])
+    errors = gains.std(axis=1, ddof=1) / math.sqrt(gains.shape[1])
+    return 100 * float(gains.mean()), 196 * math.sqrt((errors**2).sum()) / len(gains)
 
 
 def _family(name: str, before: Any, now: Any) -> str:
@@ -353,7 +360,7 @@ def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=int, default=40, metavar="N", help="panels of each (40)")
-    parser.add_argument("--first", type=int, default=4000, metavar="SEED", help="first seed (4000)")
+    parser.add_argument("--first", type=int, default=8000, metavar="SEED", help="first seed (8000)")
     parser.add_argument("--page", action="store_true", help="only write the page again")
     parser.add_argument(
         "--before", action="store_true", help="measure the king of an older driftduel, and stop"

@@ -61,7 +61,7 @@ class Reference:
 
     def threshold(self):
         u = self.fleeting
-        return 0.95 if self.settled else 1 - 0.2 / (1 + u * (u + 1) / 2)
+        return 0.9 if self.settled else 1 - 0.2 / (1 + u * (u + 1) / 2)
 
     def pass_time(self, t):
         last = [n for n in (2, 4, 8, 16, 32) if n <= len(self.falls)]

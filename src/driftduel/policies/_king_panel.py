@@ -69,7 +69,7 @@ from driftduel.policies.info import Contest, nearest_first
 __all__ = ["PANEL", "PanelState", "contest", "first_panel_state", "holds_together"]
 
 _BETS = 6
-_SURE = 0.95  # probability at which a rival takes over from a settled leader
+_SURE = 0.9  # probability at which a rival takes over from a settled leader
 _EARLY = 0.2  # 1 minus that for the first leader, and for the first one after a settled leader
 _EQUAL = 1.0 + 1e-9  # promises whose ratio is less are equal
 _RICHEST = 1e90  # a bet that owns more owns this

@@ -216,6 +216,10 @@ class King(KernelPolicy):
     majorities, then by the share of its votes. After the first order of challengers it draws no
     random numbers.
 
+    **In panels** a Bayes filter on the leader's lead over each rival chooses the pair and the
+    leader, see `_king_belief`, and the bets only certify which falls are alarms, see `_king_panel`.
+    Past votes are taken at any time.
+
     Parameters
     ----------
     arms, rng
@@ -225,8 +229,8 @@ class King(KernelPolicy):
     name: ClassVar[str] = "king"
     guarantee: ClassVar[str] = "2 log(1 + n / 100) false alarms in n matches; regret only measured"
     in_panel: ClassVar[str] = (
-        "a form of its own, in which the king meets everyone all the time: 2.6 log(1 + n / 100) "
-        "false alarms in n matches; each vote costs what the challenger loses"
+        "a form of its own: a Bayes filter chooses pair and leader, bets certify alarms, "
+        "2.6 log(1 + n / 100) false ones in n matches; each vote costs what the rival loses"
     )
     alerts: ClassVar[bool] = True
     source: ClassVar[str] = "ours"
