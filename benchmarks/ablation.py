@@ -143,7 +143,7 @@ VARIANTS = (
     Variant(
         "no-rhythm",
         "the rate goes by all falls so far, not by the last ones",
-        (("numbers.rhythm = _rhythm(state, t)", "numbers.rhythm = 0.0"),),
+        (("numbers.rhythm = rhythm(state, t)", "numbers.rhythm = 0.0"),),
     ),
     Variant(
         "half-more",

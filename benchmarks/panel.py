@@ -9,17 +9,22 @@ average, and comes in no order.
   first one, too); a phase in which that never happens counts in full. (Who names another arm every
   few votes names the winner soon, by chance.)
 - regret: what the two arms shown lose against the winner, per vote, on average.
-- wasted: the share of answers from which `king` learned nothing.
+- past: the share of answers that came when neither of the two arms was the leader any more.
+- changes: how often the leader changed.
 
 `uniform` names nobody; it is given the leader of a window of 3,000 votes, the arm with most
 majorities in it, and of these the one with most of its votes.
 
-`make panel` plays it, and writes docs/panel.json and the table in docs/champion.md.
+`make panel` plays it, and writes docs/panel.json and three tables in docs/champion.md. The king of
+an older version is measured with that version's Python: `OLD/.venv/bin/python benchmarks/panel.py
+--before`; the record has that of commit ac61cc6.
 """
 
 import argparse
+import gc
 import json
 import math
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,20 +32,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from page_marks import on_page
 
-from driftduel._compile import hot, kernel
+from driftduel._compile import kernel
 from driftduel.games.game import streams
-from driftduel.policies import King, make_policy
+from driftduel.policies import make_policy
 from driftduel.policies._counts import most_victories
 from driftduel.worlds import make_world
 
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "docs" / "panel.json"
 PAGE = ROOT / "docs" / "champion.md"
-TABLE = "panel"
 
 WINDOW = 3000
 LASTING = 100
-POLICIES = ("king", "btwr", "wsw", f"sw-dts:window={WINDOW}", "uniform")
+POLICIES = ("king", "btwr", "wsw", "dts", f"sw-dts:window={WINDOW}", "uniform")
+FEW = 4000  # votes of a panel for the table of few votes
+CELLS = tuple(
+    (kind, arms, share)
+    for kind in ("ladder", "flat")
+    for arms in (4, 10)
+    for share in (0.55, 0.6, 0.65)
+)
 WORLDS = (
     "geometric-btl:arms=10,rounds=20000,phases=4,change=winner",
     "random-condorcet:arms=10,rounds=20000,phases=4,p_min=0.6",
@@ -48,6 +59,30 @@ WORLDS = (
     "utilities:arms=10,rounds=20000,phases=4,sd=1",
 )
 OUT = (1, 25, 100, 1000)
+# Written down before king's panel form was built. It may be tuned on the first eight; the others
+# are played once, when it is finished.
+FAMILIES = {
+    "development": (
+        "overtake:arms=8,rounds=12000,phases=4,gap=0.05",
+        "recurring:arms=6,rounds=12000,every=2000,gap=0.08",
+        "lone-winner:arms=10,rounds=12000,phases=2,eps=0.1",
+        "random-condorcet:arms=5,rounds=12000,phases=3,p_min=0.55",
+        "seasonal:arms=8,rounds=12000,seasons=1",
+        "geometric-btl:arms=20,rounds=12000,phases=3,change=winner",
+        "crossing:arms=5,rounds=12000,crossings=2,gap=0.15",
+        "total-order:arms=6,rounds=12000,phases=3,p=0.6,lengths=random",
+    ),
+    "test": (
+        "restless:arms=12,rounds=12000,every=2500,gap=0.08",
+        "league:arms=8,rounds=12000,seasons=6,sd=0.5",
+        "surges:arms=10,rounds=12000,every=3000,fade=3000",
+        "random-walk:arms=5,rounds=12000,sd=0.01",
+        "random-condorcet:arms=15,rounds=12000,phases=3,p_min=0.57",
+        "utilities:arms=20,rounds=12000,phases=3,sd=1,link=probit",
+        "tastes:arms=6,rounds=12000,turns=1",
+        "bursts:arms=6,rounds=12000,bursts=2,changes=4",
+    ),
+}
 
 
 class Votes(NamedTuple):
@@ -59,27 +94,17 @@ class Votes(NamedTuple):
     """(WINDOW,) these votes, as winner * K + loser; -1 for none yet."""
 
 
-def _duels_of_king(state, a, b):  # type: ignore[no-untyped-def]
-    """Return a number that changes with every answer that king learns from."""
-    return state.arms[a].seen + state.arms[b].seen + 1e9 * state.numbers[0].king
-
-
-def _unknown(state, a, b):  # type: ignore[no-untyped-def]
-    return math.nan
-
-
 @cache
 def _loop(kernels: Any) -> Any:
     ask, tell, suspect = kernels.ask, kernels.tell, kernels.suspect
     windowed = suspect is None
     if windowed:
         suspect = most_victories
-    learned = hot(_duels_of_king if kernels == King.kernels.panel else _unknown)
 
     def hold(  # type: ignore[no-untyped-def]
         matrices, phases, state, rng, notes, luck, order, waiting, kept, votes, leaders, shown,
     ):  # fmt: skip
-        n, wasted = 0, 0
+        n, past = 0, 0
         arms = matrices.shape[1]
         for t in range(1, len(luck) + 1):
             leaders[t - 1] = suspect(votes) if windowed else suspect(state)
@@ -108,10 +133,11 @@ def _loop(kernels: Any) -> Any:
                     votes.wins[oldest // arms, oldest % arms] -= 1.0
                 votes.ring[place] = vote
                 votes.wins[vote // arms, vote % arms] += 1.0
-            before = learned(state, a, b)
+            if not windowed:
+                leader = suspect(state)
+                past += int(leader not in (a, b))
             tell(state, asked, a, b, won, notes)
-            wasted += int(learned(state, a, b) == before)
-        return wasted
+        return past
 
     return kernel(hold)
 
@@ -122,28 +148,45 @@ class Held(NamedTuple):
     right: float
     until: float
     regret: float
-    wasted: float
+    past: float
+    changes: float
     alarms: float
+
+
+class Panel(NamedTuple):
+    """What happened in one panel."""
+
+    leaders: Any
+    """(votes,) the leader when each duel was asked for."""
+    shown: Any
+    """(votes, 2) the arms of each duel."""
+    past: int
+    alarms: float
+
+
+def vote(policy: str, matrices: Any, phases: Any, seed: Any, rng: Any, out: int) -> Panel:
+    """Let a policy choose the duels of one panel, with as many duels out at once."""
+    arms, votes = matrices.shape[1], len(phases)
+    luck, order = rng.random(votes), rng.random(votes)
+    made: Any = make_policy(policy, arms, seed, mode="panel")
+    leaders, shown = np.zeros(votes, np.int64), np.zeros((votes, 2), np.int64)
+    window = Votes(np.zeros((arms, arms)), np.full(WINDOW, -1))
+    past = _loop(made.kernels)(
+        matrices, phases, made.state, made.rng_address, made.scratch, luck, order,
+        np.zeros((out, 4), np.int64), np.zeros((out, len(made.scratch))), window, leaders, shown,
+    )  # fmt: skip
+    alarms = int(made.state.numbers[0].alarms) if policy == "king" else math.nan
+    return Panel(leaders, shown, past, alarms)
 
 
 def hold(policy: str, world: str, seed: int, out: int) -> Held:
     """Hold one panel; the seed fixes world, luck and policy, as in `play`."""
     for_world, for_outcomes, for_policy = streams(seed)
     drawn = make_world(world, int(for_world.generate_state(1)[0]))
-    (chunk,) = drawn.chunks()
-    phases = np.repeat(chunk.rows, np.diff([*chunk.starts.tolist(), chunk.end]))
-    matrices = chunk.row_matrices()
+    matrices, winners, phases = _rows(drawn)
     rng = np.random.default_rng(for_outcomes)
-    luck, order = rng.random(drawn.rounds), rng.random(drawn.rounds)
-    made: Any = make_policy(policy, drawn.arms, for_policy, mode="panel")
-    leaders = np.zeros(drawn.rounds, np.int64)
-    shown = np.zeros((drawn.rounds, 2), np.int64)
-    votes = Votes(np.zeros((drawn.arms, drawn.arms)), np.full(WINDOW, -1))
-    wasted = _loop(made.kernels)(
-        matrices, phases, made.state, made.rng_address, made.scratch, luck, order,
-        np.zeros((out, 4), np.int64), np.zeros((out, len(made.scratch))), votes, leaders, shown,
-    )  # fmt: skip
-    winners = chunk.row_winners()[phases]
+    leaders, shown, past, alarms = vote(policy, matrices, phases, for_policy, rng, out)
+    winners = winners[phases]
     right = leaders == winners
     begins = [start - 1 for start, _ in drawn.condorcet_winners()]
     until = [_lasting(named) for named in np.split(right, begins[1:])]
@@ -152,9 +195,22 @@ def hold(policy: str, world: str, seed: int, out: int) -> Held:
         right=float(right.mean()),
         until=float(np.mean(until)),
         regret=float(losses.mean()),
-        wasted=wasted / (drawn.rounds - out + 1),
-        alarms=int(made.state.numbers[0].alarms) if policy == "king" else math.nan,
+        past=past / (drawn.rounds - out + 1),
+        changes=int(np.count_nonzero(np.diff(leaders))),
+        alarms=alarms,
     )
+
+
+def _rows(world: Any) -> tuple[Any, Any, Any]:
+    """Return the matrices of a world, the winner of each, and the matrix of every round."""
+    matrices, winners, phases, before = [], [], [], 0
+    for chunk in world.chunks():
+        rows = np.repeat(chunk.rows, np.diff([*chunk.starts.tolist(), chunk.end]))
+        matrices.append(chunk.row_matrices())
+        winners.append(chunk.row_winners())
+        phases.append(rows + before)
+        before += len(matrices[-1])
+    return np.concatenate(matrices), np.concatenate(winners), np.concatenate(phases)
 
 
 def _lasting(named: Any) -> int:
@@ -165,19 +221,56 @@ def _lasting(named: Any) -> int:
     return int(since[stays.argmax()]) if stays.any() else len(named)
 
 
-def measure(runs: int, first: int) -> dict[str, Any]:
-    """Hold all panels; return their means and standard errors."""
-    rows = []
+def few_votes(policy: str, kind: str, arms: int, share: float, runs: int, first: int) -> int | None:
+    """Return the votes after which the best arm is named in 90% of runs, to the end; None: never.
+
+    The best arm beats the second with probability `share`. In a `ladder` the others follow, 0.12
+    apart in log-odds; if `flat`, all others are equal.
+    """
+    behind = math.log(share / (1 - share)) + (0.12 * np.arange(arms - 1) if kind == "ladder" else 0)
+    strengths = np.append(0.0, -behind * np.ones(arms - 1))
+    right = np.zeros(FEW)
+    for seed in range(first, first + runs):
+        rng = np.random.default_rng([seed, 27])
+        shuffled = rng.permutation(arms)
+        at = strengths[shuffled]
+        matrix = 1 / (1 + np.exp(at[None] - at[:, None]))
+        panel = vote(policy, matrix[None], np.zeros(FEW, np.int64), seed, rng, 1)
+        right += shuffled[panel.leaders] == 0
+    wrong = np.flatnonzero(right < 0.9 * runs)
+    last = int(wrong[-1]) + 1 if len(wrong) else 0
+    return last if last < FEW else None
+
+
+def _held(
+    policy: str, world: str, out: int, runs: int, first: int, *, whole: bool = False
+) -> dict[str, Any]:
+    """Hold panels; return their means, and the error, or all values, of the right leader."""
+    held = np.array([hold(policy, world, first + run, out) for run in range(runs)])
+    gc.collect()  # drifting worlds have a matrix per round, and hold themselves in cycles
+    named = dict(zip(Held._fields, held.mean(axis=0).tolist(), strict=True))
+    error = float(held[:, 0].std(ddof=1) / math.sqrt(runs))
+    row = {"out": out, "policy": policy, "world": world, **_known(named)}
+    row["right_error"] = round(error, 5)
+    return row | {"rights": held[:, 0].round(5).tolist()} if whole else row
+
+
+def measure(policies: Iterable[str], runs: int, first: int) -> dict[str, Any]:
+    """Hold all panels: the four worlds with each policy, all else with those for few votes."""
+    rows, few = [], []
     for out in OUT:
-        for policy in POLICIES:
-            for world in WORLDS:
-                held = np.array([hold(policy, world, first + run, out) for run in range(runs)])
-                errors = held.std(axis=0, ddof=1) / math.sqrt(runs)
-                named = dict(zip(Held._fields, held.mean(axis=0).tolist(), strict=True))
-                rows.append({"out": out, "policy": policy, "world": world, **_known(named)})
-                rows[-1]["right_error"] = round(float(errors[0]), 5)
+        for policy in policies:
+            rows += [_held(policy, world, out, runs, first) for world in WORLDS]
             print(f"{out} out: {policy}", flush=True)
-    return {"runs": runs, "first_seed": first, "rows": rows}
+    worlds = [world for half in FAMILIES.values() for world in half]
+    families = [_held("king", world, 1, runs, first, whole=True) for world in worlds]
+    for policy in (each for each in policies if each in ("king", "dts")):
+        for kind, arms, share in CELLS:
+            votes = few_votes(policy, kind, arms, share, 5 * runs, first)
+            few.append({"policy": policy, "kind": kind, "arms": arms, "share": share})
+            few[-1]["votes"] = votes
+        print(f"few votes: {policy}", flush=True)
+    return {"runs": runs, "first_seed": first, "rows": rows, "families": families, "few": few}
 
 
 def _known(named: dict[str, float]) -> dict[str, float]:
@@ -187,44 +280,110 @@ def _known(named: dict[str, float]) -> dict[str, float]:
 def table(record: dict[str, Any]) -> str:
     """Write the panels as a table: right leader and votes until it leads, world by world."""
     heads = [world.partition(":")[0] for world in WORLDS]
-    lines = [f"| out | policy | {' | '.join(heads)} | all four | wasted |", "|---" * 8 + "|"]
-    rows = iter(record["rows"])
+    lines = [f"| out | policy | {' | '.join(heads)} | all four | past |", "|---" * 8 + "|"]
     for out in OUT:
         for policy in POLICIES:
-            held = [next(rows) for _ in WORLDS]
-            if any((each["out"], each["policy"]) != (out, policy) for each in held):
-                raise SystemExit("the record has other rows than the script.")
-            cells = [f"{100 * each['right']:.1f}%, {each['until']:,.0f}" for each in held]
-            right, until = (np.mean([each[name] for each in held]) for name in ("right", "until"))
-            king = policy == "king"
-            mean = f"{100 * right:.1f}%, {until:,.0f}"
-            cells.append(f"**{mean}**" if king else mean)
-            most = max(each["wasted"] for each in held)
-            cells.append(f"{100 * most:.1f}%" if king else "")
-            name = f"**`{policy}`**" if king else f"`{policy}`"
-            lines.append(f"| {out:,} | {name} | {' | '.join(cells)} |")
+            lines.append(_line(record["rows"], out, policy, f"`{policy}`", bold=policy == "king"))
+            if policy == "king":
+                lines.append(_line(record["before"]["rows"], out, policy, "king until 0.3"))
     return "\n".join(lines) + "\n"
+
+
+def _line(rows: Any, out: int, policy: str, name: str, *, bold: bool = False) -> str:
+    held = [row for row in rows if (row["out"], row["policy"]) == (out, policy)]
+    if [row["world"] for row in held] != list(WORLDS):
+        raise SystemExit("the record has other rows than the script.")
+    cells = [f"{100 * each['right']:.1f}%, {each['until']:,.0f}" for each in held]
+    right, until = (np.mean([each[key] for each in held]) for key in ("right", "until"))
+    mean = f"{100 * right:.1f}%, {until:,.0f}"
+    mark = "**" if bold else ""
+    past = f"{100 * max(each['past'] for each in held):.1f}%" if policy == "king" else ""
+    return f"| {out:,} | {mark}{name}{mark} | {' | '.join(cells)} | {mark}{mean}{mark} | {past} |"
+
+
+def family_table(record: dict[str, Any]) -> str:
+    """Write the families as a table: king now and before, and the gain with its 95% interval."""
+    lines = ["| family | king until 0.3 | king | gain in points (95%) |", "|---" * 4 + "|"]
+    now = {row["world"]: row for row in record["families"]}
+    before = {row["world"]: row for row in record["before"]["families"]}
+    for half, worlds in FAMILIES.items():
+        lines += [_family(f"`{world}`", [before[world]], [now[world]]) for world in worlds]
+        both = [[rows[world] for world in worlds] for rows in (before, now)]
+        lines.append(_family(f"**all of the {half} half**", *both))
+    return "\n".join(lines) + "\n"
+
+
+def gain(before: Any, now: Any) -> tuple[float, float]:
+    """Return the mean gain in points of rows over others, panel by panel, and half its interval."""
+    pairs = zip(before, now, strict=True)
+    gains = np.array([np.subtract(b["rights"], a["rights"]) for a, b in pairs])
+    errors = gains.std(axis=1, ddof=1) / math.sqrt(gains.shape[1])
+    return 100 * float(gains.mean()), 196 * math.sqrt((errors**2).sum()) / len(gains)
+
+
+def _family(name: str, before: Any, now: Any) -> str:
+    cells = []
+    for rows in (before, now):
+        right, until = (np.mean([row[key] for row in rows]) for key in ("right", "until"))
+        cells.append(f"{100 * right:.1f}%, {until:,.0f}")
+    points, half = gain(before, now)
+    interval = f"{points:+.1f} ({points - half:.1f} to {points + half:.1f})"
+    return f"| {name} | {' | '.join(cells)} | {interval} |"
+
+
+def few_table(record: dict[str, Any]) -> str:
+    """Write the votes until the best arm is named in 90% of runs, cell by cell."""
+    shares = sorted({share for _, _, share in CELLS})
+    lines = [f"| policy | others | arms | {' | '.join(f'{s:.0%}' for s in shares)} |"]
+    lines.append("|---" * (3 + len(shares)) + "|")
+    known = {(r["policy"], r["kind"], r["arms"], r["share"]): r["votes"] for r in record["few"]}
+    was = record["before"]["few"]
+    known |= {("king until 0.3", r["kind"], r["arms"], r["share"]): r["votes"] for r in was}
+    for policy in ("king", "king until 0.3", "dts"):
+        for kind, arms in dict.fromkeys((kind, arms) for kind, arms, _ in CELLS):
+            votes = [known[policy, kind, arms, share] for share in shares]
+            cells = [f"{each:,}" if each is not None else f"> {FEW:,}" for each in votes]
+            lines.append(f"| {policy} | {kind} | {arms} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def tables(record: dict[str, Any]) -> dict[str, str]:
+    """Return all tables of the page, by name."""
+    return {
+        "panel": table(record),
+        "panel-families": family_table(record),
+        "few-votes": few_table(record),
+    }
 
 
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=int, default=40, metavar="N", help="panels of each (40)")
-    parser.add_argument("--first", type=int, default=1000, metavar="SEED", help="first seed (1000)")
+    parser.add_argument("--first", type=int, default=8000, metavar="SEED", help="first seed (8000)")
     parser.add_argument("--page", action="store_true", help="only write the page again")
+    parser.add_argument(
+        "--before", action="store_true", help="measure the king of an older driftduel, and stop"
+    )
     options = parser.parse_args()
+    record = json.loads(RECORD.read_text("utf-8"))
+    if options.before:
+        record["before"] = measure(["king"], options.runs, options.first)
+        RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+        return
     if not options.page:
         from driftduel.lab.records import played
 
+        before = record["before"]
         with played(
-            RECORD, pages=[PAGE.name], command="make panel", policies=POLICIES, worlds=WORLDS,
-            mode="panel",
+            RECORD, pages=[PAGE.name], command="make panel", policies=POLICIES,
+            worlds=[*WORLDS, *(world for half in FAMILIES.values() for world in half)], mode="panel",
         ):  # fmt: skip
-            record = measure(options.runs, options.first)
+            record = measure(POLICIES, options.runs, options.first) | {"before": before}
             RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
-    rows = table(json.loads(RECORD.read_text("utf-8")))
-    print(rows, end="")
-    PAGE.write_text(on_page(PAGE.read_text("utf-8"), {TABLE: rows}), "utf-8")
+    made = tables(record)
+    print("\n".join(made.values()), end="")
+    PAGE.write_text(on_page(PAGE.read_text("utf-8"), made), "utf-8")
 
 
 if __name__ == "__main__":

@@ -65,29 +65,29 @@ def time_bare(arms: int, rounds: int) -> float:
     addresses = [address_of(generator) for generator in generators]
     sums = np.zeros(2)
     bare(world.matrices, world.starts, 2, losses, *addresses, sums)
-    begun = time.perf_counter()
+    begun = time.process_time()
     bare(world.matrices, world.starts, rounds + 1, losses, *addresses, sums)
-    return (time.perf_counter() - begun) / rounds * 1e9
+    return (time.process_time() - begun) / rounds * 1e9
 
 
-def time_policy(spec: str, arms: int, rounds: int) -> float:
+def time_policy(spec: str, arms: int, rounds: int, mode: str = "serve") -> float:
     """Return nanoseconds a round of a policy, compilation aside, all else included."""
     world = WORLD.format(arms=arms, rounds=rounds)
-    play(spec, WORLD.format(arms=arms, rounds=100), seed=1)
-    begun = time.perf_counter()
-    play(spec, world, seed=1)
-    return (time.perf_counter() - begun) / rounds * 1e9
+    play(spec, WORLD.format(arms=arms, rounds=100), seed=1, mode=mode)
+    begun = time.process_time()
+    play(spec, world, seed=1, mode=mode)
+    return (time.process_time() - begun) / rounds * 1e9
 
 
-def time_ask_tell(spec: str, arms: int, rounds: int) -> float:
+def time_ask_tell(spec: str, arms: int, rounds: int, mode: str = "serve") -> float:
     """Return nanoseconds a duel by ask and tell in Python."""
-    policy = make_policy(spec, arms, 1, rounds)
+    policy = make_policy(spec, arms, 1, rounds, mode=mode)
     won = np.random.default_rng(2).integers(2, size=rounds).tolist()
     policy.tell(duel := policy.ask(), duel.first)
-    begun = time.perf_counter()
+    begun = time.process_time()
     for outcome in won:
         policy.tell_first_won(policy.ask(), outcome)
-    return (time.perf_counter() - begun) / rounds * 1e9
+    return (time.process_time() - begun) / rounds * 1e9
 
 
 def time_fold(name: str) -> float:
@@ -192,6 +192,13 @@ def main() -> None:
         "ask and tell", 10, rounds, lambda: time_ask_tell(SPEC, 10, rounds), spec=None
     )
     records.append(ask_tell)
+    panels = (("king in panels", time_policy), ("king in panels, ask and tell", time_ask_tell))
+    for name, measure in panels:
+        rounds = 20_000 if measure is time_ask_tell else 2 * 10**6 // scale
+        records.append(
+            record(name, 10, rounds, lambda m=measure, r=rounds: m("king", 10, r, "panel"),
+                   spec=None)
+        )  # fmt: skip
     for name in rivals():
         rival = record(name, 10, 20_000, lambda n=name: time_rival(n), spec=None)
         rival["rounds_per_second"] = round(1e9 / rival["ns_per_round"])

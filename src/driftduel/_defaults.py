@@ -10,6 +10,6 @@ POINTS = 200
 BENCHMARK = "condorcet"
 """The default benchmark of regret."""
 GOAL = "regret"
-"""The default measure of an experiment; others are computed beside it, see `driftduel.lab.goals`."""
+"""The default goal of an experiment; for others see `driftduel.lab.goals`."""
 MODE = "serve"
 """The default mode: an arm may be shown alone."""

@@ -213,5 +213,5 @@ def _watch(people: _People, echo: Callable[[str], None]) -> None:
 
 def _describe_change(change: LeaderChange) -> str:
     before, after = (each.name if each else "no option" for each in (change.before, change.after))
-    how = "an alarm" if change.alarm else "no alarm: the reign was short"
+    how = "an alarm" if change.alarm else "no alarm: too few votes for one"
     return f"after vote {change.vote:,} {after!r} takes over from {before!r} ({how})"

@@ -1,8 +1,7 @@
 """A king and its matches: what is remembered, how a match is opened, bet on and ended.
 
-Two modes share this record and these kernels: `king` decides in which rounds a match is played, and
-its panel form (two different arms in every round) whose duel comes next. `court` and `borda-king`
-have records with more fields, and so has `king`, whose evidence is its own (`_king_evidence`).
+`court` and `borda-king` have records with more fields, and so has `king`, whose evidence is its own
+(`_king_evidence`). King's panel form has another record (`_king_panel`).
 """
 
 import math

@@ -19,7 +19,15 @@ from typing import Any
 
 from driftduel._compile import hot
 
-__all__ = ["KINDS", "RECENT", "by_succession", "matches_due", "note_fall", "remember_succession"]
+__all__ = [
+    "KINDS",
+    "RECENT",
+    "by_succession",
+    "matches_due",
+    "note_fall",
+    "remember_succession",
+    "rhythm",
+]
 
 KINDS = 4
 """Other, closest, last, earlier."""
@@ -119,14 +127,14 @@ def by_succession(free: Any) -> Any:
                     j, most = i, arms[i].credit
         arms[j].credit -= 1.0
         numbers.crowd = 1.0 + crowd * crowd
-        numbers.rhythm = _rhythm(state, t)
+        numbers.rhythm = rhythm(state, t)
         return j
 
     return hot(next_by_succession)
 
 
 @hot
-def _rhythm(state: Any, t: int) -> float:
+def rhythm(state: Any, t: int) -> float:
     """Return the rate of the last falls: half of n over their time, for the n that has most."""
     most, n = 0.0, 2
     falls = state.numbers[0].falls

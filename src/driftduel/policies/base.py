@@ -451,8 +451,9 @@ class Kernels(NamedTuple):
 
     ``hear(state, winner, loser, weight)`` counts a vote of the past (None: cannot).
 
-    ``panel`` is another tuple of kernels over the same record, with the same notes, for the mode in
-    which two different arms are shown in every round (None: see `driftduel.policies.modes`).
+    ``panel`` is another tuple of kernels with the same notes, for the mode in which two different
+    arms are shown in every round (None: see `driftduel.policies.modes`). It is over the same record
+    unless the policy's `_enter_mode` replaces that.
 
     ``declared(state) -> arm`` returns the arm that the policy declares the best with its stated
     confidence, -1 as long as it does not (None: it never does).

@@ -6,7 +6,7 @@ import numpy as np
 
 from driftduel._compile import hot, kernel
 from driftduel.errors import DriftduelError
-from driftduel.policies import _king_matches as matches
+from driftduel.policies import _king_panel
 from driftduel.policies._king_evidence import STAKES, begin, contest, settle
 from driftduel.policies._king_matches import (
     NUMBERS,
@@ -21,7 +21,7 @@ from driftduel.policies._king_matches import (
     present,
     suspect,
 )
-from driftduel.policies._king_panel import panel_kernels
+from driftduel.policies._king_panel import PANEL, PanelState, first_panel_state, holds_together
 from driftduel.policies._king_succession import (
     KINDS,
     RECENT,
@@ -67,8 +67,7 @@ class KingState(NamedTuple):
     """(K,) as in `_king_matches`; and: the round in which its last long reign ended, or 0; matches
     that it is owed; and what kind of arm it was when it last could be given one."""
     bets: Annotated[Any, WEALTH]
-    """(K, 12) what six bets on the challenger own and, from 6 on, what those on the king do. In
-    panels the first six begin at 1, and the others are not used."""
+    """(K, 12) what six bets on the challenger own and, from 6 on, what those on the king do."""
     present: Annotated[Any, PRESENT]
     """(K,) whether it is there."""
     heard: Annotated[Any, Growing(COUNT)]
@@ -217,6 +216,10 @@ class King(KernelPolicy):
     majorities, then by the share of its votes. After the first order of challengers it draws no
     random numbers.
 
+    **In panels** a Bayes filter on the leader's lead over each rival chooses the pair and the
+    leader, see `_king_belief`, and the bets only certify which falls are alarms, see `_king_panel`.
+    Past votes are taken at any time.
+
     Parameters
     ----------
     arms, rng
@@ -226,8 +229,8 @@ class King(KernelPolicy):
     name: ClassVar[str] = "king"
     guarantee: ClassVar[str] = "2 log(1 + n / 100) false alarms in n matches; regret only measured"
     in_panel: ClassVar[str] = (
-        "a form of its own, in which the king meets everyone all the time: 2.6 log(1 + n / 100) "
-        "false alarms in n matches; each vote costs what the challenger loses"
+        "a form of its own: a Bayes filter chooses pair and leader, bets certify alarms, "
+        "2.6 log(1 + n / 100) false ones in n matches; each vote costs what the rival loses"
     )
     alerts: ClassVar[bool] = True
     source: ClassVar[str] = "ours"
@@ -240,7 +243,7 @@ class King(KernelPolicy):
         change=change,
         present=present,
         hear=hear,
-        panel=panel_kernels(hear),
+        panel=PANEL,
     )
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
@@ -248,8 +251,8 @@ class King(KernelPolicy):
         self.state = _first_state(rng.permutation(arms).astype(np.int64))
 
     def hear(self, first: int, second: int, winner: int | None, weight: float = 1.0) -> None:
-        """Count a vote of the past, before the first duel: it begins with who leads in them."""
-        if self.ledger.asked:
+        """Count a vote of the past: in panels at any time, else before the first duel."""
+        if self.ledger.asked and not self._in_panel():
             raise DriftduelError(
                 f"policy {self.name!r} hears votes of the past before its first duel only; "
                 f"{self.ledger.asked} were asked for."
@@ -258,9 +261,26 @@ class King(KernelPolicy):
             self.state = self.state._replace(heard=np.zeros((self.arms, self.arms)))
         super().hear(first, second, winner, weight)
 
+    def _enter_mode(self) -> None:
+        """Put the kernels of this mode in place, and its record; past votes are counted again."""
+        super()._enter_mode()
+        before = self.state
+        if isinstance(before, PanelState) == self._in_panel():
+            return
+        make: Any = first_panel_state if self._in_panel() else _first_state
+        self.state = make(before.order)
+        for winner, loser in np.argwhere(before.heard):
+            self.hear(int(winner), int(loser), int(winner), before.heard[winner, loser])
+
+    def wider(self) -> "King":
+        """Return a fresh policy like this one, for one more arm; it shares nothing."""
+        fresh: Any = super().wider()
+        fresh.configure(mode=self.mode)
+        return fresh
+
     def contest(self) -> Contest:
         """Tell since when the king reigns, and how near its challengers are to its fall."""
-        return matches.contest(self.state) if self._in_panel() else contest(self.state)
+        return _king_panel.contest(self.state) if self._in_panel() else contest(self.state)
 
     def false_alarms_at_most(self) -> float | None:
         """Return the bound for the matches so far; in panels they begin with a duel won."""
@@ -278,6 +298,9 @@ class King(KernelPolicy):
 
     def check_state(self, state: Any) -> None:
         """Refuse matches that are open and cannot be found, or the other way round."""
+        if self._in_panel():
+            self.require(holds_together(state))
+            return
         numbers, arms, here = state.numbers[0], state.arms, state.present == 1
         on = arms["on"] == 1
         self.require(here[numbers.king] and numbers.here == here.sum())

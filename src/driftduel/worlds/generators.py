@@ -252,7 +252,7 @@ def _ladder(
         values[random_order(rng, arms, winner)] = strengths
         return models.from_utilities(values, "logistic")
 
-    return phased(
+    return draw_phases(
         draw, arms=arms, rounds=rounds, phases=phases, lengths=lengths, change=change, seed=seed
     )
 
