@@ -375,9 +375,10 @@ def main() -> None:
         from driftduel.lab.records import played
 
         before = record["before"]
+        worlds = [*WORLDS, *(world for half in FAMILIES.values() for world in half)]
         with played(
             RECORD, pages=[PAGE.name], command="make panel", policies=POLICIES,
-            worlds=[*WORLDS, *(world for half in FAMILIES.values() for world in half)], mode="panel",
+            worlds=worlds, mode="panel",
         ):  # fmt: skip
             record = measure(POLICIES, options.runs, options.first) | {"before": before}
             RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
