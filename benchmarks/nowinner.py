@@ -274,6 +274,8 @@ def tables(record: dict[str, Any]) -> dict[str, str]:
         "nowinner": _measured(record["worlds"]),
         "nowinner-growth": _grown(record["growth"]),
         "nowinner-ratio": _ratios(record["winner"]),
+        "nowinner-circles": _ratios(record["goals"]["circles"]),
+        "nowinner-goals": _ratios(record["goals"]["winners"]),
     }
 
 
