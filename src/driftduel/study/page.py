@@ -105,7 +105,7 @@ def _facts(study: Study) -> str:
             f"{'was' if one else 'were'} played again on {rerun.date} with driftduel "
             f"{rerun.version} ({rerun.games:,} games of {rerun.rounds:,} rounds): {rerun.because}"
         )
-    text += " The same command gives the same numbers."
+    text += " The same command of the same version gives the same numbers."
     if study.missing:
         text += f" {study.missing:,} planned games are missing."
     return text
