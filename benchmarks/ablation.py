@@ -98,7 +98,7 @@ _FORGET = """\
         rival.tries = _KNOWN
 """
 _LIKELY = "closest, most = -1, -1.0\n    if numbers.held >= numbers.here - 1:"
-_SETTLE = "settle = settling(_bet_and_judge, _start_over)\n"
+_SETTLE = "settle = settling(bet_and_judge, start_over)\n"
 _PLAINLY = """\
 @hot
 def _plainly(state: Any, j: int, won: int) -> int:
@@ -121,7 +121,7 @@ VARIANTS = (
             *_PLAIN,
             (
                 "challenges(without_match, matches_due, by_succession(without_match))",
-                "challenges(without_match, by_alarms(0.5, 0.5), by_turns(without_match))",
+                "challenges(without_match, by_alarms(0.5, 0.5, 1.0), by_turns(without_match))",
             ),
         ),
     ),

@@ -8,6 +8,9 @@
   those of 2,000 sets of runs drawn with replacement.
 - winner: where a winner always exists, court's regret as a ratio to king's in the same games, on
   the development half of the suite (court's constants were chosen elsewhere).
+- goals: worlds that court's second edition was not tuned on, written down before it was tuned and
+  played once: circles above other arms (exploitability as a ratio to king's; goal 0.5 for five) and
+  worlds with a winner (regret as a ratio to king's; goal 1.1).
 - speed: rounds a second of CPU time, of king, of a court of one, and of one that mixes.
 
 `make nowinner` writes docs/nowinner.json, the tables in docs/no-winner.md and its figure; some
@@ -20,18 +23,48 @@ import math
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from page_marks import on_page
 
 from driftduel.games import play
 from driftduel.regret import log_rounds
+from driftduel.worlds import Piecewise
 
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "docs" / "nowinner.json"
 PAGE = ROOT / "docs" / "no-winner.md"
 FIGURE = ROOT / "docs" / "assets" / "no-winner.svg"
+
+
+class Circle(NamedTuple):
+    """Worlds with an odd circle of arms above others, in a new order in every phase."""
+
+    circle: int
+    arms: int
+    p: float
+    """How often an arm of the circle beats each of the next half of it."""
+    over: float
+    """How often an arm beats those below it, outside the circle or below all of it."""
+    rounds: int
+    phases: int
+
+    def world(self, seed: int) -> Piecewise:
+        """Draw one of these worlds."""
+        rng, matrices = np.random.default_rng(seed), []
+        for _ in range(self.phases):
+            matrix, order = np.full((self.arms, self.arms), 0.5), rng.permutation(self.arms)
+            for i in range(self.arms):
+                for j in range(i + 1, self.arms):
+                    wins = self.over
+                    if j < self.circle:
+                        wins = self.p if j - i <= self.circle // 2 else 1 - self.p
+                    matrix[order[i], order[j]], matrix[order[j], order[i]] = wins, 1 - wins
+            matrices.append(matrix)
+        starts = [1 + phase * self.rounds // self.phases for phase in range(self.phases)]
+        return Piecewise(matrices, starts, self.rounds)
+
 
 ROUNDS, PHASES, RUNS = 300_000, 6, 20
 FIRST_SEED = 8000
@@ -58,6 +91,29 @@ STANDING = {"rps-top": "rps-top:arms=10", "skew-top": "skew-top:arms=10"}
 GROWING = ("court", "king")
 DECADES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 RATIO_RUNS = 200
+
+GOAL_SEED, GOAL_RUNS = 61_000, 60
+CIRCLES = {
+    "5 of 8, 0.65 over 0.75": Circle(5, 8, 0.65, 0.75, 150_000, 4),
+    "5 of 10, 0.7 over 0.8": Circle(5, 10, 0.7, 0.8, 200_000, 4),
+    "5 of 7, 0.6 over 0.7": Circle(5, 7, 0.6, 0.7, 300_000, 3),
+    "3 of 8, 0.65 over 0.75": Circle(3, 8, 0.65, 0.75, 150_000, 4),
+    "3 of 12, 0.6 over 0.8": Circle(3, 12, 0.6, 0.8, 200_000, 5),
+}
+WINNERS = (
+    "geometric-btl:arms=8,rounds=100000,phases=5",
+    "random-condorcet:arms=8,rounds=200000,phases=6,p_min=0.6",
+    "total-order:arms=7,rounds=200000,phases=5,p=0.65",
+    "utilities:arms=10,rounds=200000,phases=5",
+    "geometric-btl:arms=15,rounds=150000,phases=4,change=winner",
+    "random-walk:arms=8,rounds=100000,sd=0.008",
+    "geometric-btl:arms=12,rounds=200000,phases=1",
+    "utilities:arms=6,rounds=300000,phases=1",
+    "random-condorcet:arms=7,rounds=100000,phases=1,p_min=0.6",
+    "total-order:arms=6,rounds=150000,phases=1,p=0.6",
+    "random-condorcet:arms=8,rounds=100000,phases=15,p_min=0.6,change=background",
+)
+"""In the last five the winner stays."""
 
 
 def spec(world: str, rounds: int = ROUNDS, phases: int = PHASES) -> str:
@@ -147,6 +203,34 @@ def winner() -> list[dict[str, Any]]:
     return rows
 
 
+def goals() -> dict[str, list[dict[str, Any]]]:
+    """Play court and king once in the worlds that were written down before tuning."""
+    seeds = range(GOAL_SEED, GOAL_SEED + GOAL_RUNS)
+    found: dict[str, list[dict[str, Any]]] = {"circles": [], "winners": []}
+    for name, made in CIRCLES.items():
+        found["circles"].append(
+            _against_king(name, lambda policy, seed, made=made: play(
+                policy, made.world(seed), seed=seed, points=2, benchmark="exploitability"
+            ).total, seeds)
+        )  # fmt: skip
+    for world in WINNERS:
+        found["winners"].append(
+            _against_king(world, lambda policy, seed, world=world: play(
+                policy, world, seed=seed, points=2
+            ).total, seeds)
+        )  # fmt: skip
+    return found
+
+
+def _against_king(name: str, lost: Callable[..., float], seeds: range) -> dict[str, Any]:
+    """Return the means of court and king over the same games, and their ratio."""
+    games = np.array([[lost(policy, seed) for seed in seeds] for policy in ("court", "king")])
+    row = {"world": name, "court": round(float(games[0].mean()), 1),
+           "king": round(float(games[1].mean()), 1), "ratio": ratio(*games)}  # fmt: skip
+    print(name, row["ratio"], flush=True)
+    return row
+
+
 def ratio(ours: Any, theirs: Any) -> list[float]:
     """Return the ratio of two means over the same runs, with a 95% interval."""
     rng = np.random.default_rng(0)
@@ -177,7 +261,7 @@ def speed() -> dict[str, float]:
 
 
 PARTS: dict[str, Callable[[], Any]] = {
-    "worlds": worlds, "growth": growth, "winner": winner, "speed": speed,
+    "worlds": worlds, "growth": growth, "winner": winner, "goals": goals, "speed": speed,
 }  # fmt: skip
 
 
@@ -204,6 +288,8 @@ def tables(record: dict[str, Any]) -> dict[str, str]:
         "nowinner": _measured(record["worlds"]),
         "nowinner-growth": _grown(record["growth"]),
         "nowinner-ratio": _ratios(record["winner"]),
+        "nowinner-circles": _ratios(record["goals"]["circles"]),
+        "nowinner-goals": _ratios(record["goals"]["winners"]),
     }
 
 

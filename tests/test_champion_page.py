@@ -118,6 +118,15 @@ def test_the_text_says_what_the_table_says():
     assert f"{max(each.cost for each in found.quiet):+.2f} sqrt(K T)" in text
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/how-to/which-policy.md"])
+def test_other_pages_say_in_how_many_worlds_a_window_is_better(page):
+    _, found = the_score()
+    above = sum(each.low > 1 for each in found.changing)
+    text = " ".join((ROOT / page).read_text("utf-8").split())
+    assert f"in {above} of {len(found.changing)} test worlds" in text
+    assert "at default settings" in text
+
+
 def test_the_table_of_the_first_edition_is_that_of_its_suite():
     suite = pytest.importorskip("driftduel.suite", exc_type=ImportError)
     (record,) = json.loads((ROOT / "docs" / "champion-1.json").read_text("utf-8"))

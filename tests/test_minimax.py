@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftduel._minimax import solve, workspace
+from driftduel._minimax import least_exploited, solve, workspace
 
 pytestmark = pytest.mark.kernels
 
@@ -70,3 +70,18 @@ def test_only_the_first_arms_are_read():
     mixture = np.full(5, -7.0)
     solve(gaps, 3, *workspace(5), mixture)
     assert np.allclose(mixture, [1 / 3, 1 / 3, 1 / 3, -7, -7])
+
+
+@given(st.integers(1, 10), st.integers(0, 2**32), st.sampled_from([1e-3, 1.0, 50.0]))
+def test_of_any_payoffs_neither_side_can_do_better(arms, seed, debt):
+    """What the rows get at most is what they can be sure of: the value of the game."""
+    rng = np.random.default_rng(seed)
+    payoffs = antisymmetric(rng.uniform(-0.5, 0.5, (arms, arms)))
+    payoffs += debt * rng.uniform(-0.5, 0.5, (arms, 1))
+    columns, rows = np.empty(arms), np.empty(arms)
+    least_exploited(payoffs, arms, *workspace(arms), columns)
+    least_exploited(-payoffs.T.copy(), arms, *workspace(arms), rows)
+    for mixture in (columns, rows):
+        assert (mixture >= 0).all()
+        assert abs(mixture.sum() - 1) < 1e-12
+    assert (payoffs @ columns).max() == pytest.approx((rows @ payoffs).min(), abs=1e-9)

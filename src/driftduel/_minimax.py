@@ -14,7 +14,7 @@ import numpy as np
 
 from driftduel._compile import kernel
 
-__all__ = ["solve", "workspace", "write_losses"]
+__all__ = ["least_exploited", "solve", "workspace", "write_losses"]
 
 _TINY = 1e-12
 """The largest value that is treated as zero in a tableau with entries near 1."""
@@ -50,6 +50,16 @@ def solve(gaps: Any, arms: int, table: Any, names: Any, mixture: Any) -> int:
         if _best_response_gain(gaps, arms, mixture) <= _ENOUGH:
             break
     return pivots
+
+
+@kernel
+def least_exploited(payoffs: Any, arms: int, table: Any, names: Any, mixture: Any) -> None:
+    """Find the mixture of columns that minimises the largest payoff of a row, for any payoffs.
+
+    The parameters are those of `solve`, but for payoffs that need not be antisymmetric: the value
+    of the game is then not known beforehand, and the result not checked.
+    """
+    _attempt(payoffs, arms, table, names, mixture, 0)
 
 
 @kernel

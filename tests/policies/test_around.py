@@ -24,12 +24,13 @@ from tests.policies import twins
 
 pytestmark = pytest.mark.kernels
 
-COUNTING = ["rucb", "rcs", "dts", "dts-plus", "rmed1", "rmed2", "ccb"]
+COUNTING = ["rucb", "rcs", "dts", "dts-plus", "rmed1", "rmed2", "ccb", "ttts"]
 
 INNER = {
     "rucb": twins.Rucb,
     "dts": twins.Dts,
     "dts-plus": lambda K: twins.Dts(K, plus=True),
+    "ttts": twins.Ttts,
     "btw": twins.BeatTheWinner,
     "btwr": lambda K: twins.BeatTheWinner(K, resets=True),
     "wsw": twins.WinnerStays,

@@ -134,3 +134,12 @@ def test_what_is_said_of_the_table_is_in_it(arms, above, below, words):
     ratios = [row[above] / row[below] for row in RECORD["cases"] if row["arms"] == arms]
     said = words.format(f"{min(ratios):.2f}", f"{max(ratios):.2f}")
     assert said in " ".join(PAGE.split())
+
+
+def test_the_window_is_sampled_and_so_is_the_ratio_to_it():
+    row = RECORD["cases"][0]
+    ends = [
+        row["at_least"] / (row["window"] + sign * 1.96 * row["window_error"]) for sign in (1, -1)
+    ]
+    said = f"{row['at_least'] / row['window']:.2f} in the first row is an interval of "
+    assert said + " to ".join(f"{end:.2f}" for end in ends) in " ".join(PAGE.split())

@@ -104,7 +104,7 @@ def same_game(policy, twin, seed, rounds, chance, weights=(1, 0.5, 3)):
     return restarts, alone
 
 
-@pytest.mark.parametrize("name", ["uniform", "rucb", "dts", "dts-plus"])
+@pytest.mark.parametrize("name", ["uniform", "rucb", "dts", "dts-plus", "ttts"])
 def test_a_policy_plays_like_its_twin_while_options_come_and_go(name):
     alone = 0
     for seed in range(8):
@@ -123,10 +123,18 @@ AROUND = {  # what, weights of what is heard, restarts in all games at least
     "glr": (glr, (1, 0.5, 3), 4),
     "mdb": (mdb, (1, 0.5, 3), 2),
 }
+WITHOUT_DRAWS = ("sw", "discounted", "periodic", "oracle")  # the twin of ttts draws its prior first
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("around", "name"), [*((each, "rucb") for each in AROUND), ("sw", "dts")])
+@pytest.mark.parametrize(
+    ("around", "name"),
+    [
+        *((each, "rucb") for each in AROUND),
+        ("sw", "dts"),
+        *((each, "ttts") for each in WITHOUT_DRAWS),
+    ],
+)
 def test_what_goes_around_plays_like_its_twin_while_options_come_and_go(around, name):
     make, weights, least = AROUND[around]
     restarts = 0
@@ -154,7 +162,7 @@ def test_the_last_arm_stays_and_nobody_comes_twice():
     assert policy.present == (2,)
 
 
-@pytest.mark.parametrize("name", ["dts", "rucb", "rcs", "rmed1", "ccb", "self-sparring"])
+@pytest.mark.parametrize("name", ["dts", "rucb", "rcs", "rmed1", "ccb", "self-sparring", "ttts"])
 def test_who_counts_wins_hears_of_the_past(name):
     """Votes that were heard make it ship their winner, as answers would."""
     policy = make_policy(name, 4, 0)

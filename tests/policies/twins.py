@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from driftduel._minimax import solve, workspace
+from driftduel._minimax import least_exploited, solve, workspace
 from driftduel._random import address_of, beta
 from driftduel.policies._tails import beats, doubt, resolve
 
@@ -230,6 +230,85 @@ class Dts(Rucb):
                 if self.draw() * len(best) < 1:
                     first = i
         return first
+
+
+def normal(draw):
+    """Draw a standard normal number by Marsaglia's polar method."""
+    while True:
+        x, y = 2 * draw() - 1, 2 * draw() - 1
+        square = x * x + y * y
+        if 0 < square < 1:
+            return x * math.sqrt(-2 * math.log(square) / square)
+
+
+class Ttts(Rucb):
+    """Top-two Thompson sampling from the Laplace approximation, by dense linear algebra."""
+
+    def __init__(self, K):
+        super().__init__(K)
+        self.prior = None
+
+    def log_posterior(self, x):
+        wins = np.array(self.wins, float)
+        return (
+            -((x - self.prior) ** 2).sum() / 2
+            - (wins * np.logaddexp(0, x[None, :] - x[:, None])).sum()
+        )
+
+    def derivatives(self, x):
+        wins = np.array(self.wins, float)
+        p = 0.5 + 0.5 * np.tanh((x[:, None] - x[None, :]) / 2)
+        n = wins + wins.T
+        gradient = self.prior - x + (wins - n * p).sum(axis=1)
+        weights = n * p * (1 - p)
+        return gradient, np.eye(self.K) + np.diag(weights.sum(axis=1)) - weights
+
+    def fit(self):
+        """Newton's method from the prior mean; a step that does not pay is halved."""
+        x = self.prior.copy()
+        for _ in range(200):
+            gradient, precision = self.derivatives(x)
+            step = np.linalg.solve(precision, gradient)
+            if abs(step).max() < 1e-11:
+                break
+            now = self.log_posterior(x)
+            while abs(step).max() > 1e-6 and self.log_posterior(x + step) < now:
+                step /= 2
+            x = x + step
+        self.x, self.precision = x, precision
+
+    def best_of(self, strengths):
+        return max(self.here, key=lambda arm: strengths[arm])
+
+    def ask(self, t, draw):
+        if self.prior is None:
+            self.prior = np.array([1e-6 * draw() for _ in range(self.K)])
+        self.fit()
+        root = np.linalg.cholesky(self.precision)
+
+        def leader():
+            noise = [normal(draw) for _ in range(self.K)]
+            return self.best_of(self.x + np.linalg.solve(root.T, noise))
+
+        first = leader()
+        if len(self.here) == 1:
+            return first, first
+        for _ in range(30):
+            second = leader()
+            if second != first:
+                return first, second
+        covariance = np.linalg.inv(self.precision)
+
+        def hope(arm):
+            apart = np.zeros(self.K)
+            apart[arm], apart[first] = 1, -1
+            return apart @ self.x / math.sqrt(max(1e-9, apart @ covariance @ apart))
+
+        return first, max((arm for arm in self.here if arm != first), key=hope)
+
+    def suspect(self):
+        self.fit()
+        return self.best_of(self.x)
 
 
 def divergence(p):
@@ -744,6 +823,35 @@ class DoomedMatch(Match):
         return total / 6
 
 
+def second_edition(king, j, match, won, lost=None):
+    """Return whether a king or a court falls, or falls with an alarm, after a duel of a match."""
+    match.out, king.waited = max(0, match.out - 1), king.waited + 1
+    if won == -1:
+        match.tied += 1
+        if match.tied == 64:
+            del king.open[j]
+        return None
+    king.note_record(j, match, won)
+    if match.lead < 0 and match.out:
+        match.outcomes.clear()
+        king.matches, king.held = king.matches + 1, king.held + 1
+        if lost is not None:
+            lost(j)
+        return None
+    if match.lead < 0 or match.wealth < 0.001:
+        del king.open[j]
+        return None
+    easy, others = max(12.5, king.size() / 2), king.size() - 1
+    fresh, beyond_doubt = easy * 2 ** (king.held / others), 4 * easy + king.matches / 2
+    if j in king.newcomers:
+        fresh = min(fresh, 12.5 * 2 ** (king.newcomers[j][2] - 1))
+    established = fresh >= beyond_doubt
+    if match.wealth < min(beyond_doubt, fresh):
+        return None
+    king.alarms += established
+    return "alarm" if established else "fall"
+
+
 class King(FirstKing):
     """King of the hill, by its docstring."""
 
@@ -788,42 +896,27 @@ class King(FirstKing):
         return chosen
 
     def settle(self, j, match, won):
-        match.out, self.waited = max(0, match.out - 1), self.waited + 1
-        if won == -1:
-            match.tied += 1
-            if match.tied == 64:
-                del self.open[j]
+        met_twice, met_all = (self.held >= n * (len(self.here) - 1) for n in (2, 1))
+        said = second_edition(self, j, match, won)
+        if said is None:
             return None
-        self.note_record(j, match, won)
-        if match.lead < 0 and match.out:
-            match.outcomes.clear()
-            self.matches, self.held = self.matches + 1, self.held + 1
-            return None
-        if match.lead < 0 or match.wealth < 0.001:
-            del self.open[j]
-            return None
-        easy, others = max(12.5, len(self.here) / 2), len(self.here) - 1
-        fresh, beyond_doubt = easy * 2 ** (self.held / others), 4 * easy + self.matches / 2
-        if j in self.newcomers:
-            fresh = min(fresh, 12.5 * 2 ** (self.newcomers[j][2] - 1))
-        established = fresh >= beyond_doubt
-        if match.wealth < min(beyond_doubt, fresh):
-            return None
-        self.alarms += established
-        if established or self.held >= 2 * others:
+        if said == "alarm" or met_twice:
             self.falls.append(self.now)
-        if self.held >= others:
+        if met_all:
             self.reigned[self.king] = self.now
             self.successions[self.kinds.get(j, "other")] += 1
-        return "alarm" if established else "fall"
+        return said
 
 
 class Court(FirstKing):
     """A king that may be a mixture, by its docstring; the shares of those who have one."""
 
+    a_match = DoomedMatch
+
     def __init__(self, order):
         super().__init__(order)
         self.shares, self.known = {order[0]: 1.0}, {order[0]}
+        self.tilted, self.opponents, self.played = dict(self.shares), {}, defaultdict(float)
         self.wins, self.recent, self.met = (defaultdict(float) for _ in range(3))
         self.answers, self.solved, self.in_court = 0, 0, set()
         self.seen_to_happen = dict.fromkeys(("solved", "changed", "introduced"), 0)
@@ -839,20 +932,36 @@ class Court(FirstKing):
         mixing = len(self.shares) > 1
         j = self.challenger(t)
         if j is not None:
-            return self.somebody(draw), j
+            first = self.somebody(self.shares, draw)
+            self.played[first] += 1
+            return first, j
+        first = self.somebody(self.tilted, draw)
+        second = self.somebody(self.opponents.get(first, self.tilted), draw)
         if mixing:
             self.in_court.add(t)
-        return self.somebody(draw), self.somebody(draw)
+        self.played[first] += 1
+        self.played[second] += 1
+        return first, second
+
+    def matches_due(self, t):
+        K, age = self.size(), max(1, t - self.crowned)
+        return math.sqrt(K * (0.5 + self.alarms) / t) / 2 + K / age / 2
+
+    def settle(self, j, match, won):
+        def lost(j):
+            self.met, match.duels = without(self.met, j), 0
+
+        return second_edition(self, j, match, won, lost)
 
     def age(self):
         return 1 + 0.1 * self.solved
 
-    def somebody(self, draw):
+    def somebody(self, chances, draw):
         if len(self.shares) == 1:
             return self.king
-        u = draw()
-        for i in sorted(self.shares):
-            u -= self.shares[i]
+        u = draw() * (1 if chances in (self.shares, self.tilted) else chances["all"])
+        for i in sorted(each for each in chances if each != "all"):
+            u -= chances[i]
             if u < 0:
                 break
         return i
@@ -879,6 +988,7 @@ class Court(FirstKing):
                     if self.changed():
                         self.seen_to_happen["changed"] += 1
                         self.renew(30)
+                        self.played.clear()
                     self.solve()
             return 0
         if won >= 0:
@@ -898,6 +1008,8 @@ class Court(FirstKing):
         if alarm and len(self.shares) == 1:
             for i in self.known - {self.king}:
                 self.forget(i)
+        if alarm:
+            self.played.clear()
         self.introduce(j)
         self.renew(200)
         self.crown(j, self.now)
@@ -930,6 +1042,7 @@ class Court(FirstKing):
 
     def forget(self, i):
         self.known.discard(i)
+        self.played.pop(i, None)
         self.wins, self.recent = without(self.wins, i), without(self.recent, i)
 
     def solve(self):
@@ -955,6 +1068,32 @@ class Court(FirstKing):
         self.answers = 0
         for i in self.shares:
             self.open.pop(i, None)
+        self.make_up(names, gaps)
+
+    def make_up(self, names, gaps):
+        """Tilt the shares towards what repays earlier gains; let no arm meet itself."""
+        self.tilted, self.opponents = dict(self.shares), {}
+        if len(self.shares) == 1:
+            return
+        ahead = max(128, sum(self.played.values()) / 2)
+        seats = [a for a, i in enumerate(names) if i in self.shares]
+        gained = [sum(self.played[i] * gaps[a, b] for b, i in enumerate(names)) for a in seats]
+        payoffs = gaps[np.ix_(seats, seats)] + np.array(gained)[:, None] / ahead
+        solution = np.empty(len(seats))
+        least_exploited(payoffs, len(seats), *workspace(len(seats)), solution)
+        for i, other in zip(sorted(self.shares), solution.tolist(), strict=True):
+            self.tilted[i] += 0.5 * (other - self.tilted[i])
+        if max(self.tilted.values()) >= 0.45:
+            return
+        weights = dict(self.tilted)
+        for _ in range(20):
+            weights = {i: q / (1 - weights[i]) for i, q in self.tilted.items()}
+            whole = sum(weights[i] for i in sorted(weights))
+            weights = {i: w / whole for i, w in weights.items()}
+        whole = sum(weights[i] for i in sorted(weights))
+        for i in self.shares:
+            others = {k: w for k, w in weights.items() if k != i and w > 0}
+            self.opponents[i] = {**others, "all": whole - weights[i]}
 
     def change(self, t, arm, here):
         if not here:

@@ -27,6 +27,7 @@ POLICIES: Groups = {
     },
     "For preferences that stand still": {
         "dts": "Double Thompson Sampling; the one to beat",
+        "ttts": "few votes: finds the best of two-option comparisons",
         "dts-plus": "the same, with ties broken by what they cost",
         "rucb": "upper confidence bounds, relative to each other",
         "rcs": "a sampled champion against the most hopeful challenger",

@@ -65,6 +65,7 @@ from driftduel.policies.saving import (
 from driftduel.policies.scb import Scb
 from driftduel.policies.self_sparring import SelfSparring
 from driftduel.policies.sparring_ucb import Sparring
+from driftduel.policies.ttts import Ttts
 from driftduel.policies.uniform_random import UniformRandom
 from driftduel.policies.vdb import VersatileDuelingBandits
 from driftduel.policies.window import SlidingWindow
@@ -128,6 +129,7 @@ __all__ = [
     "SelfSparring",
     "SlidingWindow",
     "Sparring",
+    "Ttts",
     "UniformRandom",
     "VersatileDuelingBandits",
     "WinnerStaysStrong",
@@ -149,7 +151,7 @@ __all__ = [
 # Compositions by name. What keeps win counts can forget some of them, and take outcomes of duels it
 # did not ask for; what can be reset can be restarted; what must know T can be told an epoch's. MDB
 # and DETECT go around what their authors put inside, too.
-_COUNTING = ["rucb", "rcs", "dts", "dts-plus", "rmed1", "rmed2", "ccb"]
+_COUNTING = ["rucb", "rcs", "dts", "dts-plus", "rmed1", "rmed2", "ccb", "ttts"]
 _STAYING = ["btw", "btwr", "wsw", "wss"]
 _RESTARTABLE = [
     *_COUNTING,

@@ -27,7 +27,7 @@ from driftduel._compile import hot
 from driftduel.policies._king_matches import remember, settling
 from driftduel.policies.info import Contest, nearest_first
 
-__all__ = ["STAKES", "begin", "contest", "least_evidence", "settle"]
+__all__ = ["STAKES", "begin", "bet_and_judge", "contest", "least_evidence", "settle", "start_over"]
 
 STAKES = 6
 """0.8, 0.4, ..., 0.025."""
@@ -63,7 +63,7 @@ def least_evidence(state: Any, j: int) -> Any:
 
 
 @hot
-def _bet_and_judge(state: Any, j: int, won: int) -> int:
+def bet_and_judge(state: Any, j: int, won: int) -> int:
     """Settle a duel of the match of `j`, won by the king or not; return what the evidence says.
 
     -1, it is hopeless; 0, go on; 1, the king falls; 2, it falls, and that is an alarm.
@@ -90,7 +90,7 @@ def _bet_and_judge(state: Any, j: int, won: int) -> int:
 
 
 @hot
-def _start_over(state: Any, j: int) -> None:
+def start_over(state: Any, j: int) -> None:
     """Let the duels of a lost match that are still out be the first of another one."""
     numbers, rival = state.numbers[0], state.arms[j]
     rival.lead = 0
@@ -99,7 +99,7 @@ def _start_over(state: Any, j: int) -> None:
     begin(state, j)
 
 
-settle = settling(_bet_and_judge, _start_over)
+settle = settling(bet_and_judge, start_over)
 
 
 def contest(state: Any) -> Contest:

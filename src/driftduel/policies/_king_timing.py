@@ -23,17 +23,17 @@ def without_match(state: Any, i: int) -> bool:
     return i != state.numbers[0].king and not state.arms[i].on and state.present[i]
 
 
-def by_alarms(rate: float, fresh_rate: float) -> Any:
+def by_alarms(rate: float, fresh_rate: float, prior: float) -> Any:
     """Return a kernel of how many matches a round are due.
 
-    With S alarms so far and K arms, ``rate sqrt(K (1 + S) / t)``, and for a king of some age
+    With S alarms so far and K arms, ``rate sqrt(K (prior + S) / t)``, and for a king of some age
     ``fresh_rate K / age`` more.
     """
 
     def matches(state, t):  # type: ignore[no-untyped-def]
         numbers = state.numbers[0]
         age, here = max(1, t - numbers.crowned), numbers.here
-        return rate * math.sqrt(here * (1.0 + numbers.alarms) / t) + fresh_rate * here / age
+        return rate * math.sqrt(here * (prior + numbers.alarms) / t) + fresh_rate * here / age
 
     return hot(matches)
 

@@ -59,7 +59,7 @@ class State(NamedTuple):
 
 
 _challenger = challenges(
-    without_match, by_alarms(rate=0.15, fresh_rate=0.25), by_turns(without_match)
+    without_match, by_alarms(rate=0.15, fresh_rate=0.25, prior=1.0), by_turns(without_match)
 )
 
 

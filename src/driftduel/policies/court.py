@@ -5,21 +5,21 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from driftduel._compile import hot, kernel
-from driftduel._minimax import solve, workspace
+from driftduel._minimax import least_exploited, solve, workspace
 from driftduel._random import uniform
+from driftduel.policies._king_evidence import STAKES, begin, bet_and_judge, contest, start_over
 from driftduel.policies._king_matches import (
     NUMBERS,
     RIVALS,
     WEALTH,
     change,
     close_match,
-    contest,
     crown,
     false_alarms,
     first_state,
     heir,
     present,
-    settle,
+    settling,
     suspect,
 )
 from driftduel.policies._king_timing import by_alarms, by_turns, challenges
@@ -52,6 +52,11 @@ _AGEING = 0.1  # that it is older each time
 _SMALL = 0.02  # a share that is dropped, if nobody gains more than _HARM by it
 _LARGE = 0.9  # a share that is made 1, if nobody gains more than _SMALL by it
 _HARM = 0.01
+_AHEAD = 0.5  # the part of the rounds so far in which the court makes up for them
+_PLAN = 128.0  # and the least number of arms to be played for that
+_TILT = 0.5  # of what is played in court: the rest has the shares, so that all pairs are met
+_ITERATIONS = 20  # for the weights of opponents
+_APART = 0.45  # the largest share at which no arm of the court meets itself
 
 
 class State(NamedTuple):
@@ -69,11 +74,17 @@ class State(NamedTuple):
     arms: Annotated[Any, RIVALS]
     """(K,) of each arm, as of a king's challengers."""
     bets: Annotated[Any, WEALTH]
-    """(K, 6) the wealth of six bets on the challenger, from 1 at the start of its match."""
+    """(K, 12) what six bets on the challenger own and, from 6 on, what those on the court do."""
     present: Annotated[Any, PRESENT]
     """(K,) whether it is there."""
     shares: Annotated[Any, SHARES]
-    """(K,) how often each arm is played in court; 0 for those outside."""
+    """(K,) the mixture; 0 for arms outside."""
+    tilted: Annotated[Any, SHARES]
+    """(K,) the probabilities with which an arm is played in court, see `_tilt`."""
+    pairing: Annotated[Any, Within(0, 1)]
+    """(K,) the weights of its opponents there, see `_pair`; all 0 if it may meet itself."""
+    played: Annotated[Any, COUNT]
+    """(K,) how often each arm was played since the last detected change."""
     known: Annotated[Any, FLAG]
     """(K,) whether it is remembered: it has, or had, a seat."""
     wins: Annotated[Any, COUNT]
@@ -103,7 +114,7 @@ def _free(state: Any, i: int) -> bool:
     return state.shares[i] == 0.0 and not state.arms[i].on and state.present[i]
 
 
-_challenger = challenges(_free, by_alarms(rate=0.5, fresh_rate=0.5), by_turns(_free))
+_challenger = challenges(_free, by_alarms(rate=0.5, fresh_rate=0.5, prior=0.5), by_turns(_free))
 
 
 @hot
@@ -116,11 +127,19 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     if j >= 0:
         if state.arms[j].since == t:
             _clear(state.met, j)
-        return _seated(state, rng) if mixing else numbers.king, j
+            begin(state, j)
+        i = _seated(state.shares, numbers.king, rng) if mixing else numbers.king
+        state.played[i] += 1.0
+        return i, j
     if not mixing:
+        state.played[numbers.king] += 2.0
         return numbers.king, numbers.king
     notes[0] = 1.0
-    return _seated(state, rng), _seated(state, rng)
+    i = _seated(state.tilted, numbers.king, rng)
+    j = _another(state, i, rng)
+    state.played[i] += 1.0
+    state.played[j] += 1.0
+    return i, j
 
 
 @hot
@@ -138,19 +157,73 @@ def _clear(counts: Any, j: int) -> None:
 
 
 @hot
-def _seated(state: Any, rng: Any) -> int:
+def _seated(shares: Any, king: int, rng: Any) -> int:
     """Draw one of the court."""
-    u, j = uniform(rng), state.numbers[0].king
-    for i in range(len(state.arms)):
-        if state.shares[i] > 0.0:
+    u, j = uniform(rng), king
+    for i in range(len(shares)):
+        if shares[i] > 0.0:
             j = i
-            u -= state.shares[i]
+            u -= shares[i]
             if u < 0.0:
                 break
     return j
 
 
+@hot
+def _another(state: Any, i: int, rng: Any) -> int:
+    """Draw the opponent of an arm of the court: another one, if the shares allow that."""
+    pairing = state.pairing
+    whole = 0.0
+    for k in range(len(pairing)):
+        whole += pairing[k]
+    if whole == 0.0:
+        return _seated(state.tilted, i, rng)
+    u, j = uniform(rng) * (whole - pairing[i]), i
+    for k in range(len(pairing)):
+        if pairing[k] > 0.0 and k != i:
+            j = k
+            u -= pairing[k]
+            if u < 0.0:
+                break
+    return j
+
+
+@hot
+def _pair(state: Any) -> None:
+    """Compute weights by which arms of the court meet others only, and are played as often.
+
+    A duel of an arm with itself shows nothing. If arm i is drawn with probability q_i, and its
+    opponent k with probability w_k / (1 - w_i), the opponent has the distribution q as well if
+    w_i (1 - w_i) is proportional to q_i: a fixed point, which exists if no q_i exceeds 1/2.
+    """
+    tilted, pairing = state.tilted, state.pairing
+    most = 0.0
+    for i in range(len(tilted)):
+        most = max(most, tilted[i])
+    for i in range(len(tilted)):
+        pairing[i] = tilted[i] if most < _APART else 0.0
+    if most >= _APART:
+        return
+    for _ in range(_ITERATIONS):
+        whole = 0.0
+        for i in range(len(tilted)):
+            pairing[i] = tilted[i] / (1.0 - pairing[i])
+            whole += pairing[i]
+        for i in range(len(tilted)):
+            pairing[i] /= whole
+
+
 # ---- answers ----
+
+
+@hot
+def _start_over(state: Any, j: int) -> None:
+    """Let the duels of a lost match that are still out be the first of another one."""
+    _clear(state.met, j)
+    start_over(state, j)
+
+
+_settle = settling(bet_and_judge, _start_over)
 
 
 @hot
@@ -170,7 +243,7 @@ def _learn(state: Any, t: int, first: int, second: int, won: int, in_court: bool
     if won >= 0:
         state.met[first if won else second, second if won else first] += 1.0
         state.met[second, second] += 1.0
-    said = settle(state, second, won)
+    said = _settle(state, second, won)
     if said > 0:
         _join(state, second, said == 2)
     elif said == 0 and state.numbers[0].seats > 1 and state.met[second, second] >= _LONG:
@@ -198,6 +271,7 @@ def _remember(state: Any, first: int, second: int, won: int) -> None:
         numbers.solved += 1
         if _changed(state):
             _renew(state, _STALE)
+            state.played[:] = 0.0
         _seat(state)
 
 
@@ -248,6 +322,8 @@ def _join(state: Any, j: int, alarm: bool) -> None:
         for i in range(len(state.arms)):
             if i != numbers.king:
                 _forget(state, i)
+    if alarm:
+        state.played[:] = 0.0
     _introduce(state, j)
     _renew(state, _MEMORY)
     crown(state, numbers.now, j)
@@ -283,6 +359,7 @@ def _fade(wins: Any, i: int, j: int, most: float) -> None:
 @hot
 def _forget(state: Any, i: int) -> None:
     state.known[i] = 0
+    state.played[i] = 0.0
     _clear(state.wins, i)
     _clear(state.recent, i)
 
@@ -313,6 +390,45 @@ def _seat(state: Any) -> None:
             most, numbers.king = mixture[a], i
     numbers.here = state.present.sum() + 1 - numbers.seats
     numbers.answers = 0
+    _tilt(state, n)
+    _pair(state)
+
+
+@hot
+def _tilt(state: Any, n: int) -> None:
+    """Compute the probabilities of the next rounds in court, which make up for earlier ones.
+
+    An opponent gains what its arm wins against all that was played, so an arm that gained so far,
+    by the estimates of now, is to lose in the rounds ahead. The solution of that game minimises the
+    largest gain over both; half of what is played follows it.
+    """
+    members, gaps, mixture = state.members, state.gaps, state.mixture
+    shares, tilted, played = state.shares, state.tilted, state.played
+    for i in range(len(shares)):
+        tilted[i] = shares[i]
+    if state.numbers[0].seats == 1:
+        return
+    ahead = max(_PLAN, _AHEAD * played.sum())
+    seats = 0
+    for a in range(n):
+        if shares[members[a]] == 0.0:
+            continue
+        gained = 0.0
+        for b in range(n):
+            gained += played[members[b]] * gaps[a, b]
+        column = 0
+        for b in range(n):  # rows and columns of seats move up; none is read after it was written
+            if shares[members[b]] > 0.0:
+                gaps[seats, column] = gaps[a, b] + gained / ahead
+                column += 1
+        seats += 1
+    least_exploited(gaps, seats, state.table, state.names, mixture)
+    seats = 0
+    for a in range(n):
+        i = members[a]
+        if shares[i] > 0.0:
+            tilted[i] += _TILT * (mixture[seats] - tilted[i])
+            seats += 1
 
 
 @hot
@@ -403,20 +519,27 @@ class Court(KernelPolicy):
     has no settings. There is always a mixture of arms that no arm beats on average, the von Neumann
     winner; where one arm beats all others, it is that arm alone, and a court of one is a king.
 
-    - **In court** both arms of a round are drawn from the mixture, so playing it shows how its own
-      arms do against each other. After 64 A answers the mixture is computed again, exactly, from
-      (wins + 1) / (duels + 2); for each pair 200 A duels count. Here A is the age of the court, 1
-      when an arm joins and 0.1 more each time. A share below 0.02 / A is dropped if, by these
-      estimates, no arm gains more than 0.01 / A from that; a share above 0.9 becomes 1 if no arm
-      beats that one by more than 0.02 / A.
+    - **In court** an arm is drawn from the mixture, and then another one such that both are played
+      as often as the mixture says (unless a share is 0.45 or more: then both are drawn from it), so
+      playing it shows how its own arms do against each other. After 64 A answers the mixture is
+      computed again, exactly, from (wins + 1) / (duels + 2); for each pair 200 A duels count. Here
+      A is the age of the court, 1 when an arm joins and 0.1 more each time. A share below 0.02 / A
+      is dropped if, by these estimates, no arm gains more than 0.01 / A from that; a share above
+      0.9 becomes 1 if no arm beats that one by more than 0.02 / A.
+    - **Making up.** An opponent that keeps one arm gains what this arm wins against all that was
+      played. Half of what is played in court has the shares of the mixture. The other half is the
+      solution of another game, in which an arm's payoff is its gap and, divided by the number of
+      plays ahead, what it has gained since the last detected change by the estimates of now. Half
+      as many plays as there were are ahead, and at least 128. So errors of the past, also those of
+      an inexact mixture, are repaid.
     - **Recent duels**, 100 of each pair, are also counted separately. If they clearly differ from
       everything that counts, only 30 of them are kept: preferences within the court have changed.
     - **A match** is played by an arm without a share against arms drawn from the mixture, and ends
-      at one behind, as in `king`; the court counts as one arm. The rest is as in the first edition
-      of king: with S alarms so far, sqrt(K (1 + S) / t) / 2 matches a round, and K / (2 age) more
-      for a fresh court; everyone in turn, every fourth match for who came closest; six plain bets,
-      whose mean is the evidence; an alarm at 50 + B / 2 after B matches, and a fresh court is
-      joined at 4 * 2^(h / (K - 1)) in its h-th.
+      at one behind, with the bets and bars of `king`: an alarm at 4 E + B / 2 after B matches, and
+      a fresh court is joined at E 2^(h / (K - 1)) in its h-th; E is 12.5, or K / 2 if that is more.
+      The court counts as one arm. With S alarms so far there are sqrt(K (1/2 + S) / t) / 2 matches
+      a round, and K / (2 age) more for a fresh court; for all arms in turn, and every fourth for
+      the one that came closest.
     - **An arm that wins a match joins.** Its match says how it does against the arms it met, and
       replaces what was remembered; against the others ten old duels count, and against arms it
       never met it is presumed to have one win. If an established king that stood alone falls,
@@ -428,7 +551,8 @@ class Court(KernelPolicy):
     **Guaranteed**: in the first n matches at most 2 log(1 + n / 100) false alarms are expected. An
     alarm is false if in every duel of the match the challenger was no better than the mixture of
     the round in which it was asked for: whatever happened before, the opponent is drawn from that
-    mixture, so each bet is a nonnegative supermartingale, as in `king`. Answers must be learned in
+    mixture, so each bet is a nonnegative supermartingale, as in `king`, also where it loses all at
+    one behind. Answers must be learned in
     the order of asking, or late by a delay that does not depend on who met whom and who won. The
     bound does not cover a fresh court, nor a mixture that was wrong and is beaten. **Only
     measured**: exploitability.
@@ -465,12 +589,16 @@ class Court(KernelPolicy):
         order = rng.permutation(arms).astype(np.int64)
         alone = first_state(order, seats=1, answers=0, solved=0)._asdict()
         del alone["heard"]
+        alone["bets"] = np.ones((arms, 2 * STAKES))
         shares = np.zeros(arms)
         shares[order[0]] = 1.0
         table, names = workspace(arms)
         self.state = State(
             **alone,
             shares=shares,
+            tilted=shares.copy(),
+            pairing=np.zeros(arms),
+            played=np.zeros(arms),
             known=(shares > 0).astype(np.int64),
             wins=np.zeros((arms, arms)),
             recent=np.zeros((arms, arms)),
@@ -493,7 +621,7 @@ class Court(KernelPolicy):
     def enlarged(self, state: Any, fresh: Any) -> Any:
         """Return the record of one more arm, which has no seat."""
         wide = super().enlarged(state, fresh)
-        wide.shares[-1] = wide.known[-1] = 0
+        wide.shares[-1] = wide.tilted[-1] = wide.known[-1] = 0
         return wide
 
     def check_state(self, state: Any) -> None:
@@ -502,6 +630,7 @@ class Court(KernelPolicy):
         on, known, seated = arms["on"] == 1, state.known == 1, state.shares > 0
         self.require(seated[numbers.king] and not (seated & ~known).any())
         self.require(not (known & ~here).any() and numbers.seats == seated.sum())
+        self.require((state.tilted[~seated] == 0).all() and (state.pairing[~seated] == 0).all())
         self.require(numbers.here == here.sum() + 1 - numbers.seats)
         self.require(not on[seated].any() and not on[~here].any() and numbers.open == on.sum())
         self.require(numbers.wake == (0 if numbers.open else numbers.trial))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from driftduel.study.common import Claim, Section, Table
+from driftduel.study.common import Claim, Section, Table, rounds_text
 from driftduel.study.short import ANACONDA, least_regret, line, panels, rivals_overtaken, step
 from driftduel.wording import decimals, rough, whole
 
@@ -12,6 +12,8 @@ __all__ = ["KINDS", "OURS", "claims_table", "count", "opening"]
 
 OURS = "ours"
 """How the source of a claim begins that is not the paper's."""
+RATE = "Theorem 3.1"
+"""How the source of a claim about the rate begins."""
 KINDS = {"holds": "hold", "begins": "begin somewhere", "not seen": "were not seen",
          "undecided": "are undecided"}  # fmt: skip
 """How verdicts begin, and how several of them are called."""
@@ -128,14 +130,40 @@ def opening(sections: Sequence[Section]) -> str:
 
 
 def _verdicts(sections: Sequence[Section]) -> str:
-    said = [c.verdict for s in sections for c in s.claims if not c.source.startswith(OURS)]
-    holds, begins, unseen, undecided = (count(said, kind) for kind in KINDS)
-    mostly = "Mostly yes" if holds + begins > unseen else "Only in part"
-    return (
-        f"{mostly}: of {len(said)} tests of what the paper claims of ANACONDA, {holds} hold "
+    """Return how many tests hold, and how many of those of the rate, Theorem 3.1, do."""
+    tests = [c for s in sections for c in s.claims if not c.source.startswith(OURS)]
+    verdicts = [claim.verdict for claim in tests]
+    holds = count(verdicts, "holds")
+    answer = (
+        "Yes" if holds == len(tests) else "Mostly" if 2 * holds > len(tests) else "Only in part"
+    )
+    begins, unseen, undecided = (count(verdicts, kind) for kind in list(KINDS)[1:])
+    text = (
+        f"{answer}: of {len(tests)} tests of what the paper claims of ANACONDA, {holds} hold "
         f"everywhere we looked, {begins} from some horizon or constant on, {unseen} nowhere yet, "
         f"and {undecided} could not be decided."
     )
+    rate = [claim.verdict for claim in tests if claim.source.startswith(RATE)]
+    if not rate:
+        return text
+    seen = count(rate, "holds")
+    return (
+        f"{text} {seen or 'None'} of the {len(rate)} tests of {RATE}, the rate, "
+        f"{'hold' if seen > 1 else 'holds'} up to the horizons reached ({_reached(sections)}); of "
+        f"the other {len(tests) - len(rate)}, {holds - seen} hold."
+    )
+
+
+def _reached(sections: Sequence[Section]) -> str:
+    """Return the longest horizons of the first experiment, over all numbers of arms."""
+    ends = sorted(
+        max(curve.x[-1] for curve in panel.series)
+        for section in sections
+        if section.number == 1
+        for panel in panels(section, "rate-horizon")
+    )
+    first, last = (f"T = {rounds_text(end)}" for end in (ends[0], ends[-1]))
+    return first if first == last else f"{first} to {last.removeprefix('T = ')}"
 
 
 def _causes(rate: Section, noise: Section, significant: Section) -> str:
