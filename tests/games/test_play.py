@@ -12,6 +12,7 @@ from driftduel._compile import hot, jit_enabled
 from driftduel.errors import DriftduelError
 from driftduel.games import play, streams, trace
 from driftduel.games.pace import Pace
+from driftduel.games.stretches import OutcomeDraws
 from driftduel.policies import KernelPolicy, Kernels, Policy, make_policy
 from driftduel.regret import KINDS, exploitability, kinds_of, log_rounds, phase_starts, regret
 from driftduel.worlds import Piecewise, make_world
@@ -76,6 +77,21 @@ def test_the_length_of_a_call_changes_nothing(seconds, monkeypatch):
     other = play(*spec, seed=3)
     assert one.restarts == other.restarts
     assert len(one.restarts) > 3
+    for kind in one.regret:
+        np.testing.assert_array_equal(one.regret[kind], other.regret[kind])
+
+
+@pytest.mark.kernels
+def test_the_length_of_a_block_of_outcome_draws_changes_nothing(monkeypatch):
+    spec = ("anaconda:constant=0.1", "geometric-btl:arms=4,rounds=2000,phases=3")
+    one = play(*spec, seed=3)
+    monkeypatch.setattr("driftduel.games.stretches._ROUNDS_A_BLOCK", 29)
+    other = play(*spec, seed=3)
+    luck = np.random.default_rng(streams(3)[1]).random(2000)
+    draws = OutcomeDraws(np.random.default_rng(streams(3)[1]))
+    cut = np.concatenate([draws.next(n).copy() for n in (1, 16, 29, 1954)])
+    np.testing.assert_array_equal(cut, luck)
+    np.testing.assert_array_equal(one.plays, other.plays)
     for kind in one.regret:
         np.testing.assert_array_equal(one.regret[kind], other.regret[kind])
 

@@ -94,6 +94,33 @@ def test_deviations_within_the_tolerance_are_mended():
     np.testing.assert_array_equal(P.matrix, [[0.5, 1, 0.5], [0, 0.5, 0.5], [0.5, 0.5, 0.5]])
 
 
+def mended(matrix):
+    """Copy a valid matrix by the rules, one entry after the other."""
+    P = np.clip(np.array(matrix), 0.0, 1.0)
+    expected = P.copy()
+    for a in range(len(P)):
+        for b in range(len(P)):
+            if (P[a, b] - 0.5) * (P[b, a] - 0.5) > 0:
+                expected[a, b] = 0.5
+    return expected + 0.0
+
+
+def test_matrices_are_mended_whether_their_entries_sum_to_exactly_1_or_not():
+    rng = np.random.default_rng(0)
+    tiny = np.array([0.0, -0.0, 2.0**-53, 2.0**-54, -(2.0**-54), 1e-10, -1e-10])
+    exact = 0
+    for _ in range(2000):
+        arms = int(rng.integers(2, 5))
+        P = np.where(rng.random((arms, arms)) < 0.3, 0.5, rng.choice([0.0, 0.25, 1.0, 0.7]))
+        upper = np.triu_indices(arms, 1)
+        P[upper[::-1]] = 1.0 - P[upper]
+        np.fill_diagonal(P, 0.5)
+        P += rng.choice(tiny, P.shape) * rng.integers(2)
+        exact += bool((P + P.T == 1).all())
+        assert Preferences(P).matrix.tobytes() == mended(P).tobytes()
+    assert 400 < exact < 1600
+
+
 def test_gaps_of_opposite_sign_are_kept_however_small():
     P = Preferences([[0.5, 0.5 + 4e-10], [0.5 - 4e-10, 0.5]])
     assert P.condorcet_winner() == 0
