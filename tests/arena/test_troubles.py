@@ -453,9 +453,7 @@ def test_a_connection_that_is_lost_in_the_middle(stores, admin):
     futures = [writer.append(handle, some(3)), writer.append(handle, some(4))]
     assert eventually(lambda: cut(admin, store, "COPY%"))
     for each in futures:
-        with pytest.raises(
-            StoreError, match=r"the connection to postgresql://.* failed"
-        ) as caught:
+        with pytest.raises(StoreError, match=r"the connection to postgresql://.* failed") as caught:
             each.result(LONG)
         assert sentence(str(caught.value))
     admin.execute("ROLLBACK")
