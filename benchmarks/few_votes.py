@@ -6,7 +6,8 @@ follow 0.12 log-odds apart. In a *flat* world the best option beats each other a
 column states, and the others are equal. The number of votes is that of goal ``best``: `best()` is
 right in at least 90 % of the runs from there on. A policy that is not registered is left out.
 
-`make few-votes` plays it, and writes docs/few-votes.json and the table in docs/how-to/goals.md.
+`make few-votes` plays it, and writes docs/few-votes.json and the table in
+docs/how-to/which-policy.md.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from driftduel.policies import POLICIES
 
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "docs" / "few-votes.json"
-PAGE = ROOT / "docs" / "how-to" / "goals.md"
+PAGE = ROOT / "docs" / "how-to" / "which-policy.md"
 TABLE = "few-votes"
 
 CANDIDATES = ("king", "dts", "ttts")
@@ -29,6 +30,8 @@ ARMS = (4, 10)
 CHANCES = (0.55, 0.6, 0.65)
 VOTES = 10_000
 STEP = 0.12
+LIMIT = 1.2
+"""The target: `king` needs at most this many times the votes of `ttts`."""
 
 
 def worlds() -> dict[tuple[str, int, float], str]:
@@ -74,7 +77,29 @@ def table(record: dict[str, Any]) -> str:
             chosen = [r for r in rows if (r["kind"], r["arms"], r["policy"]) == (kind, arms, name)]
             cells = [_votes(row, record["votes"]) for row in chosen]
             lines.append(f"| {arms}, {kind} | `{name}` | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", *_ratios(record)]) + "\n"
+
+
+def _ratios(record: dict[str, Any]) -> list[str]:
+    """State how many times the votes of each other policy king needs, over the cells."""
+    votes = {
+        (row["kind"], row["arms"], row["chance"], row["policy"]): row["votes_90"]
+        for row in record["rows"]
+    }
+    parts = []
+    for other in ("dts", "ttts"):
+        ratios = [
+            votes[*cell, "king"] / votes[*cell, other]
+            for cell in worlds()
+            if votes.get((*cell, "king")) and votes.get((*cell, other))
+        ]
+        if ratios:
+            above = sum(ratio > LIMIT for ratio in ratios)
+            parts.append(
+                f"{min(ratios):.1f} to {max(ratios):.1f} times the votes of `{other}` (more than "
+                f"{LIMIT} times in {above} of {len(ratios)} cells)"
+            )
+    return [f"`king` needs {' and '.join(parts)}."] if parts else []
 
 
 def _votes(row: dict[str, Any], most: int) -> str:
@@ -93,8 +118,15 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="only write the page again")
     options = parser.parse_args()
     if not options.page:
-        record = measure(options.runs, options.seed)
-        RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+        from driftduel.lab.records import played
+
+        with played(
+            RECORD, pages=["how-to/which-policy.md"], command="make few-votes",
+            policies=[name for name in CANDIDATES if name in POLICIES],
+            worlds=list(worlds().values()), mode="panel",
+        ):  # fmt: skip
+            record = measure(options.runs, options.seed)
+            RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
     rows = table(json.loads(RECORD.read_text("utf-8")))
     print(rows, end="")
     PAGE.write_text(on_page(PAGE.read_text("utf-8"), {TABLE: rows}), "utf-8")

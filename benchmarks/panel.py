@@ -15,7 +15,7 @@ average, and comes in no order.
 `uniform` names nobody; it is given the leader of a window of 3,000 votes, the arm with most
 majorities in it, and of these the one with most of its votes.
 
-`make panel` plays it, and writes docs/panel.json and three tables in docs/champion.md. The king of
+`make panel` plays it, and writes docs/panel.json and two tables in docs/champion.md. The king of
 an older version is measured with that version's Python: `OLD/.venv/bin/python benchmarks/panel.py
 --before`; the record has that of commit ac61cc6.
 """
@@ -45,13 +45,6 @@ PAGE = ROOT / "docs" / "champion.md"
 WINDOW = 3000
 LASTING = 100
 POLICIES = ("king", "btwr", "wsw", "dts", f"sw-dts:window={WINDOW}", "uniform")
-FEW = 4000  # votes of a panel for the table of few votes
-CELLS = tuple(
-    (kind, arms, share)
-    for kind in ("ladder", "flat")
-    for arms in (4, 10)
-    for share in (0.55, 0.6, 0.65)
-)
 WORLDS = (
     "geometric-btl:arms=10,rounds=20000,phases=4,change=winner",
     "random-condorcet:arms=10,rounds=20000,phases=4,p_min=0.6",
@@ -59,7 +52,7 @@ WORLDS = (
     "utilities:arms=10,rounds=20000,phases=4,sd=1",
 )
 OUT = (1, 25, 100, 1000)
-# Written down before king's panel form was built. It may be tuned on the first eight; the others
+# Written down before king's panel form was tuned. It may be tuned on the first eight; the others
 # are played once, when it is finished.
 FAMILIES = {
     "development": (
@@ -221,27 +214,6 @@ def _lasting(named: Any) -> int:
     return int(since[stays.argmax()]) if stays.any() else len(named)
 
 
-def few_votes(policy: str, kind: str, arms: int, share: float, runs: int, first: int) -> int | None:
-    """Return the votes after which the best arm is named in 90% of runs, to the end; None: never.
-
-    The best arm beats the second with probability `share`. In a `ladder` the others follow, 0.12
-    apart in log-odds; if `flat`, all others are equal.
-    """
-    behind = math.log(share / (1 - share)) + (0.12 * np.arange(arms - 1) if kind == "ladder" else 0)
-    strengths = np.append(0.0, -behind * np.ones(arms - 1))
-    right = np.zeros(FEW)
-    for seed in range(first, first + runs):
-        rng = np.random.default_rng([seed, 27])
-        shuffled = rng.permutation(arms)
-        at = strengths[shuffled]
-        matrix = 1 / (1 + np.exp(at[None] - at[:, None]))
-        panel = vote(policy, matrix[None], np.zeros(FEW, np.int64), seed, rng, 1)
-        right += shuffled[panel.leaders] == 0
-    wrong = np.flatnonzero(right < 0.9 * runs)
-    last = int(wrong[-1]) + 1 if len(wrong) else 0
-    return last if last < FEW else None
-
-
 def _held(
     policy: str, world: str, out: int, runs: int, first: int, *, whole: bool = False
 ) -> dict[str, Any]:
@@ -256,21 +228,15 @@ def _held(
 
 
 def measure(policies: Iterable[str], runs: int, first: int) -> dict[str, Any]:
-    """Hold all panels: the four worlds with each policy, all else with those for few votes."""
-    rows, few = [], []
+    """Hold all panels: the four worlds with each policy, the families with `king`."""
+    rows = []
     for out in OUT:
         for policy in policies:
             rows += [_held(policy, world, out, runs, first) for world in WORLDS]
             print(f"{out} out: {policy}", flush=True)
     worlds = [world for half in FAMILIES.values() for world in half]
     families = [_held("king", world, 1, runs, first, whole=True) for world in worlds]
-    for policy in (each for each in policies if each in ("king", "dts")):
-        for kind, arms, share in CELLS:
-            votes = few_votes(policy, kind, arms, share, 5 * runs, first)
-            few.append({"policy": policy, "kind": kind, "arms": arms, "share": share})
-            few[-1]["votes"] = votes
-        print(f"few votes: {policy}", flush=True)
-    return {"runs": runs, "first_seed": first, "rows": rows, "families": families, "few": few}
+    return {"runs": runs, "first_seed": first, "rows": rows, "families": families}
 
 
 def _known(named: dict[str, float]) -> dict[str, float]:
@@ -331,28 +297,11 @@ def _family(name: str, before: Any, now: Any) -> str:
     return f"| {name} | {' | '.join(cells)} | {interval} |"
 
 
-def few_table(record: dict[str, Any]) -> str:
-    """Write the votes until the best arm is named in 90% of runs, cell by cell."""
-    shares = sorted({share for _, _, share in CELLS})
-    lines = [f"| policy | others | arms | {' | '.join(f'{s:.0%}' for s in shares)} |"]
-    lines.append("|---" * (3 + len(shares)) + "|")
-    known = {(r["policy"], r["kind"], r["arms"], r["share"]): r["votes"] for r in record["few"]}
-    was = record["before"]["few"]
-    known |= {("king until 0.3", r["kind"], r["arms"], r["share"]): r["votes"] for r in was}
-    for policy in ("king", "king until 0.3", "dts"):
-        for kind, arms in dict.fromkeys((kind, arms) for kind, arms, _ in CELLS):
-            votes = [known[policy, kind, arms, share] for share in shares]
-            cells = [f"{each:,}" if each is not None else f"> {FEW:,}" for each in votes]
-            lines.append(f"| {policy} | {kind} | {arms} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
-
-
 def tables(record: dict[str, Any]) -> dict[str, str]:
     """Return all tables of the page, by name."""
     return {
         "panel": table(record),
         "panel-families": family_table(record),
-        "few-votes": few_table(record),
     }
 
 

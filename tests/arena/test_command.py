@@ -135,8 +135,7 @@ def test_votes_of_the_past_are_imported(run, lasting_url, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "says"),
-    [("su\u200bn", "invisible character"), ("ｓｕｎ", "two options have the name")],
+    ("name", "says"), [("su\u200bn", "invisible character"), ("ｓｕｎ", "options have the name")]
 )
 def test_names_that_look_the_same_are_not_imported(run, lasting_url, tmp_path, name, says):
     open_store(lasting_url).close()

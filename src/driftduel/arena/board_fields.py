@@ -137,7 +137,7 @@ class Pairs(Fields, frozen=True):
 
 
 class Line(Fields, frozen=True):
-    """Strengths of one option at the points of `StrengthHistory`; null where it is absent."""
+    """Strengths of one option at the points of `StrengthHistory`; null values while absent."""
 
     id: str
     strength: list[float | None]

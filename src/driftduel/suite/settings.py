@@ -1,4 +1,4 @@
-"""Settings of the rivals, for those who want to see each at its best one in hindsight."""
+"""Settings of the rivals, from which the best one in hindsight is chosen."""
 
 __all__ = ["SETTINGS"]
 

@@ -84,9 +84,7 @@ def test_where_nothing_can_be_pushed_it_asks(fake, visits):
     expect(page.locator("#doubt")).to_contain_text("Not sure yet")
 
 
-@pytest.mark.parametrize(
-    ("status", "said"), [(404, "no arena of this name"), (403, "ask for a new link")]
-)
+@pytest.mark.parametrize(("status", "said"), [(404, "no arena of this name"), (403, "a new link")])
 def test_what_cannot_be_seen_is_said(fake, visits, status, said):
     from tests.arena.fake_server import problem
 
