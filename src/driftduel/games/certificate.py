@@ -41,7 +41,7 @@ def votes_needed(losses: int, log_bar: float) -> Ints:
     --------
     >>> import math
     >>> votes_needed(3, math.log(40)).tolist()
-    [8, 11, 13, 15]
+    [8, 11, 14, 16]
     """
     lost = np.arange(losses + 1, dtype=np.float64)
     low = lost - 1  # not enough
