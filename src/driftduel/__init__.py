@@ -13,6 +13,9 @@ if TYPE_CHECKING:
         arena as arena,
     )
     from driftduel import (
+        authoring as authoring,
+    )
+    from driftduel import (
         cli as cli,
     )
     from driftduel import (

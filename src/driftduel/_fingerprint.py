@@ -417,8 +417,11 @@ def _installed(top: str) -> str | None:
         file = spec.origin or next(iter(spec.submodule_search_locations or ()), "")
         if {"site-packages", "dist-packages"}.isdisjoint(PurePath(file).parts):
             return top if file.startswith(_STDLIB) else None
-        version = getattr(module, "__version__", None)
-        with suppress(importlib.metadata.PackageNotFoundError):
-            version = version or importlib.metadata.version(top)
+        # Not every distribution has the name of its package, and some packages warn when their
+        # attribute is read.
+        try:
+            version = importlib.metadata.version(top)
+        except importlib.metadata.PackageNotFoundError:
+            version = getattr(module, "__version__", None)
         return f"{top} {version}"
     return None

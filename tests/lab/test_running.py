@@ -23,7 +23,7 @@ from driftduel.lab.cells import run_cell
 from driftduel.lab.engines import Threads
 from driftduel.lab.running import Pile, Speeds, run_cells
 from driftduel.worlds import NO_LINK, WORLDS, Chunk, World
-from driftduel.worlds._walk import Walk
+from driftduel.worlds._walk import BlockWalk
 from tests.lab.helpers import POLICIES, WORLD, Listener, assert_same_games, own_policy, start
 from tests.waiting import LONG
 
@@ -72,13 +72,13 @@ def test_threads_do_not_disturb_each_others_worlds(monkeypatch):
     """A walk is drawn block by block, and policies of one run walk it at the same time."""
     plan = make_plan(["random-walk:arms=60,rounds=4000"], ["uniform", "wss"], 3)
     alone = [play(cell.policy, cell.world, cell.game_seed).total for cell in plan.cells()]
-    follow = Walk._follow
+    follow = BlockWalk._follow
 
     def follow_slowly(walk, block):
         time.sleep(0.003)  # whoever else walks has time to come in between
         return follow(walk, block)
 
-    monkeypatch.setattr(Walk, "_follow", follow_slowly)
+    monkeypatch.setattr(BlockWalk, "_follow", follow_slowly)
     together = sweep(plan, engine="threads", workers=4)
     assert together.games["regret"].to_list() == alone
 

@@ -323,7 +323,8 @@ def test_a_long_log_takes_no_more_memory_than_itself():
     arm = np.repeat([first for first, _ in pairs], 2)
     other = np.repeat([second for _, second in pairs], 2)
     log = Log.from_columns(kinds, numbers, arm, other, np.zeros_like(kinds))
-    fold(make_policy("uniform", 4, 1), Log())
+    begin = Log.from_columns(kinds[:2], numbers[:2], arm[:2], other[:2], np.zeros_like(kinds[:2]))
+    fold(make_policy("uniform", 4, 1), begin)  # loads the compiled loop
     tracemalloc.start()
     folded = fold(make_policy("uniform", 4, 1), log)
     peak = tracemalloc.get_traced_memory()[1]

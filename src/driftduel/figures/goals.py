@@ -7,18 +7,18 @@ from driftduel.figures.lines import line_style
 from driftduel.figures.results import (
     Labels,
     Legend,
+    LegendKey,
     Paths,
     Policies,
     Width,
-    _check_legend,
-    _draw_phases,
-    _finish,
-    _inches,
-    _Key,
-    _labels,
-    _places,
-    _round_ticks,
-    _sheet,
+    check_legend,
+    draw_phases,
+    finish,
+    policy_labels,
+    policy_places,
+    round_ticks,
+    sheet,
+    width_in_inches,
 )
 from driftduel.wording import share, short
 
@@ -80,17 +80,17 @@ def plot_goal(
     shown = (
         ranked[:_MOST_LINES]
         if policies is None
-        else [by_place[place] for place in _places(ranked, policies) if place in by_place]
+        else [by_place[place] for place in policy_places(ranked, policies) if place in by_place]
     )
-    _check_legend(legend)
+    check_legend(legend)
     where: Legend = "inside" if ax is not None and legend == "auto" else legend
     styles = [line_style(standing.policy) for standing in shown]
-    inches = _inches(width)
-    key = _Key(_labels(shown, labels), styles, where, inches)
+    inches = width_in_inches(width)
+    key = LegendKey(policy_labels(shown, labels), styles, where, inches)
     log = not world.changes.rounds if log is None else log
-    with _sheet(ax, 1.9 + key.height, inches) as (canvas, panel):
+    with sheet(ax, 1.9 + key.height, inches) as (canvas, panel):
         if not log:
-            _draw_phases(panel, world)
+            draw_phases(panel, world)
         for standing, style in zip(shown, styles, strict=True):
             curve = found.curves[standing.policy]
             if curve.low is not None and curve.high is not None:
@@ -110,8 +110,8 @@ def plot_goal(
             panel.set_xscale("log")
             panel.xaxis.set_major_formatter(lambda value, _: short(value, 4))
         else:
-            _round_ticks(panel)
+            round_ticks(panel)
         key.draw(canvas, panel)
         left = len(ranked) - len(shown)
         more = f"the {len(shown)} best of {len(ranked)}" if left and not policies else ""
-        return _finish(canvas, panel, path, title, world.spec, more)
+        return finish(canvas, panel, path, title, world.spec, more)

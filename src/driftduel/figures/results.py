@@ -124,22 +124,24 @@ def plot_regret(
         raise DriftduelError("ax= is for one world; facets need a figure of their own.")
     if columns is not None and columns < 1:
         raise DriftduelError(f"columns={columns} must be a whole number at least 1.")
-    _check_legend(legend)
+    check_legend(legend)
     every = {s.policy: s for each in worlds for s in each.standings}
     chosen = (
         _best_over(worlds)[:_MOST_LINES] if policies is None
-        else list(dict.fromkeys(_places(list(every.values()), policies)))
+        else list(dict.fromkeys(policy_places(list(every.values()), policies)))
     )  # fmt: skip
     shown = [_shown(each, chosen, len(chosen)) for each in worlds]
     if log is None:
         log = any(far_apart([s.mean for s in standings]) for standings in shown)
     drawn = {s.policy for standings in shown for s in standings}
     keys = [every[place] for place in chosen if place in drawn]
-    names, styles = _labels(keys, labels), [line_style(s.policy) for s in keys]
-    inches = _inches(width, COLUMN if len(worlds) == 1 else PAGE)
+    names, styles = policy_labels(keys, labels), [line_style(s.policy) for s in keys]
+    inches = width_in_inches(width, COLUMN if len(worlds) == 1 else PAGE)
     across = _facets_across(len(worlds), inches, columns)
     rows = math.ceil(len(worlds) / across)
-    key = _Key(names, styles, "inside" if ax is not None and legend == "auto" else legend, inches)
+    key = LegendKey(
+        names, styles, "inside" if ax is not None and legend == "auto" else legend, inches
+    )
     height = 1.9 if rows == across == 1 else 1.55
     with _sheets(ax, rows, across, height, key.height, inches) as (canvas, panels):
         for place, (each, standings) in enumerate(zip(worlds, shown, strict=True)):
@@ -162,7 +164,7 @@ def plot_regret(
         key.draw(canvas, panels[0])
         more = f"the {len(keys)} best of {len(every)}" if len(keys) < len(every) else ""
         usual = worlds[0].spec if len(worlds) == 1 else common
-        return _finish(canvas, panels[0], path, title, usual, "" if policies else more)
+        return finish(canvas, panels[0], path, title, usual, "" if policies else more)
 
 
 def _draw_regret(
@@ -170,7 +172,7 @@ def _draw_regret(
 ) -> None:
     """Draw the curves of one world."""
     first = max(1.0, world.rounds / 1000) if logx else 0.0
-    _draw_phases(panel, world)
+    draw_phases(panel, world)
     least = _least_drawn(world, shown, max(first, world.rounds / 100 * (not logx))) if log else 0.0
     for place, standing in enumerate(shown):
         style = line_style(standing.policy)
@@ -197,7 +199,7 @@ def _draw_regret(
         panel.set_xscale("log")
         _plain_log(panel.xaxis, (1.0,))
     else:
-        _round_ticks(panel)
+        round_ticks(panel)
     panel.set_xlim(first, world.rounds)
 
 
@@ -215,14 +217,14 @@ def plot_totals(
 ) -> Any:
     """Draw every policy's regret with its 95% interval, best on top; see `plot_regret`."""
     shown = _shown(world, policies, _MOST_ROWS)
-    with _sheet(ax, 0.3 + 0.2 * len(shown), _inches(width)) as (canvas, panel):
+    with sheet(ax, 0.3 + 0.2 * len(shown), width_in_inches(width)) as (canvas, panel):
         for row, standing in enumerate(shown):
             style = line_style(standing.policy)
             low = standing.mean if standing.low is None else standing.low
             high = standing.mean if standing.high is None else standing.high
             panel.plot([low, high], [row, row], color=style.colour, lw=2, solid_capstyle="butt")
             panel.plot(standing.mean, row, style.marker, color=style.colour, ms=4.5)
-        _policy_ticks(panel, _labels(shown, labels))
+        _policy_ticks(panel, policy_labels(shown, labels))
         log = far_apart([standing.mean for standing in shown]) if log is None else log
         if log:
             panel.set_xscale("log")
@@ -232,7 +234,7 @@ def plot_totals(
         words = f"{world.loss}, 95% interval" + " (log axis)" * log
         panel.set_xlabel(words if xlabel is None else xlabel)
         panel.grid(axis="x", lw=0.4, color="#cccccc")
-        return _finish(canvas, panel, path, title, world.spec)
+        return finish(canvas, panel, path, title, world.spec)
 
 
 def plot_heat(
@@ -252,11 +254,13 @@ def plot_heat(
     """
     worlds = findings.worlds
     every = {s.policy: s for world in worlds for s in world.standings}
-    chosen = findings.ranking() if policies is None else _places(list(every.values()), policies)
+    chosen = (
+        findings.ranking() if policies is None else policy_places(list(every.values()), policies)
+    )
     shown = [every[place] for place in chosen][:_MOST_ROWS]
     ratios = np.array([[_ratio(world, standing) for world in worlds] for standing in shown])
-    inches = _inches(width, max(COLUMN, 1.5 + 0.42 * len(worlds)))
-    with _sheet(ax, 0.5 + 0.2 * len(shown), inches) as (canvas, panel):
+    inches = width_in_inches(width, max(COLUMN, 1.5 + 0.42 * len(worlds)))
+    with sheet(ax, 0.5 + 0.2 * len(shown), inches) as (canvas, panel):
         largest = max(2.0, float(np.nanmax(ratios, initial=1.0)))
         image = panel.imshow(
             np.log(ratios), cmap="cividis_r", vmin=0, vmax=math.log(largest), aspect="auto"
@@ -269,7 +273,9 @@ def plot_heat(
                 weight="bold" if value == 1 else "normal",
             )  # fmt: skip
         panel.set_yticks(
-            range(len(shown)), [_broken(each) for each in _labels(shown, labels)], fontsize=_SMALL
+            range(len(shown)),
+            [_broken(each) for each in policy_labels(shown, labels)],
+            fontsize=_SMALL,
         )
         panel.set_xticks(
             range(len(worlds)), [_broken(world.label, 16) for world in worlds],
@@ -282,7 +288,7 @@ def plot_heat(
         ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 1000) if t <= largest]
         bar.set_ticks(np.log(ticks), labels=[f"{t}" for t in ticks], fontsize=_SMALL)
         bar.set_label(label, fontsize=_SMALL)
-        return _finish(canvas, panel, path, title, findings.common)
+        return finish(canvas, panel, path, title, findings.common)
 
 
 def plot_trend(
@@ -304,18 +310,20 @@ def plot_trend(
     See `plot_regret` for the parameters; the slopes are in the legend.
     """
     every = {s.policy: s for world in findings.worlds for s in world.standings}
-    chosen = findings.ranking() if policies is None else _places(list(every.values()), policies)
+    chosen = (
+        findings.ranking() if policies is None else policy_places(list(every.values()), policies)
+    )
     shown = [every[place] for place in chosen if place in trend.lines]
     shown = shown[:_MOST_LINES] if policies is None else shown
-    _check_legend(legend)
+    check_legend(legend)
     names = [
         _with_slope(label, trend.lines[standing.policy].slope)
-        for standing, label in zip(shown, _labels(shown, labels), strict=True)
+        for standing, label in zip(shown, policy_labels(shown, labels), strict=True)
     ]
     styles = [line_style(standing.policy) for standing in shown]
     where = "inside" if ax is not None and legend == "auto" else legend
-    key = _Key(names, styles, where, _inches(width))
-    with _sheet(ax, 1.9 + key.height, _inches(width)) as (canvas, panel):
+    key = LegendKey(names, styles, where, width_in_inches(width))
+    with sheet(ax, 1.9 + key.height, width_in_inches(width)) as (canvas, panel):
         for standing in shown:
             line, style = trend.lines[standing.policy], line_style(standing.policy)
             errors = None
@@ -340,7 +348,7 @@ def plot_trend(
         panel.set_xticks([], minor=True)
         panel.grid(axis="y", lw=0.4, color="#cccccc")
         key.draw(canvas, panel)
-        return _finish(canvas, panel, path, title, trend.common, "in brackets: the slope")
+        return finish(canvas, panel, path, title, trend.common, "in brackets: the slope")
 
 
 def plot_restarts(
@@ -358,9 +366,12 @@ def plot_restarts(
     """
     chosen = _shown(world, policies, len(world.standings))
     shown = [standing for standing in chosen if standing.restarts > 0][:_MOST_ROWS]
-    called = _labels(shown, labels)
+    called = policy_labels(shown, labels)
     height = 0.25 + 0.22 * max(1, len(shown))
-    with figure(2, [height, height], _inches(width), shared=False) as (canvas, (counts, times)):
+    with figure(2, [height, height], width_in_inches(width), shared=False) as (
+        canvas,
+        (counts, times),
+    ):
         _draw_counts(counts, world, shown)
         _draw_times(times, world, shown)
         for panel in (counts, times):
@@ -369,7 +380,7 @@ def plot_restarts(
             *counts.get_legend_handles_labels(), loc="outside lower center", ncols=3,
             frameon=False, fontsize=_SMALL, handlelength=1.4, columnspacing=1.0,
         )  # fmt: skip
-        return _finish(canvas, counts, path, title, world.spec)
+        return finish(canvas, counts, path, title, world.spec)
 
 
 def _draw_counts(panel: Any, world: "WorldFindings", shown: Sequence["Standing"]) -> None:
@@ -393,7 +404,7 @@ def _draw_counts(panel: Any, world: "WorldFindings", shown: Sequence["Standing"]
 
 def _draw_times(panel: Any, world: "WorldFindings", shown: Sequence["Standing"]) -> None:
     """Draw when they were."""
-    _draw_phases(panel, world)
+    draw_phases(panel, world)
     for row, standing in enumerate(shown):
         rounds = world.restarts.get(standing.policy, ())
         panel.plot(
@@ -402,7 +413,7 @@ def _draw_times(panel: Any, world: "WorldFindings", shown: Sequence["Standing"])
         )  # fmt: skip
     panel.set(xlim=(0, world.rounds))
     panel.set_xlabel("round of a restart" + (" (one run)" if world.restarts_of_example else ""))
-    _round_ticks(panel)
+    round_ticks(panel)
 
 
 def plot_shares(
@@ -424,18 +435,20 @@ def plot_shares(
     shown = shown[:_MOST_PANELS] if policies is None else shown
     phases = world.phases()
     heights = [0.95] * len(shown) + [0.22] * bool(phases)
-    with figure(len(heights), heights, _inches(width)) as (canvas, panels):
+    with figure(len(heights), heights, width_in_inches(width)) as (canvas, panels):
         import matplotlib as mpl
 
         mpl.rcParams["hatch.linewidth"] = 0.45  # `figure` puts it back
         drawn: dict[int, Any] = {}
-        for panel, standing, label in zip(panels, shown, _labels(shown, labels), strict=False):
+        for panel, standing, label in zip(
+            panels, shown, policy_labels(shown, labels), strict=False
+        ):
             drawn.update(_draw_shares(panel, world, standing.policy))
             panel.set_title(label, fontsize=_SMALL + 0.5, weight="normal", pad=3)
         if phases:
             _draw_best_arms(panels[-1], world)
         panels[-1].set_xlabel(xlabel)
-        _round_ticks(panels[-1])
+        round_ticks(panels[-1])
         ordered = sorted(drawn.items())
         called = [
             "others" if arm == world.arms else plain(world.called(arm, "")) for arm, _ in ordered
@@ -445,7 +458,7 @@ def plot_shares(
             loc="outside right upper", frameon=False, fontsize=_SMALL, title_fontsize=_SMALL,
             handlelength=1.1, handleheight=1.1, borderpad=0.1,
         )  # fmt: skip
-        return _finish(canvas, panels[0], path, title, world.spec)
+        return finish(canvas, panels[0], path, title, world.spec)
 
 
 def _draw_shares(panel: Any, world: "WorldFindings", policy: int) -> dict[int, Any]:
@@ -496,7 +509,7 @@ def _best(world: "WorldFindings", winner: int | None) -> str:
     return plain(name if len(name) <= _ROOM else f"{name[: _ROOM - 1]}…")
 
 
-def _draw_phases(panel: Any, world: "WorldFindings") -> None:
+def draw_phases(panel: Any, world: "WorldFindings") -> None:
     """Shade every other phase, and draw a line where the best arm changes: thicker, more runs."""
     changes = world.changes
     edges = [0, *changes.rounds, world.rounds + 1]
@@ -510,7 +523,7 @@ def _draw_phases(panel: Any, world: "WorldFindings") -> None:
 
 
 @contextmanager
-def _sheet(ax: Any, height: float, width: float) -> Iterator[tuple[Any, Any]]:
+def sheet(ax: Any, height: float, width: float) -> Iterator[tuple[Any, Any]]:
     """Open a figure with one panel; where there are axes already, there is only the panel."""
     with _sheets(ax, 1, 1, height, 0.0, width) as (canvas, (panel,)):
         yield canvas, panel
@@ -529,7 +542,7 @@ def _sheets(
         yield canvas, panels
 
 
-def _inches(width: Width | None, usual: float = COLUMN) -> float:
+def width_in_inches(width: Width | None, usual: float = COLUMN) -> float:
     """Return the width of a figure in inches."""
     if width is None:
         return usual
@@ -548,12 +561,12 @@ def _facets_across(worlds: int, width: float, columns: int | None) -> int:
     return math.ceil(worlds / math.ceil(worlds / most))
 
 
-def _check_legend(legend: Legend) -> None:
+def check_legend(legend: Legend) -> None:
     if legend not in _LEGENDS:
         raise DriftduelError(f"legend={legend!r} must be below, outside, inside, auto or None.")
 
 
-def _finish(
+def finish(
     canvas: Any, panel: Any, path: Paths | None, title: str | None, usual: str, more: str = ""
 ) -> Any:
     """Put the title above, write files, and return the figure; axes that were given, as they are.
@@ -606,7 +619,7 @@ def _shown(world: "WorldFindings", policies: Policies | None, most: int) -> list
     if policies is None:
         return ranked[:most]
     by_place = {standing.policy: standing for standing in ranked}
-    return [by_place[place] for place in _places(ranked, policies) if place in by_place]
+    return [by_place[place] for place in policy_places(ranked, policies) if place in by_place]
 
 
 def _best_over(worlds: Sequence["WorldFindings"]) -> list[int]:
@@ -620,7 +633,7 @@ def _best_over(worlds: Sequence["WorldFindings"]) -> list[int]:
     return sorted(logs, key=lambda policy: (sum(logs[policy]) / len(logs[policy]), policy))
 
 
-def _places(standings: Sequence["Standing"], policies: Policies) -> list[int]:
+def policy_places(standings: Sequence["Standing"], policies: Policies) -> list[int]:
     """Return the places in the plan of policies that are given by name or by place."""
     by_name = {standing.name: standing.policy for standing in standings}
     for policy in [policies] if isinstance(policies, str) else policies:
@@ -632,7 +645,7 @@ def _places(standings: Sequence["Standing"], policies: Policies) -> list[int]:
     return [by_name[policy] if isinstance(policy, str) else policy for policy in given]
 
 
-def _labels(standings: Sequence["Standing"], labels: Labels | None) -> list[str]:
+def policy_labels(standings: Sequence["Standing"], labels: Labels | None) -> list[str]:
     return [(labels or {}).get(standing.name) or plain(standing.name) for standing in standings]
 
 
@@ -651,7 +664,7 @@ def _broken(spec: str, width: int = 24, most: int = 4) -> str:
     return "\n".join(lines if len(lines) <= most else [*lines[: most - 1], "..."])
 
 
-def _round_ticks(panel: Any) -> None:
+def round_ticks(panel: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
     panel.xaxis.set_major_locator(MaxNLocator(4))
@@ -671,7 +684,7 @@ def _plain_log(axis: Any, steps: Sequence[float] = (1.0, 2.0, 5.0)) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-class _Key:
+class LegendKey:
     """The legend: where it goes, and how many inches of height it takes there."""
 
     def __init__(

@@ -32,7 +32,7 @@ _RIGHT, _CHANGES, _LEADER, _WRONG, _MARK, _WINNER, _PHASE, _STREAK, _LEADS, _UNT
 def checkpoints(rounds: int) -> Ints:
     """Return the numbers of votes at which a game of `rounds` rounds is examined.
 
-    They are every vote up to 100, steps of 1 %, and 400 evenly spaced ones.
+    They are every vote up to 100, steps of 1%, and 400 evenly spaced ones.
 
     Examples
     --------

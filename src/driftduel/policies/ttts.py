@@ -254,6 +254,8 @@ class Ttts(KernelPolicy):
     easy_regret: ClassVar[str] = "weak"
     source: ClassVar[str] = "Russo, Operations Research 2020; on Bradley-Terry strengths, ours"
     confidence: ClassVar[str] = "top-two rule from the paper, with draws in place of beta = 1/2"
+    # `start` is constant, and `mean` is the mode that the counts determine.
+    transient: ClassVar[tuple[str, ...]] = ("start", "mean")
     kernels: ClassVar[Kernels] = counting(_ask, _tell, _reset, presence=True)._replace(
         suspect=_suspect, hear=_hear
     )
