@@ -141,9 +141,7 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="only write the page again")
     options = parser.parse_args()
     if not options.page:
-        with played(
-            RECORD, pages=["how-to/goals.md"], command="make goals", policies=POLICIES
-        ):
+        with played(RECORD, pages=["how-to/goals.md"], command="make goals", policies=POLICIES):
             record = measure(options.instances)
             RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
     rows = table(json.loads(RECORD.read_text("utf-8")))

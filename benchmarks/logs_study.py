@@ -10,7 +10,6 @@ row has the seed n. A row is measured again when the code of the fit changes (`f
 """
 
 import argparse
-import ast
 import hashlib
 import json
 import multiprocessing
@@ -24,6 +23,7 @@ import numpy as np
 from log_situations import LENGTHS, SITUATIONS, Situation, draw_situation
 from page_marks import on_page
 
+from driftduel.lab.source import installed
 from driftduel.logs.calibration import wilson
 from driftduel.logs.counts import counts_from_votes
 from driftduel.logs.posterior import fit
@@ -219,21 +219,13 @@ QUESTIONS: dict[str, tuple[Callable[[str, int], Tally], dict[str, Any], int]] = 
 
 @cache
 def fingerprint() -> str:
-    """Return a hash of the sources that decide the results: the fit, its imports and the logs."""
-    package = ROOT / "src" / "driftduel"
-    found, left = set(), [package / "logs" / "posterior.py"]
-    while left:
-        path = left.pop()
-        if path in found or not path.exists():
-            continue
-        found.add(path)
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("driftduel."):
-                parts = str(node.module).split(".")[1:]
-                if parts[0] in ("logs", "evidence"):
-                    left.append(package.joinpath(*parts).with_suffix(".py"))
-    sources = [*sorted(found), Path(__file__).with_name("log_situations.py")]
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
+    """Return a hash of the code that decides the results: the fit, and the simulated logs.
+
+    Comments, docstrings and messages of the package do not count.
+    """
+    fitted = installed().fingerprint("driftduel.logs.posterior", "fit")
+    drawn = Path(__file__).with_name("log_situations.py").read_bytes()
+    return hashlib.sha256(fitted.encode() + drawn).hexdigest()[:12]
 
 
 def measure_log(task: tuple[str, str, int]) -> Tally:

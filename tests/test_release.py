@@ -106,6 +106,6 @@ def test_the_guide_names_places_and_names_that_are_there():
                 assert re.search(rf"(?m)^(def |class )?{name}\b", text), name
 
 
-@pytest.mark.parametrize(("page", "words"), [("CONTRIBUTING.md", 900), ("CHANGELOG.md", 1250)])
+@pytest.mark.parametrize(("page", "words"), [("CONTRIBUTING.md", 900), ("CHANGELOG.md", 1650)])
 def test_a_page_stays_a_page(page, words):
     assert len(read(page).split()) < words

@@ -419,6 +419,7 @@ def _installed(top: str) -> str | None:
             return top if file.startswith(_STDLIB) else None
         # Not every distribution has the name of its package, and some packages warn when their
         # attribute is read.
+        version: str | None
         try:
             version = importlib.metadata.version(top)
         except importlib.metadata.PackageNotFoundError:

@@ -131,7 +131,7 @@ def _count(seen, first, second, won):  # type: ignore[no-untyped-def]
 
 @hot
 def _decide(seen, winner, loser):  # type: ignore[no-untyped-def]
-    """Put one arm above another, with all that follows by transitivity."""
+    """Put one arm above another, and add the order that follows by transitivity."""
     arms, above = seen.wins.shape[0], seen.above
     for i in range(arms):
         if i == winner or above[i, winner]:

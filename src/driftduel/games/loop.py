@@ -32,11 +32,12 @@ def compiled_loop(
 ) -> Any:
     """Return the compiled loop function for a policy with these kernels.
 
-    The function plays the rounds ``first, ..., end - 1`` of a chunk, each decided by its outcome
-    draw in `luck`, whose first entry belongs to round `begin`. It returns the next round, the next
-    mark, the number of restarts, the number of duels without an outcome, and its flags. It stops
-    early if the policy needs more memory (`GROW`), if the buffer of restarts is full, or if the
-    policy chose absent arms (`ASTRAY`, with the arms); the caller handles the flag and calls again.
+    The function plays the rounds ``first, ..., end - 1`` of a chunk, each decided by its entry of
+    `outcome_draws`, the first of which belongs to round `begin`. It returns the next round, the
+    next mark, the number of restarts, the number of duels without an outcome, and its flags. It
+    stops early if the policy needs more memory (`GROW`), if the buffer of restarts is full, or if
+    the policy chose absent arms (`ASTRAY`, with the arms); the caller handles the flag and calls
+    again.
     Kernels are inlined into the loop, hence one loop per pair of kernels.
 
     The four flags are compile-time constants, so the loop of a world without ties, absences,
@@ -63,7 +64,7 @@ def compiled_loop(
     announce: Any = _announce(kernels) if absences else None
 
     def loop(  # type: ignore[no-untyped-def]
-        chunk, tables, luck, begin, losses, state, rng, notes, first, end,
+        chunk, tables, outcome_draws, begin, losses, state, rng, notes, first, end,
         sums, marks, mark, curves, counts, plays, restarts, ring, kept,
     ):  # fmt: skip
         arms, link = losses.shape[1], chunk.link
@@ -95,7 +96,15 @@ def compiled_loop(
                 flags, strange = ASTRAY, (int(a), int(b))
                 break
             won = decide(
-                values, link, arms, a, b, luck[np.uint64(t - begin)], half_tie, ties, unknown
+                values,
+                link,
+                arms,
+                a,
+                b,
+                outcome_draws[np.uint64(t - begin)],
+                half_tie,
+                ties,
+                unknown,
             )
             if ties or unknown:
                 unheard += int(won == UNKNOWN)

@@ -35,7 +35,7 @@ def check_changes(policy: Policy, chunk: Chunk) -> None:
         Policy.change(policy, 0, here=False)  # raises the error
 
 
-def decided(policy: Policy, duel: Duel, chunk: Chunk, row: int, luck: float) -> tuple[int, int]:
+def decided(policy: Policy, duel: Duel, chunk: Chunk, row: int, draw: float) -> tuple[int, int]:
     """Decide a duel by an outcome draw between 0 and 1.
 
     Returns 1 or 0, `TIE` or `UNKNOWN`, and the value for the policy, which may be less specific.
@@ -45,7 +45,7 @@ def decided(policy: Policy, duel: Duel, chunk: Chunk, row: int, luck: float) -> 
         raise no_such_arms(policy, a, b, duel.round, chunk.present[row])
     values, ties = chunk.row_values(row), len(chunk.ties) > 0
     half_tie = 0.5 * chunk.ties[row] if ties else 0.0
-    duel_of = values, chunk.link, policy.arms, a, b, luck, half_tie
+    duel_of = values, chunk.link, policy.arms, a, b, draw, half_tie
     won = told = int(decide(*duel_of, ties, chunk.unknown))
     if won == TIE and policy.ledger.ties == "coin":
         told = int(decide(*duel_of, False, chunk.unknown))

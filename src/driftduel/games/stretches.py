@@ -83,7 +83,7 @@ class OutcomeDraws:
 def play_stretch(
     policy: Policy,
     chunk: Chunk,
-    luck: OutcomeDraws,
+    outcome_draws: OutcomeDraws,
     losses: Floats,
     tally: Tally,
     late: Late,
@@ -98,7 +98,7 @@ def play_stretch(
         The policy.
     chunk
         Rounds of a world, including those to be played.
-    luck
+    outcome_draws
         The outcome draws of the rounds to be played.
     losses
         (R, K) the loss of each arm in each row of the chunk.
@@ -112,13 +112,13 @@ def play_stretch(
         A measure beside regret.
     """
     stretch = _compiled if isinstance(policy, KernelPolicy) else _interpreted
-    return stretch(policy, chunk, luck, losses, tally, late, end, observer)
+    return stretch(policy, chunk, outcome_draws, losses, tally, late, end, observer)
 
 
 def _compiled(
     policy: Any,
     chunk: Chunk,
-    luck: OutcomeDraws,
+    outcome_draws: OutcomeDraws,
     losses: Floats,
     tally: Tally,
     late: Late,
@@ -153,7 +153,7 @@ def _compiled(
         if t == drawn:
             first, drawn = t, min(t + _ROUNDS_A_BLOCK, end)
             before = time.perf_counter()
-            numbers = luck.next(drawn - t)
+            numbers = outcome_draws.next(drawn - t)
             drawing += time.perf_counter() - before
         t, tally.mark, restarted, unheard, flags, strange = call(t, drawn, numbers, first)
         tally.unknown += unheard
@@ -172,7 +172,7 @@ def _compiled(
 def _interpreted(
     policy: Policy,
     chunk: Chunk,
-    luck: OutcomeDraws,
+    outcome_draws: OutcomeDraws,
     losses: Floats,
     tally: Tally,
     late: Late,
@@ -190,7 +190,7 @@ def _interpreted(
             observer.before(policy, t)
         duel = policy.ask()
         a, b = duel.first, duel.second
-        won, told = decided(policy, duel, chunk, row, float(luck.next(1)[0]))
+        won, told = decided(policy, duel, chunk, row, float(outcome_draws.next(1)[0]))
         delivered = late.tell(duel, told)
         if observer is not None and delivered is not None:
             observer.after(*delivered)
