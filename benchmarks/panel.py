@@ -33,6 +33,7 @@ import numpy as np
 from page_marks import on_page
 
 from driftduel._compile import kernel
+from driftduel.games import identify
 from driftduel.games.game import streams
 from driftduel.policies import make_policy
 from driftduel.policies._counts import most_victories
@@ -43,7 +44,6 @@ RECORD = ROOT / "docs" / "panel.json"
 PAGE = ROOT / "docs" / "champion.md"
 
 WINDOW = 3000
-LASTING = 100
 POLICIES = ("king", "btwr", "wsw", "dts", f"sw-dts:window={WINDOW}", "uniform")
 WORLDS = (
     "geometric-btl:arms=10,rounds=20000,phases=4,change=winner",
@@ -173,20 +173,18 @@ def vote(policy: str, matrices: Any, phases: Any, seed: Any, rng: Any, out: int)
 
 
 def hold(policy: str, world: str, seed: int, out: int) -> Held:
-    """Hold one panel; the seed fixes world, luck and policy, as in `play`."""
+    """Hold one panel; the seed fixes world, outcomes and policy, as in `play`."""
     for_world, for_outcomes, for_policy = streams(seed)
     drawn = make_world(world, int(for_world.generate_state(1)[0]))
     matrices, winners, phases = _rows(drawn)
     rng = np.random.default_rng(for_outcomes)
     leaders, shown, past, alarms = vote(policy, matrices, phases, for_policy, rng, out)
     winners = winners[phases]
-    right = leaders == winners
-    begins = [start - 1 for start, _ in drawn.condorcet_winners()]
-    until = [_lasting(named) for named in np.split(right, begins[1:])]
+    measured = identify(leaders, winners)
     losses = matrices[phases[:, None], winners[:, None], shown] - 0.5
     return Held(
-        right=float(right.mean()),
-        until=float(np.mean(until)),
+        right=measured.right,
+        until=measured.until,
         regret=float(losses.mean()),
         past=past / (drawn.rounds - out + 1),
         changes=int(np.count_nonzero(np.diff(leaders))),
@@ -204,14 +202,6 @@ def _rows(world: Any) -> tuple[Any, Any, Any]:
         phases.append(rows + before)
         before += len(matrices[-1])
     return np.concatenate(matrices), np.concatenate(winners), np.concatenate(phases)
-
-
-def _lasting(named: Any) -> int:
-    """Return after how many votes of a phase its winner is named for 100, or to the end."""
-    wrong = np.append(np.flatnonzero(~named), len(named))
-    since = np.append(0, wrong[:-1] + 1)
-    stays = (wrong - since >= LASTING) | ((wrong == len(named)) & (wrong > since))
-    return int(since[stays.argmax()]) if stays.any() else len(named)
 
 
 def _held(

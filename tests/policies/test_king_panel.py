@@ -8,6 +8,7 @@ import pytest
 
 from driftduel._compile import jit_enabled
 from driftduel.errors import DriftduelError
+from driftduel.games import identify
 from driftduel.policies import load_policy, make_policy, save_policy
 from tests.scripts import load_script
 
@@ -604,10 +605,14 @@ def test_the_tables_on_the_page_are_those_of_the_file():
 def test_votes_until_a_leader_stays():
     named = np.zeros(1000, bool)
     named[100:150] = named[300:] = True
-    assert panel._lasting(named) == 300
-    assert panel._lasting(~named) == 0
-    assert panel._lasting(np.zeros(50, bool)) == 50
-    assert panel._lasting(np.arange(50) > 40) == 41  # to the end of the phase
+
+    def until(named):
+        return identify(np.where(named, 0, 1), np.zeros(len(named), np.int64)).until
+
+    assert until(named) == 300
+    assert until(~named) == 0
+    assert until(np.zeros(50, bool)) == 50
+    assert until(np.arange(50) > 40) == 41  # to the end of the phase
 
 
 def held(policy, out, runs=8):
