@@ -1,4 +1,4 @@
-"""Quantiles of Student's t distribution for confidence intervals."""
+"""Confidence intervals: quantiles of Student's t distribution, exact binomial intervals."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,13 +23,7 @@ def student(freedom: ArrayLike) -> NDArray[np.float64]:
 def clopper_pearson(
     hits: ArrayLike, trials: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return both ends of the exact 95% interval of a share, also of many at once.
-
-    Examples
-    --------
-    >>> [float(end.round(4)) for end in clopper_pearson(0, 100)]
-    [0.0, 0.0362]
-    """
+    """Return both ends of the exact 95% interval of a share, elementwise."""
     try:
         from scipy.special import betaincinv
     except ImportError:
