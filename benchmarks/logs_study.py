@@ -151,7 +151,7 @@ def measures(name: str, seed: int) -> Tally:
         "true": truth.significant_switches,
         "V said": [round(v.median, 4)],
         "V true": [round(truth.total_variation, 4)],
-        "V told": int(v.told),
+        "V told": int(v.determined),
         "bounds": int(bound is not None),
         "bounds that hold": int(bound is not None and bound <= truth.total_variation + 0.01),
         f"chose {found.kind}": 1,

@@ -354,6 +354,7 @@ class Listening(KernelPolicy):
     """Wants to know in which of its rounds something changed, and what nobody answered."""
 
     name = "listening"
+    transient = ("heard_of",)
     kernels = counting(hot(_first_two), hot(_listen), hot(_forget), presence=True)._replace(
         change=hot(_note), unanswered=True
     )
