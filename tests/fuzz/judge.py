@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -114,7 +115,7 @@ def _wrong(given: Input, code: Any, out: str, err: str, new: set[Path]) -> str |
         return f"too much is said: {len(err):,} letters, {err[:300]!r}"
     if "encountered" in err or "overflow" in err:
         return f"a number went wrong: {err[-2000:]!r}"
-    if "memory" in err.replace("memory:", ""):  # the name of a store
+    if "memory" in re.sub(r"memory[:=]", "", err):  # a store, or a key of a world
         return f"it took too much memory: {err!r}"
     if code == 2:
         if not lines or not lines[-1].endswith((".", "?")):
