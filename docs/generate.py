@@ -1,8 +1,8 @@
-"""Write what nobody should write by hand: the reference, from registries, --help and docstrings.
+"""Generate the reference of the site from registries, --help and docstrings.
 
-A page holds a mark, ``<!-- generated: NAME -->``; `PARTS` says what takes its place. mkdocs loads
-this file as a hook. Everything above the hooks needs driftduel only, so that the tests can look at
-the pages without building the site.
+A mark ``<!-- generated: NAME -->`` of a page is replaced by the text of the function `PARTS[NAME]`.
+mkdocs loads this file as a hook. The functions above the hooks require driftduel only, so that
+tests can check the pages without building the site.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import inspect
 import os
 import pkgutil
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -23,7 +24,16 @@ import driftduel
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
+if str(ROOT) not in sys.path:  # mkdocs does not add the folder that it runs in
+    sys.path.append(str(ROOT))
+RECORDS = ROOT / "research" / "records"
 SOURCE = Path(driftduel.__file__).parent
+_STUDY = ROOT / "research" / "pages" / "study"
+FIGURES = {
+    "research/study.png": _STUDY / "rate-horizon.png",
+    "research/theory.png": _STUDY / "significant.png",
+}
+"""Pictures of the site that are stored elsewhere."""
 MARK = re.compile(r"<!-- generated: ([\w-]+) -->")
 WIDTH = "88"
 
@@ -31,45 +41,51 @@ WIDTH = "88"
 # ---- Python ----
 
 
-def rooms() -> list[str]:
-    """Name the public rooms of the package."""
+def packages() -> list[str]:
+    """Return the names of the public packages and modules."""
     names = sorted(module.name for module in pkgutil.iter_modules(driftduel.__path__))
     return [name for name in names if not name.startswith("_")]
 
 
-def module_of(room: str) -> ast.Module:
-    """Parse a room without importing it, so that no extra is needed."""
-    path = SOURCE / room / "__init__.py" if (SOURCE / room).is_dir() else SOURCE / f"{room}.py"
+def module_of(package: str) -> ast.Module:
+    """Parse a package without importing it, so that no extra is needed."""
+    path = (
+        SOURCE / package / "__init__.py"
+        if (SOURCE / package).is_dir()
+        else SOURCE / f"{package}.py"
+    )
     return ast.parse(path.read_text("utf-8"))
 
 
-def public_names(room: str) -> list[str]:
-    """Return the names that a room's ``__all__`` lists."""
-    for node in module_of(room).body:
+def public_names(package: str) -> list[str]:
+    """Return the names in ``__all__`` of a package."""
+    for node in module_of(package).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return list(ast.literal_eval(node.value))
     return []
 
 
-def room_page(room: str) -> str:
-    """Write the page of one room: every public name, from its docstring."""
-    said = (ast.get_docstring(module_of(room)) or "").strip()
-    lines = [f"# driftduel.{room}", "", said, ""]
-    lines += [f"::: driftduel.{room}.{name}\n" for name in public_names(room)]
+def package_page(package: str) -> str:
+    """Write the page of one package: every public name, from its docstring."""
+    said = (ast.get_docstring(module_of(package)) or "").strip()
+    lines = [f"# driftduel.{package}", "", said, ""]
+    lines += [f"::: driftduel.{package}.{name}\n" for name in public_names(package)]
     return "\n".join(lines)
 
 
 def python_index() -> str:
-    """Write which names `driftduel` itself exports, and which rooms there are."""
-    lines = ["## From driftduel itself", "", "| name | what it is |", "|---|---|"]
+    """Write the names that `driftduel` exports, and the packages."""
+    lines = ["## Top level", "", "| name | purpose |", "|---|---|"]
+    names_of = driftduel._NAMES.items()
+    homes = {name: f"driftduel.{home}" for home, names in names_of for name in names.split()}
     for name in driftduel.__all__:
-        home = driftduel._HOME[name]
+        home = homes[name]
         lines.append(f"| [`{name}`][{home}.{name}] | {cell(summary(home, name))} |")
-    lines += ["", "## Rooms", "", "| room | what is in it | names |", "|---|---|---|"]
-    for room in rooms():
-        said = (ast.get_docstring(module_of(room)) or "").partition("\n\n")[0].replace("\n", " ")
-        names = len(public_names(room))
-        lines.append(f"| [`driftduel.{room}`](python/{room}.md) | {cell(said)} | {names} |")
+    lines += ["", "## Packages", "", "| package | content | names |", "|---|---|---|"]
+    for package in packages():
+        said = (ast.get_docstring(module_of(package)) or "").partition("\n\n")[0].replace("\n", " ")
+        names = len(public_names(package))
+        lines.append(f"| [`driftduel.{package}`](python/{package}.md) | {cell(said)} | {names} |")
     return "\n".join(lines)
 
 
@@ -109,7 +125,7 @@ def command_line() -> str:
     """Write every command with its options, from its own help."""
     from driftduel.cli import COMMANDS
 
-    lines = ["| command | what it does |", "|---|---|"]
+    lines = ["| command | purpose |", "|---|---|"]
     for name, text in COMMANDS.items():
         lines.append(f"| [`driftduel {name}`](#{name}) | {cell(text)} |")
     before = os.environ.get("COLUMNS")
@@ -124,7 +140,7 @@ def command_line() -> str:
                 links = (f"[`{word}`](#{word.replace(' ', '-')})" for word in below)
                 lines += [f"Commands: {', '.join(links)}.", "", *_examples(name)]
                 continue
-            lines += ["| option | default | what it does |", "|---|---|---|"]
+            lines += ["| option | default | meaning |", "|---|---|---|"]
             lines += [_option(action) for action in command._actions]
             lines += ["", *_examples(name)]
     finally:
@@ -157,7 +173,8 @@ def _option(action: argparse.Action) -> str:
     text = (action.help or "").replace("%%", "%")  # as argparse prints it
     if isinstance(action, argparse._AppendAction):
         text += " (may be repeated)"
-    return f"| `{cell(shown)}` | {default} | {cell(text)} |"
+    # A pipe inside of a code span does not end a cell, and a backslash would be printed.
+    return f"| `{shown}` | {default} | {cell(text)} |"
 
 
 # ---- worlds and policies ----
@@ -169,7 +186,7 @@ def cell(text: str) -> str:
 
 
 def keys_table(parameters: Any) -> list[str]:
-    """Write the keys of a spec: type, default, what is allowed, and help."""
+    """Write the keys of a spec: type, default, allowed values and help."""
     if not parameters:
         return ["It has no keys."]
     lines = ["| key | type | default | allowed | meaning |", "|---|---|---|---|---|"]
@@ -197,12 +214,12 @@ def worlds() -> str:
 
 
 def facts(entry: Any) -> dict[str, str]:
-    """Return what a policy's class says of it."""
-    from driftduel.policies.around import told_by
+    """Return the documented properties of a policy's class."""
+    from driftduel.policies.wrapper import prior_knowledge_of
 
     kind = getattr(entry.factory, "wrapper", entry.factory)
     return {
-        "told": ", ".join(told_by(entry)) or "nothing",
+        "prior knowledge": ", ".join(prior_knowledge_of(entry)) or "none",
         "guarantee": kind.guarantee,
         "source": kind.source,
         "confidence": kind.confidence,
@@ -224,7 +241,7 @@ def families() -> tuple[list[Any], dict[Any, list[Any]]]:
 
 
 def policies() -> str:
-    """Write every policy: what it is told, guarantee, source, confidence, keys."""
+    """Write every policy: prior knowledge, guarantee, source, confidence, keys."""
     alone, wrapped = families()
     lines: list[str] = ["## Policies that stand alone", ""]
     for entry in alone:
@@ -235,24 +252,29 @@ def policies() -> str:
     lines += [
         "## Compositions",
         "",
-        "A composition has the keys of its wrapper and those of the policy inside, and learns from "
-        "late answers as that policy does.",
+        "A composition has the keys of its wrapper and of the wrapped policy, and learns from "
+        "late answers like that policy.",
         "",
     ]
     for wrapper, entries in wrapped.items():
         own = [key.name for key in own_keys(wrapper)]
         summary = entries[0].summary.partition(" Around:")[0]
         lines += [f"### {wrapper.prefix}-* {{ #{wrapper.prefix} }}", "", summary, ""]
-        listed = {**facts(entries[0]), "told": ", ".join(wrapper.tells) or "nothing"}
+        listed = {
+            **facts(entries[0]),
+            "prior knowledge": ", ".join(wrapper.adds_prior_knowledge) or "none",
+        }
         lines += [*_listed(listed, wrapper), "", *keys_table(own_keys(wrapper)), ""]
-        lines += ["| name | told | keys of the policy inside |", "|---|---|---|"]
+        lines += ["| name | prior knowledge | keys of the wrapped policy |", "|---|---|---|"]
         for entry in entries:
             inner = [
                 f"`{key.name}`" + ("" if key.required else f" (`{str(key.default).lower()}`)")
                 for key in entry.parameters
                 if key.name not in own
             ]
-            lines.append(f"| `{entry.name}` | {facts(entry)['told']} | {', '.join(inner)} |")
+            lines.append(
+                f"| `{entry.name}` | {facts(entry)['prior knowledge']} | {', '.join(inner)} |"
+            )
         lines.append("")
     return "\n".join(lines)
 
@@ -275,12 +297,12 @@ def _listed(said: dict[str, str], kind: Any) -> list[str]:
 
 def comparison() -> list[dict[str, str]]:
     """Read the comparison behind the page on choosing a policy."""
-    with open(DOCS / "how-to" / "which-policy.csv", encoding="utf-8", newline="") as file:
+    with open(RECORDS / "which-policy.csv", encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def measured() -> str:
-    """Write what each policy lost in each world, as a share of what uniform play lost."""
+    """Write the regret of each policy in each world, as a share of that of uniform play."""
     from driftduel.policies import POLICIES
     from driftduel.specs import Spec
 
@@ -296,7 +318,7 @@ def measured() -> str:
     for letter, world in zip(letters, played, strict=True):
         switches = float(next(row["switches_mean"] for row in rows if row["world"] == world))
         lines.append(f"| {letter} | `{world}` | {switches:g} |")
-    lines += ["", f"| policy | told | guarantee | {' | '.join(letters)} |"]
+    lines += ["", f"| policy | prior knowledge | guarantee | {' | '.join(letters)} |"]
     lines.append("|---|---|---|" + "---:|" * len(played))
     for name in sorted(names, key=lambda name: sum(share[name, world] for world in played)):
         said = facts(POLICIES[Spec.parse(name).name])
@@ -306,31 +328,31 @@ def measured() -> str:
             text = f"{percent:.2g}" if percent < 99.5 else f"{percent:.0f}"
             cells.append(f"**{text}**" if lowest[world] == name else text)
         link = f"[`{name}`](../reference/policies.md#{anchor(Spec.parse(name).name)})"
-        lines.append(f"| {link} | {said['told']} | {said['guarantee']} | {' | '.join(cells)} |")
+        lines.append(
+            f"| {link} | {said['prior knowledge']} | {said['guarantee']} | {' | '.join(cells)} |"
+        )
     return "\n".join(lines)
 
 
 def anchor(name: str) -> str:
-    """Return where the reference speaks of a policy."""
+    """Return the anchor of a policy in the reference."""
     from driftduel.policies import POLICIES
 
     wrapper = getattr(POLICIES[name].factory, "wrapper", None)
     return wrapper.prefix if wrapper else name
 
 
-def told() -> str:
-    """Write which policies must be told what."""
+def by_prior_knowledge() -> str:
+    """Write the policies by their prior knowledge."""
     alone, wrapped = families()
     groups = defaultdict(list)
     for entry in alone:
-        groups[facts(entry)["told"]].append((entry.name, entry.name))
+        groups[facts(entry)["prior knowledge"]].append((entry.name, entry.name))
     for wrapper in wrapped:
-        key = ", ".join((*wrapper.tells, "and what the policy inside must be told"))
+        key = ", ".join((*wrapper.adds_prior_knowledge, "and that of the wrapped policy"))
         groups[key].append((f"{wrapper.prefix}-*", wrapper.prefix))
-    lines = ["| told | policies |", "|---|---|"]
-    for key in sorted(
-        groups, key=lambda key: (key != "nothing", key != "horizon", "inside" in key)
-    ):
+    lines = ["| prior knowledge | policies |", "|---|---|"]
+    for key in sorted(groups, key=lambda key: (key != "none", key != "horizon", "wrapped" in key)):
         links = [f"[`{name}`](../reference/policies.md#{place})" for name, place in groups[key]]
         lines.append(f"| {key} | {', '.join(links)} |")
     return "\n".join(lines)
@@ -355,7 +377,7 @@ def calibrated() -> str:
 
 def literal() -> str:
     """Write the paper's algorithm as slow, obvious code."""
-    source = (SOURCE / "policies" / "anaconda_literal.py").read_text("utf-8")
+    source = (ROOT / "tests" / "policies" / "anaconda_literal.py").read_text("utf-8")
     return f"```python\n{source.rstrip()}\n```"
 
 
@@ -363,6 +385,25 @@ def engine() -> str:
     """Write why the fast engine is exact."""
     source = (SOURCE / "policies" / "_anaconda" / "__init__.py").read_text("utf-8")
     return ast.get_docstring(ast.parse(source)) or ""
+
+
+# ---- the study ----
+
+
+def study_answer() -> str:
+    """Write the answer of the study in one paragraph, from its record."""
+    from research.study import opening, read_study
+
+    return opening(read_study(RECORDS / "study.json").sections)
+
+
+def study_claims() -> str:
+    """Write the table of the paper's claims, from the record of the study."""
+    from research.study import claims_table, read_study
+
+    table = claims_table(read_study(RECORDS / "study.json").sections)
+    rows = [table.head, ["---"] * len(table.head), *table.rows]
+    return "\n".join(f"| {' | '.join(map(cell, row))} |" for row in rows)
 
 
 # ---- the JSON of logs ----
@@ -404,6 +445,36 @@ def _type(field: dict[str, Any]) -> str:
     return str(field["type"])
 
 
+# ---- the board of an arena ----
+
+
+def board() -> str:
+    """Write the fields of a board from the class that declares them."""
+    tree = ast.parse((SOURCE / "arena" / "board.py").read_text("utf-8"))
+    (found,) = (each for each in tree.body if getattr(each, "name", "") == "Board")
+    assert isinstance(found, ast.ClassDef)
+    lines = ["| field | type | meaning |", "|---|---|---|"]
+    for field, after in zip(found.body, found.body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign):
+            documented = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+            meaning = inspect.cleandoc(str(after.value.value)) if documented else ""
+            meaning = meaning.replace("``", "`")
+            kind = ast.unparse(field.annotation).replace(" | None", " or null")
+            lines.append(f"| `{ast.unparse(field.target)}` | `{kind}` | {cell(meaning)} |")
+    return "\n".join(lines)
+
+
+# ---- the field ----
+
+
+def field() -> str:
+    """Write the table of all policies."""
+    from driftduel.cli.policies import markdown
+    from driftduel.policies import POLICIES
+
+    return markdown(list(POLICIES))
+
+
 # ---- examples ----
 
 
@@ -439,17 +510,21 @@ PARTS: dict[str, Callable[[], str]] = {
     "worlds": worlds,
     "policies": policies,
     "measured": measured,
-    "told": told,
+    "prior-knowledge": by_prior_knowledge,
     "calibrated": calibrated,
     "literal": literal,
     "engine": engine,
+    "study-answer": study_answer,
+    "study-claims": study_claims,
     "examples": examples_part,
     "log-json": log_json,
+    "board": board,
+    "field": field,
 }
 
 
 def filled(text: str) -> str:
-    """Put what is generated in the place of its marks."""
+    """Replace the marks by the generated text."""
     return MARK.sub(lambda match: PARTS[match[1]](), text)
 
 
@@ -457,14 +532,14 @@ def filled(text: str) -> str:
 
 
 def on_config(config: Any) -> Any:
-    """List the rooms in the navigation."""
+    """List the packages in the navigation."""
 
     def put(items: Any) -> None:
         for item in items:
             for children in item.values() if isinstance(item, dict) else ():
                 if isinstance(children, list):
                     if "reference/python.md" in children:
-                        children += [f"reference/python/{room}.md" for room in rooms()]
+                        children += [f"reference/python/{package}.md" for package in packages()]
                     put(children)
 
     put(config.nav)
@@ -472,26 +547,28 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add a page for each room."""
+    """Add a page for each package, and figures of the research pages."""
     from mkdocs.structure.files import File
 
-    for room in rooms():
-        name = f"reference/python/{room}.md"
-        files.append(File.generated(config, name, content=room_page(room)))
+    for package in packages():
+        name = f"reference/python/{package}.md"
+        files.append(File.generated(config, name, content=package_page(package)))
+    for name, path in FIGURES.items():
+        files.append(File.generated(config, name, abs_src_path=str(path)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
-    """Fill in what is generated, and say at the top which numbers other code has played."""
+    """Fill in generated text, and warn at the top about stale numbers."""
     said = "" if page is None else stale_header(page.file.src_uri)
     return with_header(filled(markdown), said)
 
 
 def stale_header(page: str) -> str:
-    """Return what a page says of its stale records, computed when the site is built."""
-    from driftduel.lab.records import header, read_stamps
+    """Return the warning of a page about its stale records, computed when the site is built."""
+    from research.stamps import header, read_stamps
 
-    return header(read_stamps(DOCS), page)
+    return header(read_stamps(RECORDS), f"docs/{page}")
 
 
 def with_header(markdown: str, said: str) -> str:

@@ -1,0 +1,1 @@
+"""Measurements behind the tables of the documentation; ``make help`` lists the targets."""

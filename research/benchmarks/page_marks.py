@@ -1,0 +1,69 @@
+"""Tables on the pages of the documentation: what stands between two marks is written by a script.
+
+A table begins after `<!-- table: NAME -->` and ends before `<!-- /table -->`.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from research.places import page_name
+
+END = "<!-- /table -->"
+
+
+def begin(name: str) -> str:
+    """Return the mark above a table."""
+    return f"<!-- table: {name} -->\n"
+
+
+def on_page(page: str, tables: dict[str, str]) -> str:
+    """Return a page with each table between its marks."""
+    for name, rows in tables.items():
+        before, mark, rest = page.partition(begin(name))
+        _, end, after = rest.partition(END)
+        if not (mark and end):
+            raise SystemExit(f"the page has no {begin(name).strip()} ... {END}.")
+        page = f"{before}{mark}{rows}{end}{after}"
+    return page
+
+
+def measure_and_write(
+    words: str,
+    measure: Callable[[], dict[str, Any]],
+    table: Callable[[dict[str, Any]], str],
+    record: Path,
+    page: Path,
+    name: str,
+    *,
+    command: str,
+    policies: Sequence[str] = (),
+    worlds: Sequence[str] = (),
+) -> None:
+    """Measure into a record, unless only the page is to be written again; print and write a table.
+
+    Parameters
+    ----------
+    words
+        What the script is about, for its `--help`.
+    measure, table
+        They return the numbers, and write them as a table in Markdown.
+    record, page, name
+        The file of the numbers, the page, and the table's name on it.
+    command, policies, worlds
+        For the record's stamp: what plays it again, and the specs that were played.
+    """
+    parser = argparse.ArgumentParser(description=words)
+    parser.add_argument("--page", action="store_true", help="only write the page again")
+    if not parser.parse_args().page:
+        from research.stamps import played
+
+        with played(
+            record, pages=[page_name(page)], command=command, policies=policies, worlds=worlds
+        ):
+            record.write_text(json.dumps(measure(), indent=1) + "\n", "utf-8")
+    rows = table(json.loads(record.read_text("utf-8")))
+    print(rows, end="")
+    page.write_text(on_page(page.read_text("utf-8"), {name: rows}), "utf-8")
