@@ -19,7 +19,7 @@ print("switches:", change.condorcet_switches, "of which significant:", change.si
 # %% [markdown]
 # A learner that forgets, one that restarts when it sees a change, one that believes the world
 # stands still, the paper's algorithm, blind chance, and an oracle that is told the switches. In
-# each run all of them face one world and one luck. `told` is what each had to be told.
+# each run all of them face one world and one luck. `prior_knowledge` is what each had to be told.
 
 # %%
 policies = ["sw-dts:window=2000", "glr-dts", "dts", "anaconda", "uniform", "oracle-dts"]

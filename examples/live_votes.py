@@ -20,7 +20,7 @@ people = np.random.default_rng(7)  # stands in for your visitors
 TASTE = np.array([[0.2, 0.5, 0.9, 0.4], [0.9, 0.5, 0.2, 0.4]])
 
 
-def vote(duel, day):
+def vote(duel: Duel, day: int) -> int:
     """Return what one visitor prefers."""
     a, b = 4 * TASTE[day, [duel.first, duel.second]]
     return duel.first if people.random() < 1 / (1 + np.exp(b - a)) else duel.second
@@ -32,7 +32,9 @@ def vote(duel, day):
 
 # %%
 policy = make_policy("sw-dts:window=400", arms=4, seed=1)
-open_duels, shown, lost = [], [], 0
+open_duels: list[str] = []
+shown: list[tuple[int, int]] = []
+lost = 0
 for t in range(4000):
     duel = policy.ask()
     shown.append((duel.first, duel.second))

@@ -4,6 +4,8 @@
 import builtins
 from typing import Annotated
 
+import numpy as np
+
 from driftduel import POLICIES, Policy, compare
 from driftduel.specs import Range
 from driftduel.testing import check_policy
@@ -23,15 +25,20 @@ class Stubborn(Policy):
 
     name = "stubborn"
 
-    def __init__(self, arms, rng, rest: Annotated[int, Range(0), "rounds alone"] = 20):
+    def __init__(
+        self,
+        arms: int,
+        rng: np.random.Generator,
+        rest: Annotated[int, Range(0), "rounds alone"] = 20,
+    ) -> None:
         super().__init__(arms, rng)
         self.rest = rest
         self.champion, self.challenger, self.lost, self.alone = 0, 1, 0, 0
 
-    def choose(self, t):  # noqa: D102 - said by Policy
+    def choose(self, t: int) -> tuple[int, int, tuple[float, ...]]:  # noqa: D102 - said by Policy
         return self.champion, self.champion if self.alone else self.challenger, ()
 
-    def learn(self, t, first, second, won, notes):  # noqa: D102 - said by Policy
+    def learn(self, t: int, first: int, second: int, won: int, notes: tuple[float, ...]) -> int:  # noqa: D102 - said by Policy
         if first == second:
             self.alone -= 1
         elif won:

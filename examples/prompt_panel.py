@@ -3,7 +3,7 @@
 # %%
 import numpy as np
 
-from driftduel import make_policy
+from driftduel import Duel, Policy, make_policy
 
 people = np.random.default_rng(5)  # stands in for those who vote
 QUALITY = {0: 0.3, 1: 1.0, 2: 0.1, 3: 0.4, 4: 0.0, 5: 0.5}  # what nobody knows
@@ -15,7 +15,7 @@ QUALITY = {0: 0.3, 1: 1.0, 2: 0.1, 3: 0.4, 4: 0.0, 5: 0.5}  # what nobody knows
 
 
 # %%
-def vote(duel):
+def vote(duel: Duel) -> int | None:
     """Return what somebody prefers: one of the two prompts, or None for no difference."""
     a, b = QUALITY[duel.first], QUALITY[duel.second]
     if people.random() < 0.2:
@@ -23,9 +23,9 @@ def vote(duel):
     return duel.first if people.random() < 1 / (1 + np.exp(2 * (b - a))) else duel.second
 
 
-def ask_people(policy, votes, out=10):
+def ask_people(policy: Policy, votes: int, out: int = 10) -> None:
     """Hold a panel; ten people think at the same time, and one in thirty leaves."""
-    waiting = []
+    waiting: list[Duel] = []
     for _ in range(votes):
         duel = policy.ask()
         assert not duel.alone

@@ -5,7 +5,7 @@ import sqlite3
 
 import numpy as np
 
-from driftduel.policies import Event, Log, fold, make_policy
+from driftduel.policies import Event, EventLog, fold, make_policy
 
 database = sqlite3.connect(":memory:")  # yours is a file, or a server
 database.execute("create table log (seq integer primary key, line text)")
@@ -20,28 +20,31 @@ people = np.random.default_rng(7)  # stands in for your visitors
 class Program:
     """What dies and comes back."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         rows = database.execute("select line from log order by seq")
-        log = Log.from_lines(line for (line,) in rows)
+        log = EventLog.from_lines(line for (line,) in rows)
         self.policy = fold(make_policy("king", arms=4, seed=1, mode="panel"), log)
-        self.open = dict(self.policy.ledger.open)
+        open_duels = self.policy.ledger.open
+        self.open: dict[int, tuple[int, int, tuple[float, ...]]] = {
+            t: (duel.first, duel.second, duel.notes) for t, duel in open_duels.items()
+        }
         self.rounds = self.policy.ledger.asked
 
-    def write(self, event):
+    def write(self, event: Event) -> None:
         """Make an event last."""
         with database:
             database.execute("insert into log (line) values (?)", (event.to_json(),))
 
-    def ask(self):
+    def ask(self) -> None:
         """Show two to somebody."""
         self.rounds += 1
         first, second, notes = self.policy.choose(self.rounds)
         self.write(Event("asked", self.rounds, first, second, notes=notes))
-        self.open[self.rounds] = first, second, self.rounds, notes
+        self.open[self.rounds] = first, second, notes
 
-    def vote(self, t):
+    def vote(self, t: int) -> None:
         """Learn what somebody prefers: here the higher number."""
-        first, second, _, notes = self.open.pop(t)
+        first, second, notes = self.open.pop(t)
         won = int(people.random() < 0.5 + 0.1 * (first - second))
         self.write(Event("decided", t, won=won))
         self.policy.learn(t, first, second, won, notes)

@@ -70,7 +70,7 @@ class PlainMergeRUCB(Policy):
     def merge(self) -> None:
         """Pair small batches with large ones, up to one and a half times the first size."""
         by_size = sorted(self.batches, key=len)
-        self.batches = []
+        self.batches.clear()
         while by_size:
             large = by_size.pop()
             if by_size and len(by_size[0]) + len(large) <= 1.5 * self.size:
@@ -255,7 +255,7 @@ def reset(state: Any) -> None:
 
 
 @kernel
-def suspect(state: Any) -> int:
+def best_guess(state: Any) -> int:
     """Return the arm with the most pairwise victories of those that were not dropped."""
     best, most = 0, -1
     for i in range(len(state.batch)):
@@ -275,7 +275,7 @@ class MergeRUCB(KernelPolicy):
     **Late answers** are counted when they come.
     """
 
-    kernels = Kernels(ask, tell, reset, suspect, any_duel=True)
+    kernels = Kernels(ask, tell, reset, best_guess, any_duel=True)
     guarantee = "K log T / gap^2 on stationary worlds with a Condorcet winner"
     source = "Zoghi, Whiteson and de Rijke, WSDM 2015"
     confidence = "the paper's outline; arms are dropped in the order of their numbers"

@@ -6,7 +6,7 @@ The policy is made again by `driftduel.policies.fold`, which is other code than 
 from collections import Counter
 from dataclasses import dataclass, field
 
-from driftduel.policies import Event, Log, Policy, fold, make_policy
+from driftduel.policies import Event, EventLog, Policy, fold, make_policy
 
 
 @dataclass
@@ -27,7 +27,7 @@ def audit(records, seed):
     opened = records[0].body
     settings = opened["settings"]
     arms = {name: arm for arm, name in enumerate(opened["options"])}
-    log = Log()
+    log = EventLog()
     said, asked, voted, settled = Audit(), {}, {}, []
     for place, record in enumerate(records, start=1):
         assert record.seq == place
@@ -50,7 +50,7 @@ def audit(records, seed):
             right = first + second - left
             pick = voted[ref]["pick"]
             settled.append((ref, pick, left, right))
-            if pick == "tie":
+            if pick in ("tie", "both-bad"):
                 log.append(Event("tied", ref))
             else:
                 log.append(Event("told", ref, left if pick == "left" else right))
@@ -84,7 +84,7 @@ def _count(said, settled, log, order):
     for ref, pick, left, right in settled:
         if order == "asked" and ref >= upto:
             continue
-        if pick == "tie":
+        if pick in ("tie", "both-bad"):
             said.ties[frozenset((left, right))] += 1
         else:
             said.wins[(left, right) if pick == "left" else (right, left)] += 1

@@ -73,6 +73,10 @@ class FakeArena:
         self.alone = 0
         """How many of the next duels are one option alone."""
         self.board = board
+        self.settings = {}
+        """What the owner has chosen for the page."""
+        self.prompt = None
+        self.reasons, self.revealed = [], None
         self.push, self.refusal = True, None
 
     def asked(self, voter):
@@ -82,6 +86,8 @@ class FakeArena:
         t = next(self.rounds)
         left, right = self.options[t % len(self.options)], self.options[(t + 1) % len(self.options)]
         shown = {"duel": f"d{t}", "left": left, "right": right, "expires": NOW + 600}
+        if self.prompt is not None:
+            shown["prompt"] = option("", "markdown", self.prompt)
         self.duels[f"d{t}"] = voter
         self.open_of[voter] = shown
         return shown
@@ -100,7 +106,10 @@ class FakeArena:
 
     async def vote(self, request: Request):
         self.headers.append(request.headers)
-        name, pick = request.path_params["duel"], (await request.json())["pick"]
+        body = await request.json()
+        name, pick = request.path_params["duel"], body["pick"]
+        if "reason" in body:
+            self.reasons.append(body["reason"])
         self.answers.append((name, pick))
         if self.wrong:
             return self.wrong.pop(0)
@@ -113,6 +122,8 @@ class FakeArena:
             del self.open_of[voter]
         until = NOW + self.grace if self.grace else None
         told = {"seq": len(self.votes), "undo_until": until, "counted": True, "late": False}
+        if self.revealed is not None:
+            told["revealed"] = self.revealed
         if request.query_params.get("next") == "1" and not self.nothing_left:
             told["next"] = self.open_of.get(voter) or self.asked(voter)
         return JSONResponse(told)
@@ -143,6 +154,9 @@ class FakeArena:
         keep_token(response, page, arena, token, secure=False)
         return response
 
+    async def page(self, request: Request):
+        return JSONResponse(self.settings)
+
     async def read(self, request: Request):
         return self.refusal or JSONResponse(self.board)
 
@@ -171,7 +185,7 @@ class FakeArena:
                 Middleware(
                     CORSMiddleware,
                     allow_origins=["*"],
-                    allow_methods=["POST"],
+                    allow_methods=["GET", "POST"],
                     allow_headers=["Authorization", "Content-Type"],
                 ),
             ],
@@ -181,6 +195,7 @@ class FakeArena:
                 Route(base + "/duels/{duel}/undo", self.undo, methods=["POST"]),
                 Route(f"{base}/leases", self.lease, methods=["POST"]),
                 Route(f"{base}/session", self.session, methods=["POST"]),
+                Route(f"{base}/page", self.page),
                 Route(f"{base}/board", self.read),
                 Route(f"{base}/board/events", self.events),
                 Route(f"{base}/log", self.log),

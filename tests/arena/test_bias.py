@@ -9,8 +9,7 @@ import pytest
 pytest.importorskip("msgspec")
 pytest.importorskip("polars")
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from driftduel.arena import bias
 from driftduel.arena.bias import LatencyHistogram, VoterCounts, left_share

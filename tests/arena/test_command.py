@@ -389,5 +389,5 @@ def test_the_demo_ends_by_itself(capsys):
     words = ["arena", "demo", "--votes", "60", "--rate", "0", "--port", "0", "--no-open"]
     assert main(words) == 0
     out = capsys.readouterr().out
-    assert "/board/headlines#token=" in out
+    assert "/board/models#token=" in out
     assert "60 votes of" in out

@@ -10,7 +10,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("polars")
 
 from driftduel.arena import Arena, ArenaError, ArenaManager, live, open_store
-from driftduel.arena.replay import check, digest, replay_log
+from driftduel.arena.replay import digest, replay_log, verify_log
 from driftduel.arena.responses import wait_durable
 from driftduel.arena.stores import DamagedSnapshotError
 from driftduel.arena.stores.chain import genesis
@@ -101,15 +101,15 @@ def test_one_changed_vote_is_detected(lasting_url, policy):
         vote(arena, 12)
     with closing(open_store(lasting_url)) as store, database(lasting_url) as run:
         run("DELETE FROM arena_snapshots")
-        assert "all hashes are correct, the last is" in check(store, "arena")
+        assert "all hashes are correct, the last is" in verify_log(store, "arena")
         rows = run("SELECT seq, body FROM arena_log WHERE kind = 'voted'").fetchall()
         assert len(rows) == 12
         for seq, body in rows:
             run("UPDATE arena_log SET body = ? WHERE seq = ?", turned(body), seq)
             with pytest.raises(LogError, match=rf"record {seq} \(voted\) .* its hash differs"):
-                check(store, "arena")
+                verify_log(store, "arena")
             run("UPDATE arena_log SET body = ? WHERE seq = ?", body, seq)
-        assert "all hashes are correct" in check(store, "arena")
+        assert "all hashes are correct" in verify_log(store, "arena")
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_other_damage_is_detected(lasting_url, sql, said):
     with closing(open_store(lasting_url)) as store, database(lasting_url) as run:
         run(sql)
         with pytest.raises(LogError, match=said):
-            check(store, "arena")
+            verify_log(store, "arena")
 
 
 def test_the_chains_of_two_arenas_differ(lasting_url):
@@ -148,18 +148,18 @@ def test_records_of_an_earlier_version_are_accepted_up_to_the_first_hash(lasting
         run("UPDATE arena_log SET hash = NULL")
         run("UPDATE arena_snapshots SET checksum = NULL")
     with closing(open_store(lasting_url)) as store:
-        assert "no record has a hash" in check(store, "arena")
+        assert "no record has a hash" in verify_log(store, "arena")
     with Arena(lasting_url) as arena:
         vote(arena, 2)
     with closing(open_store(lasting_url)) as store:
-        assert f"(the first {old}, of an earlier version, have none)" in check(store, "arena")
+        assert f"(the first {old}, of an earlier version, have none)" in verify_log(store, "arena")
         with database(lasting_url) as run:
             ((seq, body),) = run(
                 "SELECT seq, body FROM arena_log WHERE kind = 'voted' ORDER BY seq DESC LIMIT 1"
             ).fetchall()
             run("UPDATE arena_log SET body = ? WHERE seq = ?", turned(body), seq)
         with pytest.raises(LogError, match=f"record {seq} .* its hash differs"):
-            check(store, "arena")
+            verify_log(store, "arena")
 
 
 def test_a_damaged_snapshot_costs_time_only(lasting_url):
@@ -198,7 +198,7 @@ def test_a_healthy_log_is_not_reported_while_votes_arrive(monkeypatch):
                 return read(*args, **more)
 
             monkeypatch.setattr(store, name, after_votes)
-        assert "also from the snapshot" in check(store, "x")
+        assert "also from the snapshot" in verify_log(store, "x")
 
 
 # -- erased voters

@@ -186,7 +186,7 @@ def test_who_may_no_longer_watch_is_sent_away_though_there_is_always_news():
             await asyncio.sleep(SOON)
         assert watcher.sent.qsize() > 3
 
-    watching(test, heartbeat_seconds=40 * SOON)
+    watching(test, heartbeat_seconds=200 * SOON)
 
 
 @pytest.mark.parametrize("limit", [{"listeners": 3}, {"listeners_per_address": 3}])

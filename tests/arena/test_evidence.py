@@ -8,13 +8,12 @@ import pytest
 pytest.importorskip("msgspec")
 pytest.importorskip("polars")
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from driftduel import evidence as shared
 from driftduel.arena import evidence
 from driftduel.arena.evidence import (
-    Evidence,
+    LeaderEvidence,
     PairStatement,
     Stretch,
     certainty_needs,
@@ -123,7 +122,7 @@ def test_a_later_stretch_needs_more_and_more_voters():
 
 
 def test_evidence_beyond_all_floats_is_a_number():
-    found = Evidence(1, 10_000, 0, log_e_value(10_000, 0), 40.0)
+    found = LeaderEvidence(1, 10_000, 0, log_e_value(10_000, 0), 40.0)
     assert math.isfinite(found.e)
     assert found.is_enough
 
@@ -201,7 +200,7 @@ def test_blocks_do_not_reset_the_evidence_of_being_sure():
 
 
 def test_the_number_of_votes_needed_is_where_the_expected_counts_are_enough():
-    found = Evidence(1, 14, 6, log_e_value(14, 6), 40.0)
+    found = LeaderEvidence(1, 14, 6, log_e_value(14, 6), 40.0)
     assert not found.is_enough
     needed = votes_until_sure([found], learned=20)
     won, lost = 14 + 20 * 14.5 / 21, 6 + 20 * 6.5 / 21  # one rival: shrunk towards itself
@@ -211,16 +210,16 @@ def test_the_number_of_votes_needed_is_where_the_expected_counts_are_enough():
         log_e = log_e_value(14 + share * more, 6 + (1 - share) * more)
         assert (log_e >= math.log(40)) == there
     assert votes_until_sure([found], learned=40) in (2 * needed - 1, 2 * needed)
-    enough = Evidence(2, 50, 5, log_e_value(50, 5), 40.0)
+    enough = LeaderEvidence(2, 50, 5, log_e_value(50, 5), 40.0)
     with_easy = votes_until_sure([found, enough], learned=20)
     assert 0 < with_easy < needed  # the share against all rivals is larger
     assert votes_until_sure([enough], learned=20) == 0
     assert votes_until_sure([], learned=20) is None
-    behind = Evidence(3, 10, 10, log_e_value(10, 10), 40.0)
+    behind = LeaderEvidence(3, 10, 10, log_e_value(10, 10), 40.0)
     assert votes_until_sure([found, behind], learned=20) is None
-    few = Evidence(3, 4, 0, log_e_value(4, 0), 40.0)
+    few = LeaderEvidence(3, 4, 0, log_e_value(4, 0), 40.0)
     assert votes_until_sure([few], learned=20) is None
-    close = Evidence(3, 1_000_001, 1_000_000, log_e_value(1_000_001, 1_000_000), 40.0)
+    close = LeaderEvidence(3, 1_000_001, 1_000_000, log_e_value(1_000_001, 1_000_000), 40.0)
     assert votes_until_sure([close], learned=2_000_001) is None
 
 

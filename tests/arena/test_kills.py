@@ -15,7 +15,8 @@ import numpy as np
 
 from driftduel.arena import Arena, ArenaError, ArenaManager, open_store
 from driftduel.arena.client import ArenaClient
-from driftduel.arena.replay import check
+from driftduel.arena.items import check_items
+from driftduel.arena.replay import verify_log
 from driftduel.errors import DriftduelError
 
 ROOT = Path(__file__).parents[2]
@@ -61,7 +62,7 @@ class Voter(threading.Thread):
                 shown = self.client.ask(f"voter {self.number}-{rng.integers(5)}")
                 pick = str(rng.choice(["left", "right", "tie"]))
                 ids = {"left": shown.left.id, "right": shown.right.id}
-                vote = self.client.vote(shown.duel, pick)
+                vote = self.client.vote(shown.duel, pick, tags={"n": "1"}, reason=pick)
                 self.acknowledged.append((vote.seq, shown.duel, pick, ids, vote.late))
             except DriftduelError as error:
                 # The server is dead, or a duel died with it before anybody was told of it.
@@ -84,11 +85,23 @@ def free_port():
         return listener.getsockname()[1]
 
 
+def items():
+    """Return items, enough of them for all votes of a run."""
+    return [
+        {"id": f"p{n}", "prompt": f"Question {n}", "answers": dict.fromkeys("abcd", f"Answer {n}")}
+        for n in range(500)
+    ]
+
+
 @pytest.mark.long
-def test_no_acknowledged_vote_is_lost(lasting_url):
+@pytest.mark.parametrize("kind", ["options", "items"])
+def test_no_acknowledged_vote_is_lost(lasting_url, kind):
     store = open_store(lasting_url)
     manager = ArenaManager(store)
-    token = manager.create("life", ["a", "b", "c", "d"], grace=0.05, lease=1.0, votes_a_day=10**6)
+    token = manager.create(
+        "life", list("abcd"), items=list(check_items(items())) if kind == "items" else None,
+        grace=0.05, lease=1.0, votes_a_day=10**6,
+    )  # fmt: skip
     manager.close()
     port, stop = free_port(), threading.Event()
     nursery, rng = Nursery(lasting_url, port), np.random.default_rng([SEED, CLIENTS])
@@ -164,11 +177,15 @@ def verify(url, acknowledged):
         left = asked[ref]["left"]
         right = sum(pair) - left
         same = body["ref"] == ref and body["pick"] == pick
+        same = same and body.get("reason", pick) == pick
+        same = same and (late or body.get("item") == asked[ref].get("item"))
         same = same and (ids[left], ids[right]) == (shown["left"], shown["right"])
         if not late:
             same = same and body["shown"] == [left, right]
         credited_elsewhere += not same
     assert (lost, credited_elsewhere) == (0, 0)
+    seen = [(a["voter"], *sorted(a["pair"]), a["item"]) for a in asked.values() if "item" in a]
+    assert len(set(seen)) == len(seen)
     assert len({seq for seq, *_ in acknowledged}) == len(acknowledged)
-    assert "the replayed state is" in check(store, "life")
+    assert "the replayed state is" in verify_log(store, "life")
     store.close()

@@ -8,7 +8,7 @@ pytest.importorskip("polars")
 import numpy as np
 
 from driftduel.arena import Arena, ArenaError, ArenaManager, open_store
-from driftduel.arena.replay import check, digest, replay_log
+from driftduel.arena.replay import digest, replay_log, verify_log
 from driftduel.arena.responses import wait_durable
 from driftduel.arena.settings import Settings, settings_of
 from driftduel.arena.state import ArenaState
@@ -113,7 +113,7 @@ def test_leases_begin_again_with_a_new_process(tmp_path, clock):
         clock.now += 59.0
         assert not arena.vote(shown.duel, "left").late
         store = arena._live.store
-        assert "the replayed state is" in check(store, "arena")
+        assert "the replayed state is" in verify_log(store, "arena")
 
 
 def test_renewals_leave_the_state_what_the_log_makes_of_it(clock):

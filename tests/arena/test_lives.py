@@ -6,14 +6,13 @@ pytest.importorskip("msgspec")
 pytest.importorskip("polars")
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from driftduel.arena import Arena, ArenaError, open_store
 from driftduel.arena.import_export import export_votes
 from driftduel.arena.manager import ArenaManager, option_texts
 from driftduel.arena.records import Record
-from driftduel.arena.replay import check, digest, replay_log
+from driftduel.arena.replay import digest, replay_log, verify_log
 from driftduel.arena.responses import wait_durable
 from driftduel.arena.state import ArenaState
 from driftduel.errors import LogError
@@ -21,7 +20,8 @@ from driftduel.policies.base import generator_state
 from tests.arena.audit import audit
 from tests.arena.clock import Clock
 
-PICKS = ("left", "right", "tie", "skip")
+PICKS = ("left", "right", "tie", "both-bad", "skip")
+TAGS = (None, {"lang": "de"}, {"lang": "en", "channel": "app"}, {"judge": "stub"})
 
 
 def seed_of(arena_settings):
@@ -65,7 +65,8 @@ def live_through(manager, clock, rng, steps, most_out=6):
         if what < 0.4 and len(out) < most_out:
             voter = None if rng.random() < 0.3 else f"voter {rng.integers(4)}"
             try:
-                shown = wait_durable(live.ask(voter))
+                tags = TAGS[int(rng.integers(len(TAGS)))]
+                shown = wait_durable(live.ask(voter, tags=tags))
             except ArenaError as error:
                 if error.problem != "nothing-left":
                     raise
@@ -74,8 +75,10 @@ def live_through(manager, clock, rng, steps, most_out=6):
                 out.append(shown.duel)
         elif what < 0.8 and out:
             duel = out.pop(int(rng.integers(len(out))))
-            pick = str(rng.choice(PICKS, p=(0.4, 0.4, 0.12, 0.08)))
-            vote = wait_durable(live.vote(duel, pick))
+            pick = str(rng.choice(PICKS, p=(0.4, 0.4, 0.07, 0.05, 0.08)))
+            tags = TAGS[int(rng.integers(len(TAGS)))]
+            reason = "as if typed" if rng.random() < 0.3 else ""
+            vote = wait_durable(live.vote(duel, pick, tags=tags, reason=reason))
             assert wait_durable(live.vote(duel, pick)) == vote
             acknowledged[vote.seq] = pick
             done.append((duel, pick, vote))
@@ -88,7 +91,7 @@ def live_through(manager, clock, rng, steps, most_out=6):
                 refused_as("too-late", live.undo, duel)
         elif what < 0.9 and done:
             duel, pick, vote = done[int(rng.integers(len(done)))]
-            other = PICKS[(PICKS.index(pick) + 1) % 4]
+            other = PICKS[(PICKS.index(pick) + 1) % len(PICKS)]
             refused_as("already-answered", live.vote, duel, other)
         elif what < 0.92:
             wait_durable(live.join(f"new {rng.integers(1 << 40)}"))
@@ -204,9 +207,9 @@ def test_an_arena_goes_on_where_it_was(tmp_path):
         vote = arena.vote(again.duel, "right")
         assert arena.vote(again.duel, "right") == vote
         assert digest(arena._live.state) != before
-        assert "the replayed state is" in check(arena._live.store, "arena")
+        assert "the replayed state is" in verify_log(arena._live.store, "arena")
     store = open_store(path)
-    assert "the replayed state is" in check(store, "arena")
+    assert "the replayed state is" in verify_log(store, "arena")
     store.close()
 
 

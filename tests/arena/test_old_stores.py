@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip("msgspec")
 
-from driftduel.arena import Arena, open_store
-from driftduel.arena.replay import check, digest, load_state, replay_log
+from driftduel.arena import Arena, ArenaError, open_store
+from driftduel.arena.replay import digest, load_state, replay_log, verify_log
 
 WRITTEN = Path(__file__).with_name("store-ac61cc6.db")
 OPEN_DUEL = "29-6534b73576bc2749-hY3cl3GUImL9hwdV"
@@ -28,7 +28,7 @@ def old(tmp_path):
 def test_log_and_snapshot_of_an_old_store_are_read(old):
     store = open_store(old)
     try:
-        report = check(store, "old")
+        report = verify_log(store, "old")
         state, snapshot = load_state(store, "old")
         assert digest(state) == digest(replay_log(store, "old"))
         kinds = {record.kind for record in store.records("old")}
@@ -53,6 +53,37 @@ def test_an_old_store_is_continued(old):
         arena.vote(shown.duel, "right")
     store = open_store(old)
     try:
-        assert "also from the snapshot" in check(store, "old")
+        assert "also from the snapshot" in verify_log(store, "old")
+    finally:
+        store.close()
+
+
+BEFORE_ITEMS = Path(__file__).with_name("store-824ef40.db")
+OPEN_DUEL_BEFORE_ITEMS = "24-f479fed4556aa8fc-ovaSrNRFc.CPYUAc"
+
+
+def test_a_store_without_items_is_read_from_its_snapshot(tmp_path):
+    """`store-824ef40.db` was written by the commit before items, tags and "both bad"."""
+    path = str(shutil.copy(BEFORE_ITEMS, tmp_path / "old.db"))
+    store = open_store(path)
+    try:
+        assert "also from the snapshot" in verify_log(store, "old")
+        state, snapshot = load_state(store, "old")
+        assert digest(state) == digest(replay_log(store, "old"))
+        assert snapshot == state.seq
+    finally:
+        store.close()
+    with Arena(path, name="old", clock=lambda: NOW + 50) as arena:
+        before = arena.board()
+        counts = (before.votes, before.learned, before.voided, before.imported, before.both_bad)
+        assert counts == (27, 26, 1, 2, 0)
+        assert before.items is None
+        arena.vote(OPEN_DUEL_BEFORE_ITEMS, "both-bad", tags={"lang": "de"}, reason="both wrong")
+        assert arena.board().both_bad == 1
+        with pytest.raises(ArenaError, match="has no items"):
+            arena.add_items([{"id": "p", "answers": {"a": "x", "b": "y"}}])
+    store = open_store(path)
+    try:
+        assert "also from the snapshot" in verify_log(store, "old")
     finally:
         store.close()

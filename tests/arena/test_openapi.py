@@ -10,7 +10,8 @@ pytest.importorskip("httpx")
 import msgspec
 
 from driftduel.arena import Board
-from driftduel.arena.problems import PROBLEMS
+from driftduel.arena.items import check_items
+from driftduel.arena.problems import PROBLEMS, ArenaError
 from driftduel.arena.web.openapi import problems_of
 from tests.arena.served import served
 
@@ -103,3 +104,32 @@ def test_the_schema_of_the_board_is_that_of_its_type(document):
 def test_the_board_that_is_sent_follows_the_schema(arena):
     sent = arena.call("GET", "board", token=arena.reading)
     assert msgspec.json.decode(sent.content, type=Board, strict=True).arena == "colours"
+
+
+@pytest.mark.parametrize(
+    ("item", "allowed"),
+    [
+        ({"id": "a", "answers": {"red": "x"}}, True),
+        ({"id": "a", "answers": {"red": {"text": "x"}}, "prompt": None, "tags": None}, True),
+        ({"id": "a", "answers": {"red": "x"}, "tags": {"topic": ["a", "b"], "lang": "de"}}, True),
+        ({"id": "a", "answers": {"red": {"image": "HTTPS://example.org/a.png"}}}, True),
+        ({"id": "a", "answers": {"red": {"image": "data:image/PNG;base64,AA=="}}}, True),
+        ({"id": "a", "answers": {"red": {"kind": "audio", "content": "file:" + "0" * 32}}}, True),
+        ({"id": "a"}, False),
+        ({"id": "a", "answers": {}}, False),
+        ({"id": "a", "answers": {"red": "x"}, "tags": ""}, False),
+        ({"id": "a", "answers": {"red": "x"}, "tag": {}}, False),
+        ({"id": "a", "answers": {"red": {"image": "http://example.org/a.png"}}}, False),
+        ({"id": "a", "answers": {"red": {"audio": "data:image/png;base64,AA=="}}}, False),
+        ({"id": "a\n", "answers": {"red": "x"}}, False),
+    ],
+)
+def test_the_schema_of_items_allows_what_the_server_accepts(document, item, allowed):
+    schemas = pytest.importorskip("jsonschema_rs")
+    schema = document["components"]["schemas"]["NewItems"]
+    valid = schemas.Draft202012Validator(schema).is_valid({"items": [item]})
+    try:
+        accepted = bool(list(check_items([item])))
+    except ArenaError:
+        accepted = False
+    assert (valid, accepted) == (allowed, allowed)

@@ -20,7 +20,7 @@ pytest.importorskip("uvicorn")
 import numpy as np
 
 from driftduel.arena import ArenaError, ArenaManager, open_store
-from driftduel.arena.replay import check
+from driftduel.arena.replay import verify_log
 from driftduel.arena.responses import wait_durable
 from driftduel.arena.serving import in_background
 from driftduel.arena.web.settings import Rate, ServerSettings
@@ -264,5 +264,5 @@ def test_a_clock_that_jumps_loses_nothing_and_stops_nothing(tmp_path, seed):
     assert voted.keys() == acknowledged.keys()
     for seq, (duel, pick) in acknowledged.items():
         assert (voted[seq]["ref"], voted[seq]["pick"]) == (int(duel.partition("-")[0], 16), pick)
-    assert "all hashes are correct" in check(manager.store, "x")
+    assert "all hashes are correct" in verify_log(manager.store, "x")
     manager.close()

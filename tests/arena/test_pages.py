@@ -20,7 +20,7 @@ from driftduel.arena.web.static_files import url_of
 from driftduel.figures.lines import LINE_COLOURS
 from tests.arena.xss import CORPUS
 
-MOST_BYTES = 30_000
+MOST_BYTES = 40_000
 STATIC = files("driftduel.arena.web") / "static"
 
 
@@ -81,7 +81,7 @@ def test_the_vote_page_is_light(client):
     assert len(page.encode()) + sum(map(len, loaded)) <= MOST_BYTES
 
 
-@pytest.mark.parametrize("path", ["/", "/vote/headlines", "/board/headlines"])
+@pytest.mark.parametrize("path", ["/", "/vote/headlines", "/board/headlines", "/own/headlines"])
 def test_pages_fetch_only_hashed_files_of_their_own_server(client, path):
     answer = client.get(path)
     assert answer.status_code == 200
@@ -129,7 +129,7 @@ def test_modules_import_each_other_by_hashed_names(client):
     assert all(client.get(path).status_code == 200 for path in seen)
 
 
-@pytest.mark.parametrize("page", ["vote", "board"])
+@pytest.mark.parametrize("page", ["vote", "board", "own"])
 def test_a_token_in_the_query_is_refused_with_the_remedy(client, page):
     answer = client.get(f"/{page}/headlines?token=abc-_1")
     assert answer.status_code == 400
@@ -157,7 +157,7 @@ def test_a_voter_is_somebody_once(client):
 
 
 @pytest.mark.parametrize("name", CORPUS)
-@pytest.mark.parametrize("page", ["vote", "board"])
+@pytest.mark.parametrize("page", ["vote", "board", "own"])
 def test_a_hostile_name_of_an_arena_is_only_a_name(client, page, name):
     if "/" in name:  # that is another path, which no page has
         name = name.replace("/", "∕")

@@ -8,8 +8,7 @@ import pytest
 pytest.importorskip("msgspec")
 pytest.importorskip("polars")
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from driftduel.arena.ranking import History, Window, rank_options
 

@@ -9,8 +9,7 @@ pytest.importorskip("msgspec")
 pytest.importorskip("polars")
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from driftduel.arena import open_store
 from driftduel.arena.board import board_of

@@ -23,7 +23,7 @@ from starlette.requests import Request
 
 from driftduel.arena import ArenaError, ArenaManager, open_store
 from driftduel.arena.client import ArenaClient
-from driftduel.arena.replay import check
+from driftduel.arena.replay import verify_log
 from driftduel.arena.serving import in_background
 from driftduel.arena.web.forwarding import FORWARDED, HEADER, Forwarder
 from driftduel.arena.web.problems import ProblemError
@@ -317,7 +317,7 @@ def test_another_server_takes_over_from_one_that_dies_or_hangs(postgres_url, how
             first.process.send_signal(signal.SIGCONT)
             assert eventually(lambda: voted(first.url, token, "dan"))
     with closing(open_store(postgres_url)) as store:
-        assert "all hashes are correct" in check(store, "x")
+        assert "all hashes are correct" in verify_log(store, "x")
 
 
 # -- a rolling restart behind nginx
@@ -325,7 +325,7 @@ def test_another_server_takes_over_from_one_that_dies_or_hangs(postgres_url, how
 
 def documented_configuration():
     """Return the nginx configuration of the guide for several servers."""
-    text = (ROOT / "docs" / "arena.md").read_text("utf-8")
+    text = (ROOT / "docs" / "guide" / "arena-server.md").read_text("utf-8")
     (block,) = [part for part in text.split("```nginx\n")[1:] if "upstream arenas" in part]
     return block.partition("```")[0]
 
@@ -450,4 +450,4 @@ def test_a_rolling_restart_behind_nginx_loses_no_vote(postgres_url, tmp_path):
                 body, ref = found[seq], int(duel.partition("-")[0], 16)
                 assert (body["ref"], body["pick"]) == (ref, "left")
                 assert [f"o{arm + 1}" for arm in body["shown"]] == [left, right]
-            assert "all hashes are correct" in check(store, voter.arena)
+            assert "all hashes are correct" in verify_log(store, voter.arena)

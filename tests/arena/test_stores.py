@@ -9,7 +9,15 @@ import pytest
 pytest.importorskip("msgspec")
 
 from driftduel.arena.records import Record, ref_of
-from driftduel.arena.stores import Append, FencedError, OptionText, StoreError, open_store, take
+from driftduel.arena.stores import (
+    Append,
+    FencedError,
+    ItemRow,
+    OptionText,
+    StoreError,
+    open_store,
+    take,
+)
 from driftduel.errors import DriftduelError, MissingExtraError
 
 
@@ -55,7 +63,15 @@ def test_an_arena_that_is_not_there_has_nothing(store):
     assert not store.drop_hook("x", "h")
     assert store.drop_token("x", "label") == 0
     assert not store.exists("x")
+    assert store.items("x") == []
+    assert store.item("x", 1) is None
+    assert store.item_numbers("x", ["p"]) == []
+    assert store.file("x", "f") is None
+    assert store.page("x") is None
     for refused in (
+        lambda: store.put_items("x", [ItemRow(1, "p", "{}")]),
+        lambda: store.put_file("x", "f", "image/png", b""),
+        lambda: store.put_page("x", "{}"),
         lambda: store.secret("x"),
         lambda: store.put_options("x", [OptionText("o", "O")]),
         lambda: store.put_voter("x", b"v", "p"),
@@ -302,3 +318,33 @@ def test_nothing_of_what_was_erased_is_in_the_files(tmp_path):
     assert there(keys[1])
     assert store.voter("a", keys[1]) == keys[1].hex()[:16]
     store.close()
+
+
+def test_items_are_found_by_number_and_by_id(store):
+    make(store, "a", "b")
+    rows = [ItemRow(number, f"p{number % 600}", '{"n": "ü"}') for number in range(1, 1301)]
+    store.put_items("a", rows)
+    store.put_items("b", [ItemRow(1, "p1", "other")])
+    assert store.items("a", after=1298) == rows[1298:]
+    assert store.items("a", limit=2) == rows[:2]
+    assert store.item("a", 7) == rows[6]
+    assert store.item("a", 1301) is None
+    assert store.item_numbers("a", ["p1", "p1", "none"]) == [("p1", 1), ("p1", 601), ("p1", 1201)]
+    ids = [f"p{number}" for number in range(600)]
+    assert [number for _, number in store.item_numbers("a", ids)] == list(range(1, 1301))
+    store.put_items("a", [ItemRow(601, "renamed", "")])
+    assert store.item("a", 601) == ItemRow(601, "renamed", "")
+    assert store.item_numbers("a", ["p1", "renamed"]) == [("p1", 1), ("renamed", 601), ("p1", 1201)]
+    assert store.item("b", 1) == ItemRow(1, "p1", "other")
+    store.put_items("a", [])
+
+
+def test_files_and_pages_belong_to_an_arena(store):
+    make(store, "a", "b")
+    store.put_file("a", "f1", "image/png", b"\x00\xff" * 1000)
+    store.put_file("a", "f1", "image/gif", b"other")  # the id depends on the data: no change
+    assert store.file("a", "f1") == ("image/png", b"\x00\xff" * 1000)
+    assert store.file("b", "f1") is None
+    store.put_page("a", '{"title": "ü"}')
+    store.put_page("a", '{"title": "new"}')
+    assert (store.page("a"), store.page("b")) == ('{"title": "new"}', None)

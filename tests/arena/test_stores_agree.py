@@ -6,8 +6,7 @@ import pytest
 
 pytest.importorskip("msgspec")
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from driftduel.arena.records import Record
 from driftduel.arena.stores import Append, OptionText, StoreError, open_store

@@ -464,9 +464,9 @@ def test_a_connection_that_is_lost_in_the_middle(stores, admin):
 
 
 def test_a_slow_database(stores, admin):
-    store = make(stores(seconds=0.3))
+    store = make(stores(seconds=2.0))  # a busy machine needs some of it
     admin.execute("BEGIN; LOCK TABLE arena_log IN EXCLUSIVE MODE")
-    with pytest.raises(StoreError, match=r"did not respond within 0\.3 s") as caught:
+    with pytest.raises(StoreError, match=r"did not respond within 2 s") as caught:
         store.append([Append("a", some(2))])
     assert sentence(str(caught.value))
     admin.execute("ROLLBACK")

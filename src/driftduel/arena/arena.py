@@ -4,14 +4,26 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 if TYPE_CHECKING:
     from driftduel.arena.board import Board
+    from driftduel.arena.tag_report import ItemShare, TagCounts
+    from driftduel.logs import Subgroups
+from driftduel.arena.items import check_items, in_batches
 from driftduel.arena.manager import ArenaManager, option_text
+from driftduel.arena.page_settings import PageSettings
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
-from driftduel.arena.responses import Option, ShownDuel, Vote, wait_durable
+from driftduel.arena.responses import (
+    Item,
+    ItemsChanged,
+    Option,
+    ShownDuel,
+    Vote,
+    wait_durable,
+)
+from driftduel.arena.settings import ArenaSettings
 from driftduel.arena.stores import open_store
 from driftduel.errors import DriftduelError
 
@@ -30,7 +42,10 @@ class Arena:
         A file such as ``headlines.db``, ``postgresql://...``, or None for memory.
     options
         The options of a new arena: names, or mappings with `name`, `kind` (``text``, ``markdown``,
-        ``image``) and `content`.
+        ``image``) and `content`. The default with items: the options with an answer.
+    items
+        Items of a new arena, on which its options are compared: mappings with `id`, `answers` (a
+        dict from names of options to Markdown), and optionally `prompt` and `tags`.
     name
         Name of the arena; a store can hold many.
     clock
@@ -59,19 +74,21 @@ class Arena:
         store: str | None = None,
         *,
         options: Iterable[str | Mapping[str, Any]] | None = None,
+        items: Iterable[Mapping[str, Any]] | None = None,
         name: str = "arena",
         clock: Callable[[], float] = time.time,
-        **settings: Any,
+        **settings: Unpack[ArenaSettings],
     ) -> None:
         self._manager = ArenaManager(open_store(store or "memory:"), clock)
         try:
             if not self._manager.store.exists(name):
-                if options is None:
+                if options is None and items is None:
                     raise ArenaError(
                         "no-such-arena",
-                        f"arena {name!r} does not exist; pass options= to create it.",
+                        f"arena {name!r} does not exist; pass options= or items= to create it.",
                     )
-                self._manager.create(name, options, **settings)
+                checked = None if items is None else list(check_items(items))
+                self._manager.create(name, options, items=checked, **settings)
             self._live = self._manager.arena(name)
         except BaseException:
             self._manager.close()
@@ -79,8 +96,16 @@ class Arena:
         self.name = name
         self._keeps_graces = "grace" in settings
 
-    def ask(self, voter: str | None = None, *, resume: bool = False) -> ShownDuel:
+    def ask(
+        self,
+        voter: str | None = None,
+        *,
+        resume: bool = False,
+        tags: Mapping[str, str] | None = None,
+    ) -> ShownDuel:
         """Choose the next duel; `resume` returns the voter's open duel, if there is one.
+
+        The tags (at most 8, of at most 64 characters) become tags of the vote.
 
         Raises
         ------
@@ -88,7 +113,7 @@ class Arena:
             ``nothing-left``, if the voter reached the cap on every pair that is to be compared.
         """
         self._learn()
-        return wait_durable(self._live.ask(voter, resume=resume))
+        return wait_durable(self._live.ask(voter, resume=resume, tags=tags))
 
     def renew(self, duel: str) -> float:
         """Renew the lease of a duel; return its end in seconds since 1970, 0 if it is not open."""
@@ -103,9 +128,20 @@ class Arena:
         if not self._keeps_graces and self._live.state.voted:
             wait_durable(self._live.end_graces())
 
-    def vote(self, duel: str, pick: str) -> Vote:
-        """Record an answer: left, right, tie or skip. Repeating the same pick is idempotent."""
-        return wait_durable(self._live.vote(duel, pick))
+    def vote(
+        self,
+        duel: str,
+        pick: str,
+        *,
+        tags: Mapping[str, str] | None = None,
+        reason: str = "",
+    ) -> Vote:
+        """Record an answer: left, right, tie, both-bad or skip.
+
+        Repeating the same pick is idempotent. Tags (as in `ask`) and a reason of at most 1,000
+        characters are kept in the log, and exported with the vote.
+        """
+        return wait_durable(self._live.vote(duel, pick, tags=tags, reason=reason))
 
     def skip(self, duel: str) -> Vote:
         """Record that the voter gave no answer."""
@@ -135,6 +171,51 @@ class Arena:
     def options(self) -> list[Option]:
         """Return all options, with those that left."""
         return self._live.options()
+
+    def add_items(
+        self, items: Iterable[Mapping[str, Any]], *, replace: bool = False
+    ) -> ItemsChanged:
+        """Add items, as for the constructor; return how many were added.
+
+        With `replace` an item may have an existing id: it gets new answers and tags, or, if
+        contents have changed, takes the place of the old one.
+        """
+        changed = ItemsChanged()
+        for batch in in_batches(list(check_items(items))):
+            changed += wait_durable(self._live.add_items(batch, replace=replace))
+        return changed
+
+    def retire_item(self, item: str) -> Item:
+        """Retire an item, given by its id: it is no longer shown."""
+        return wait_durable(self._live.set_item_present(item, False))
+
+    def readmit_item(self, item: str) -> Item:
+        """Readmit a retired item."""
+        return wait_durable(self._live.set_item_present(item, True))
+
+    def erase_item(self, item: str) -> None:
+        """Retire an item, and delete its contents from the store; votes on it stay."""
+        wait_durable(self._live.erase_item(item))
+
+    def item(self, item: str) -> Item:
+        """Return an item by its id."""
+        return self._live.item(item)
+
+    def items(self, after: int = 0, limit: int = 1000) -> list[Item]:
+        """Return items with a number above `after`, with retired ones and old versions."""
+        return self._live.items(after, limit)
+
+    def put_file(self, data: bytes, media: str = "") -> str:
+        """Store an image or audio file; return its reference for contents of items."""
+        return self._live.put_file(data, media)
+
+    def page(self) -> PageSettings:
+        """Return the settings of the vote page."""
+        return self._live.page
+
+    def set_page(self, **changes: Any) -> PageSettings:
+        """Change settings of the vote page, the fields of `PageSettings`."""
+        return self._live.set_page(**changes)
 
     def add_past_votes(self, votes: Sequence[tuple[str, str, str | None]]) -> int:
         """Import votes before the first duel: tuples of two options, and the winner or None.
@@ -179,10 +260,27 @@ class Arena:
         self._learn()
         return self._live.best()
 
-    def board(self) -> "Board":
-        """Return the board: leader, evidence, changes and counts."""
+    def board(self, tag: str | None = None) -> "Board":
+        """Return the board: leader, evidence, changes and counts.
+
+        With `tag`, for example ``topic:code``, ranking and pairs describe the votes with this tag,
+        and the board makes no claim.
+        """
         self._learn()
-        return self._live.board()
+        return self._live.board(tag)
+
+    def tags(self) -> "list[TagCounts]":
+        """Return the tags of votes and of their items, with the numbers of votes."""
+        return self._live.tags()
+
+    def differences(self, by: str) -> "Subgroups":
+        """Return shares of the options by value of a tag, and whether preferences depend on it."""
+        self._learn()
+        return self._live.differences(by)
+
+    def lost_items(self, option: str, limit: int = 20) -> "list[ItemShare]":
+        """Return the items on which an option, given by its id, wins least."""
+        return self._live.lost_items(option, limit)
 
     def records(self, after: int = 0, limit: int = 10_000) -> list[Record]:
         """Return records of the log after sequence number `after`; by default from the first."""

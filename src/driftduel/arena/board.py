@@ -10,12 +10,15 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from driftduel._tables import fitted
+from driftduel._internal.text_tables import fitted
+from driftduel._internal.wording import counted, duration, interval, number, share, whole
 from driftduel.arena.bias import left_share
 from driftduel.arena.board_fields import (
     Answers,
     CertifiedChange,
     Fields,
+    ItemCounts,
+    JudgeAgreement,
     LeaderChange,
     LeftShare,
     Line,
@@ -27,17 +30,20 @@ from driftduel.arena.board_fields import (
     Sentences,
     Since,
     StrengthHistory,
+    TagFilter,
     VotesPerVoter,
 )
 from driftduel.arena.evidence import certainty_needs, votes_until_sure
+from driftduel.arena.judge_agreement import AgreementCounter
 from driftduel.arena.ranking import History, WindowVote, rank_options
 from driftduel.arena.replay import load_state
 from driftduel.arena.responses import Option, option_of
-from driftduel.arena.sentences import clean, guarantee, sentences, warnings
+from driftduel.arena.sentences import clean, guarantee, judge_sentence, sentences, warnings
 from driftduel.arena.state import ArenaState
 from driftduel.arena.stores import ArenaStore
+from driftduel.arena.tags import parse_tag
+from driftduel.arena.vote_table import VoteSubset, VoteTable
 from driftduel.evidence import ALPHA
-from driftduel.wording import counted, duration, interval, number, share, whole
 
 __all__ = ["Board", "board_of", "load_board", "snapshot_board"]
 
@@ -56,12 +62,20 @@ class Board(Fields, frozen=True, kw_only=True):
 
     arena: str
     """Name of the arena."""
+    filter: TagFilter | None = None
+    """The tag to which ranking and pairs are limited; such a board has no leader and no claim."""
     leader: OptionName | None
     """The policy's best guess; null before the first learned vote."""
     sure: bool
     """Whether the evidence against every present rival is enough now."""
     claim: str
     """Population of the statements: ``voters`` or ``judges``."""
+    evidence_of: str = "all"
+    """Votes that are evidence: ``all``, or ``people`` without those of automatic judges."""
+    items: ItemCounts | None = None
+    """Number of present and retired items, and how evenly they were shown; null without items."""
+    judges: list[JudgeAgreement] = msgspec.field(default_factory=list)
+    """Automatic judges: agreement with people on shared pairs and items, and position bias."""
     since: Since | None
     """When the leader took the lead."""
     stretch: int
@@ -76,6 +90,7 @@ class Board(Fields, frozen=True, kw_only=True):
     """Estimated number of votes until sure if preferences stay as they are; 0 if sure; null if
     there is no estimate."""
     challenger: NearestChallenger | None
+    """The rival closest to taking the lead, with its ``share`` of the required evidence."""
     votes: int
     """Votes that arrived in time, with ties and without skips."""
     learned: int
@@ -91,7 +106,11 @@ class Board(Fields, frozen=True, kw_only=True):
     imported: int
     """Past votes that the arena started from."""
     ties: int
+    """Votes without a preference."""
+    both_bad: int = 0
+    """Votes that neither option is good; they count as ties for everything else."""
     skips: int
+    """Duels that voters skipped."""
     late: int
     """Votes after the lease of their duel."""
     uncounted: int
@@ -111,28 +130,44 @@ class Board(Fields, frozen=True, kw_only=True):
     lead_changes: int
     """Number of changes of the leader."""
     certified_changes: list[CertifiedChange]
-    """Certified changes of preferences, oldest first."""
+    """Certified changes of preferences, oldest first. Each has ``before``, ``after`` (names),
+    ``from_vote``, ``to_vote``, ``level``."""
     alarms: int
+    """Number of alarms."""
     false_alarms_at_most: float | None
     """Bound on the expected number of alarms if no challenger was better than the leader it met;
     null for policies without a bound."""
     pairs: Pairs
+    """Wins and ties of these votes by pair, rows over columns; skips since the arena was opened."""
     history: StrengthHistory
+    """Strengths over time: ``votes``, ``at`` and a series per option."""
     left: LeftShare
+    """Share of picks on the left, with bounds that hold at all times (null below 30 picks)."""
     lateness: Answers
+    """Seconds to answer: median and 90% quantile."""
     votes_per_voter: VotesPerVoter
+    """Median and maximum."""
     mode: str
+    """``panel`` or ``serve``."""
     policy: str
+    """Spec of the policy."""
     order: str
+    """``asked`` or ``arrival``."""
     seed: int
+    """Seed of the arena."""
     seq: int
     """Last record of the log."""
     at: int
     """Its time, in milliseconds since 1970."""
     closed: bool
+    """Whether the arena is closed."""
     says: Sentences
+    """The sentences: ``claim``, ``doubt``, ``waiting``, ``challenger``, ``certified``, ``changes``,
+    ``ranking``, ``left``."""
     guarantee: str
+    """The guarantee, with its assumption."""
     warnings: list[str]
+    """Limits of the validity of the board."""
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data that JSON can represent."""
@@ -149,8 +184,9 @@ class Board(Fields, frozen=True, kw_only=True):
             body = fitted(rows, columns, right, (), _WIDTH)
             parts.append([*_wrap(title), *body.text.split("\n")])
         parts.append(_wrap(says.challenger, says.certified, says.changes, says.left))
+        parts += [_wrap(judge_sentence(judge)) for judge in self.judges]
         parts.append(_wrap(self._counts(), self.guarantee))
-        return "\n\n".join("\n".join(part) for part in parts)
+        return "\n\n".join("\n".join(part) for part in parts if part)
 
     __repr__ = __str__
 
@@ -166,7 +202,7 @@ class Board(Fields, frozen=True, kw_only=True):
             for title, columns, _, rows in self._tables()
         ]
         below = [says.challenger, says.certified, says.changes, says.left]
-        below += [self._counts(), self.guarantee]
+        below += [*map(judge_sentence, self.judges), self._counts(), self.guarantee]
         return "".join([*above, *tables, *map(_p, below)])
 
     def _tables(self) -> Iterable[tuple[str, tuple[str, ...], str, Cells]]:
@@ -212,7 +248,9 @@ class Board(Fields, frozen=True, kw_only=True):
             f"{whole(self.learned)} learned",
             *(
                 counted(count, word)
-                for count, word in ((self.ties, "tie"), (self.skips, "skip"))
+                for count, word in (
+                    (self.ties, "tie"), (self.both_bad, "“both bad”"), (self.skips, "skip")
+                )
                 if count
             ),
             *(f"{whole(self[key])} {key}" for key in ("late", "uncounted", "voided") if self[key]),
@@ -227,7 +265,9 @@ class Board(Fields, frozen=True, kw_only=True):
         return f"{', '.join(parts)}.{times}"
 
 
-def board_of(name: str, state: ArenaState, options: Sequence[Option]) -> Board:
+def board_of(
+    name: str, state: ArenaState, options: Sequence[Option], subset: VoteSubset | None = None
+) -> Board:
     """Return the board of an arena.
 
     Parameters
@@ -238,17 +278,21 @@ def board_of(name: str, state: ArenaState, options: Sequence[Option]) -> Board:
         Its state.
     options
         All options, with those that left; in any order.
+    subset
+        Limit ranking and pairs to these votes; the board then has no leader and no claim.
     """
-    return snapshot_board(name, state, options)()
+    return snapshot_board(name, state, options, subset)()
 
 
-def snapshot_board(name: str, state: ArenaState, options: Sequence[Option]) -> Callable[[], Board]:
+def snapshot_board(
+    name: str, state: ArenaState, options: Sequence[Option], subset: VoteSubset | None = None
+) -> Callable[[], Board]:
     """Copy the values that a board needs; return a function that builds the board.
 
     The state may change afterwards. Fitting strengths is slow with many options, so the caller
     releases the arena's lock before it calls the function.
     """
-    tally, settings, policy = state.tally, state.settings, state.policy
+    tally, settings, policy, pool = state.tally, state.settings, state.policy, state.pool
     names = {option.id: option.name for option in options}
     refs = [OptionName(each, names.get(each, each)) for each in state.ids]
 
@@ -267,6 +311,10 @@ def snapshot_board(name: str, state: ArenaState, options: Sequence[Option]) -> C
         "leader": None if stretch is None else refs[stretch.leader],
         "sure": stretch is not None and stretch.is_sure(state.present),
         "claim": settings.claim,
+        "evidence_of": settings.evidence,
+        "items": None if pool is None else ItemCounts(
+            pool.present, len(pool) - pool.present, settings.balance, *pool.extent()
+        ),
         "since": None if stretch is None else Since(*tally.since),
         "stretch": 0 if stretch is None else stretch.number,
         "evidence": [
@@ -285,6 +333,7 @@ def snapshot_board(name: str, state: ArenaState, options: Sequence[Option]) -> C
         "lease": settings.lease,
         "imported": tally.heard,
         "ties": tally.ties,
+        "both_bad": tally.both_bad,
         "skips": tally.skips,
         "late": tally.late,
         "uncounted": tally.uncounted,
@@ -343,17 +392,59 @@ def snapshot_board(name: str, state: ArenaState, options: Sequence[Option]) -> C
             guarantee="",
             warnings=[],
         )
+        if subset is not None:
+            board = _filtered(board, subset, wins, present, votes)
         board = msgspec.structs.replace(board, says=sentences(board))
         return msgspec.structs.replace(board, guarantee=guarantee(board), warnings=warnings(board))
 
     return make
 
 
-def load_board(store: ArenaStore, arena: str) -> Board:
-    """Return the board of an arena from its log; works while another process owns the arena."""
+def _filtered(
+    board: Board,
+    subset: VoteSubset,
+    wins: np.ndarray[Any, Any],
+    present: tuple[int, ...],
+    votes: Sequence[WindowVote],
+) -> Board:
+    """Return a board whose ranking and pairs describe some votes, without leader and claims."""
+    chosen = [vote for vote in votes if vote[3] in subset.refs]
+    pairs = _pairs(chosen, board.pairs.ids, np.zeros_like(wins, np.int64).tolist())
+    shares = np.array(pairs.wins) + np.array(pairs.ties) / 2
+    refs = [OptionName(option.id, option.name) for option in board.ranking]
+    K = len(refs)
+    totals = [np.pad(each, (0, K - len(each))) for each in (subset.wins, subset.ties)]
+    empty = StrengthHistory([], [], [Line(option.id, [], [], []) for option in refs])
+    return msgspec.structs.replace(
+        board,
+        filter=TagFilter(subset.tag, subset.value, len(subset.refs)),
+        leader=None, sure=False, since=None, stretch=0, evidence=[], counted_voters=0,
+        votes_needed=None, challenger=None, changes=[], lead_changes=0, certified_changes=[],
+        alarms=0, ranking=_ranking(refs, shares, present, pairs, *totals),
+        ranking_votes=len(chosen), pairs=pairs, history=empty,
+    )  # fmt: skip
+
+
+def load_board(store: ArenaStore, arena: str, tag: str | None = None) -> Board:
+    """Return the board of an arena from its log; works while another process owns the arena.
+
+    Parameters
+    ----------
+    store, arena
+        The store, and the name of the arena.
+    tag
+        ``KEY:VALUE``: limit ranking and pairs to the votes with this tag.
+    """
     state, _ = load_state(store, arena)
     texts = {text.id: text for text in store.options(arena)}
-    return board_of(arena, state, [option_of(state, texts, option_id) for option_id in state.ids])
+    options = [option_of(state, texts, option_id) for option_id in state.ids]
+    subset = None if tag is None else VoteTable(store, arena).update().subset(*parse_tag(tag))
+    board = board_of(arena, state, options, subset)
+    if not state.tally.judged:
+        return board
+    counter = AgreementCounter()
+    counter.read(store, arena)
+    return msgspec.structs.replace(board, judges=counter.agreements())
 
 
 def _id_and_name(option: OptionName) -> tuple[str, str]:

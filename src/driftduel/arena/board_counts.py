@@ -13,13 +13,29 @@ from driftduel.arena.ranking import History, Window
 if TYPE_CHECKING:
     from driftduel.arena.state import OpenDuel
 
-__all__ = ["BoardCounts", "Change"]
+__all__ = ["PICKED", "BoardCounts", "Change"]
 
 _LISTED_CHANGES = 500
 _COUNTS = (
-    "votes", "number", "counted", "ties", "skips", "late", "uncounted", "voided", "heard",
-    "shown_alone", "lefts", "rights", "alarms", "crownings", "was_sure", "since",
-)  # fmt: skip
+    "votes",
+    "number",
+    "counted",
+    "ties",
+    "skips",
+    "late",
+    "uncounted",
+    "voided",
+    "heard",
+    "shown_alone",
+    "lefts",
+    "rights",
+    "alarms",
+    "crownings",
+    "was_sure",
+    "since",
+)
+# Absent in snapshots of earlier versions.
+_LATER_COUNTS = ("both_bad", "judged")
 _MATRICES = ("wins", "tied", "skipped")
 _PARTS: dict[str, Any] = {
     "window": Window,
@@ -29,7 +45,8 @@ _PARTS: dict[str, Any] = {
 }
 
 Change = dict[str, Any]
-_PICKED = {"left": 1, "right": 0, "tie": -1}
+PICKED = {"left": 1, "right": 0, "tie": -1, "both-bad": -1}
+"""Result for the option on the left: 1, 0, or -1 without a winner."""
 
 
 class BoardCounts:
@@ -47,6 +64,9 @@ class BoardCounts:
 
     def __init__(self, arms: int, leader: int | None, at: int) -> None:
         self.votes = self.ties = self.skips = self.late = self.uncounted = self.voided = 0
+        self.both_bad = 0
+        self.judged = 0
+        """Votes of automatic judges, without skips."""
         self.heard = self.shown_alone = self.lefts = self.rights = 0
         self.alarms = self.crownings = 0
         self.wins = self._zeros(arms)
@@ -92,7 +112,7 @@ class BoardCounts:
         self._count_arrival(out, 1)
         if out.counts:
             right = out.first + out.second - out.left
-            self.window.add(out.left, right, _PICKED[str(out.pick)], ref)
+            self.window.add(out.left, right, PICKED[str(out.pick)], ref)
             self.history.see(self.votes, at, self.window.wins, present)
 
     def remove_vote(self, ref: int, out: "OpenDuel") -> None:
@@ -109,6 +129,8 @@ class BoardCounts:
             return
         self.votes += times
         self.ties += times * (out.pick == "tie")
+        self.both_bad += times * (out.pick == "both-bad")
+        self.judged += times * out.judge
         self.voters.add(out.voter or out.source or "", times)
 
     def give_up(self, ref: int, out: "OpenDuel") -> None:
@@ -117,21 +139,21 @@ class BoardCounts:
         self.window.remove(ref)
 
     def add_learned(
-        self, answer: Learned, out: "OpenDuel", voter: int, seq: int, at: int
+        self, answer: Learned, out: "OpenDuel", voter: int | None, seq: int, at: int
     ) -> Change | None:
         """Count a learned vote; return the change of preferences that it certifies, if any.
 
-        `voter` is the number of the voter in the evidence.
+        `voter` is the number of the voter in the evidence; None: the vote is not evidence.
         """
         first, second, ref = answer.duel.first, answer.duel.second, answer.duel.round
         self.counted += 1
         self.number += 1
         # The pick itself: a tie stays a tie, even if the policy learned the result of a coin.
-        left, right, won = out.left, first + second - out.left, _PICKED[str(out.pick)]
+        left, right, won = out.left, first + second - out.left, PICKED[str(out.pick)]
         shown = None
-        if self.stretch is not None:
+        if self.stretch is not None and voter is not None:
             shown = self.stretch.count(left, right, won, voter=voter, duel=ref, vote=self.number)
-        if out.pick == "tie":
+        if won < 0:
             self.tied[first, second] += 1
             self.tied[second, first] += 1
             return None
@@ -217,7 +239,8 @@ class BoardCounts:
 
     def to_plain(self) -> dict[str, Any]:
         """Return a dict of plain values for a snapshot."""
-        plain: dict[str, Any] = {name: getattr(self, name) for name in _COUNTS}
+        names = (*_COUNTS, *_LATER_COUNTS)
+        plain: dict[str, Any] = {name: getattr(self, name) for name in names}
         plain |= {name: getattr(self, name).tolist() for name in _MATRICES}
         plain["changes"], plain["voided_seqs"] = self.changes, self.voided_seqs
         plain |= {name: getattr(self, name).to_plain() for name in _PARTS}
@@ -232,6 +255,8 @@ class BoardCounts:
         tally = cls.__new__(cls)
         for name in _COUNTS:
             setattr(tally, name, plain[name])
+        for name in _LATER_COUNTS:
+            setattr(tally, name, plain.get(name, 0))
         for name in _MATRICES:
             setattr(tally, name, np.array(plain[name], np.int64))
         tally.changes, tally.voided_seqs = plain["changes"], plain["voided_seqs"]

@@ -8,6 +8,8 @@ __all__ = [
     "Answers",
     "CertifiedChange",
     "Fields",
+    "ItemCounts",
+    "JudgeAgreement",
     "LeaderChange",
     "LeftShare",
     "Line",
@@ -19,6 +21,7 @@ __all__ = [
     "Sentences",
     "Since",
     "StrengthHistory",
+    "TagFilter",
     "VotesPerVoter",
 ]
 
@@ -169,6 +172,55 @@ class Answers(Fields, frozen=True):
 
     median: float | None
     p90: float | None
+
+
+class ItemCounts(Fields, frozen=True):
+    """The items of an arena, and how evenly they were shown."""
+
+    count: int
+    """Present items."""
+    retired: int
+    """Retired items, and replaced versions."""
+    balance: str | None
+    """The tag whose values are shown equally often on each pair."""
+    fewest: int
+    """Minimum number of duels with a present item."""
+    most: int
+
+
+class JudgeAgreement(Fields, frozen=True):
+    """Agreement of one automatic judge with people, and its preference for the first place.
+
+    Votes are compared on pairs and items on which both voted. All intervals are 95%.
+    """
+
+    judge: str
+    votes: int
+    """Votes with this tag, without skips."""
+    shared: int
+    """Pairs with an item on which the judge and people voted."""
+    agreement: float | None
+    """Share of people's votes with the judge's result on these, where each pair with an item has
+    the same weight; a tie and "both bad" agree with each other only."""
+    low: float | None
+    high: float | None
+    both_orders: int
+    """Duels that the judge answered in both orders."""
+    consistent: float | None
+    """Share of these with the same preference in both orders."""
+    first_share: float | None
+    """Share of the judge's picks for the option it saw first; 1/2 without a position bias."""
+    first_low: float | None
+    first_high: float | None
+
+
+class TagFilter(Fields, frozen=True):
+    """The value of a tag to which ranking and pairs of a board are limited."""
+
+    tag: str
+    value: str
+    votes: int
+    """Valid votes with this value since the arena was opened."""
 
 
 class VotesPerVoter(Fields, frozen=True):

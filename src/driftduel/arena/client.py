@@ -4,19 +4,23 @@ import http.client
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import msgspec
 
 from driftduel.arena.board import Board
+from driftduel.arena.items import BATCH
 from driftduel.arena.names import find_named
+from driftduel.arena.page_settings import PageSettings
 from driftduel.arena.problems import PROBLEMS, ArenaError
 from driftduel.arena.records import Record
-from driftduel.arena.responses import Option, ShownDuel, Vote
+from driftduel.arena.responses import Item, ItemsChanged, Option, ShownDuel, Vote
+from driftduel.arena.tag_report import ItemShare, TagCounts
 from driftduel.errors import DriftduelError
+from driftduel.logs import Subgroups
 
 __all__ = ["ArenaClient"]
 
@@ -26,6 +30,7 @@ _MOST_WAITS, _LONGEST_WAIT = 3, 30.0
 _WAIT = (429, 503)
 _LOST = (http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError, OSError)
 _LONGEST_ANSWER = 64 << 20
+_BODY_BYTES = 7 << 20  # a server accepts 8 MiB of items
 
 
 class ArenaClient:
@@ -95,15 +100,25 @@ class ArenaClient:
             self._name = str(self._call("GET", "/v1/token", answer=dict[str, str])["arena"])
         return self._name
 
-    def ask(self, voter: str | None = None, *, resume: bool = False) -> ShownDuel:
+    def ask(
+        self,
+        voter: str | None = None,
+        *,
+        resume: bool = False,
+        tags: Mapping[str, str] | None = None,
+    ) -> ShownDuel:
         """Choose the next duel; `resume` returns the voter's open duel, if there is one.
+
+        The tags (at most 8, of at most 64 characters) become tags of the vote.
 
         Raises
         ------
         ArenaError
             ``nothing-left``, if the voter reached the cap on every pair that is to be compared.
         """
-        body = {"resume": resume} | ({} if voter is None else {"voter": voter})
+        body: dict[str, Any] = {"resume": resume} | ({} if voter is None else {"voter": voter})
+        if tags:
+            body["tags"] = dict(tags)
         return self._call("POST", self._at("duels"), body, answer=ShownDuel)
 
     def renew(self, duel: str) -> float:
@@ -118,9 +133,25 @@ class ArenaClient:
         body = {"duels": [duel], "release": True}
         self._call("POST", self._at("leases"), body, answer=dict[str, list[float]])
 
-    def vote(self, duel: str, pick: str) -> Vote:
-        """Record an answer: left, right, tie or skip. Repeating the same pick is idempotent."""
-        return self._call("POST", self._at("duels", duel, "vote"), {"pick": pick}, answer=Vote)
+    def vote(
+        self,
+        duel: str,
+        pick: str,
+        *,
+        tags: Mapping[str, str] | None = None,
+        reason: str = "",
+    ) -> Vote:
+        """Record an answer: left, right, tie, both-bad or skip.
+
+        Repeating the same pick is idempotent. Tags (as in `ask`) and a reason of at most 1,000
+        characters are kept in the log, and exported with the vote.
+        """
+        body: dict[str, Any] = {"pick": pick}
+        if tags:
+            body["tags"] = dict(tags)
+        if reason:
+            body["reason"] = reason
+        return self._call("POST", self._at("duels", duel, "vote"), body, answer=Vote)
 
     def skip(self, duel: str) -> Vote:
         """Record that the voter gave no answer."""
@@ -157,6 +188,56 @@ class ArenaClient:
             for each in self.board().ranking
         ]
 
+    def add_items(
+        self, items: Iterable[Mapping[str, Any]], *, replace: bool = False
+    ) -> ItemsChanged:
+        """Add items, as for the constructor of `Arena`; return how many were added.
+
+        With `replace` an item may have an existing id: it gets new answers and tags, or, if
+        contents have changed, takes the place of the old one.
+        """
+        changed, path = ItemsChanged(), self._at("items")
+        for batch in _bodies(items):
+            body = {"items": batch, "replace": replace}
+            changed += self._call("POST", path, body, answer=ItemsChanged, again=False)
+        return changed
+
+    def retire_item(self, item: str) -> Item:
+        """Retire an item, given by its id: it is no longer shown."""
+        return self._call("PATCH", self._at("items", item), {"present": False}, answer=Item)
+
+    def readmit_item(self, item: str) -> Item:
+        """Readmit a retired item."""
+        return self._call("PATCH", self._at("items", item), {"present": True}, answer=Item)
+
+    def erase_item(self, item: str) -> None:
+        """Retire an item, and delete its contents from the store; votes on it stay."""
+        self._call("DELETE", self._at("items", item), answer=type(None), again=False)
+
+    def item(self, item: str) -> Item:
+        """Return an item by its id."""
+        return self._call("GET", self._at("items", item), answer=Item)
+
+    def items(self, after: int = 0, limit: int = 1000) -> list[Item]:
+        """Return items with a number above `after`, with retired ones and old versions."""
+        path = f"{self._at('items')}?{urlencode({'after': after, 'limit': limit})}"
+        return self._call("GET", path, answer=_ItemsReply).items
+
+    def put_file(self, data: bytes, media: str = "") -> str:
+        """Store an image or audio file; return its reference for contents of items."""
+        media = media or "application/octet-stream"
+        return self._call("POST", self._at("files"), data, answer=dict[str, str], media=media)[
+            "file"
+        ]
+
+    def page(self) -> PageSettings:
+        """Return the settings of the vote page."""
+        return _page(self._call("GET", self._at("page"), answer=dict[str, Any]))
+
+    def set_page(self, **changes: Any) -> PageSettings:
+        """Change settings of the vote page, the fields of `PageSettings`."""
+        return _page(self._call("PATCH", self._at("page"), changes, answer=dict[str, Any]))
+
     def void(self, seqs: Iterable[int], why: str) -> int:
         """Remove votes from all counts; the policy keeps its state. Return their number."""
         body = {"seqs": list(seqs), "why": why}
@@ -187,9 +268,26 @@ class ArenaClient:
         leader = self.board()["leader"]
         return None if leader is None else Option(str(leader["id"]), str(leader["name"]))
 
-    def board(self) -> Board:
-        """Return the board: leader, evidence, changes and counts."""
-        return self._call("GET", self._at("board"), answer=Board)
+    def board(self, tag: str | None = None) -> Board:
+        """Return the board; with `tag` (``KEY:VALUE``) ranking and pairs describe its votes."""
+        query = "" if tag is None else f"?{urlencode({'tag': tag})}"
+        return self._call("GET", self._at("board") + query, answer=Board)
+
+    def tags(self) -> list[TagCounts]:
+        """Return the tags of votes and of their items, with the numbers of votes."""
+        found = self._call("GET", self._at("tags"), answer=dict[str, Any])
+        return msgspec.convert(found["tags"], list[TagCounts])
+
+    def differences(self, by: str) -> Subgroups:
+        """Return shares of the options by value of a tag, and whether preferences depend on it."""
+        path = f"{self._at('differences')}?{urlencode({'by': by})}"
+        return self._call("GET", path, answer=Subgroups)
+
+    def lost_items(self, option: str, limit: int = 20) -> list[ItemShare]:
+        """Return the items on which an option, given by its id, wins least."""
+        path = f"{self._at('lost-items')}?{urlencode({'option': option, 'limit': limit})}"
+        found = self._call("GET", path, answer=dict[str, Any])
+        return msgspec.convert(found["items"], list[ItemShare])
 
     def records(self, after: int = 0, limit: int = 10_000) -> list[Record]:
         """Return records of the log after sequence number `after`; by default from the first."""
@@ -227,32 +325,37 @@ class ArenaClient:
         self,
         method: str,
         path: str,
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | bytes | None = None,
         *,
         answer: type[Answer],
         again: bool = True,
+        media: str = "application/json",
     ) -> Answer:
         """Send a request and return the decoded response.
 
         Parameters
         ----------
         method, path, body
-            The request; `body` is encoded as JSON.
+            The request; `body` is encoded as JSON, unless it is bytes of the type `media`.
         answer
             Type of the response.
         again
             Whether the call is idempotent, so that it may be repeated if the connection is lost
             before the response.
         """
-        content = None if body is None else msgspec.json.encode(body)
+        content = body if isinstance(body, bytes | None) else msgspec.json.encode(body)
         for waits in range(_MOST_WAITS + 1):
-            status, received, wait = self._exchange(method, self._root + path, content, again)
+            status, received, wait = self._exchange(
+                method, self._root + path, content, again, media
+            )
             # 429: the request was not processed. 503: a proxy may have lost the response, so only
             # idempotent calls are repeated.
             if status not in _WAIT or wait is None or not (again or status == 429):
                 break
             if waits < _MOST_WAITS:
                 self._sleep(wait)
+        if status == 204:
+            return cast(Answer, None)  # the response has no content
         if status < 300:
             try:
                 return msgspec.json.decode(received, type=answer)
@@ -279,7 +382,7 @@ class ArenaClient:
         return f"{'https' if self._secure else 'http'}://{self._host}:{self._port or ''}"
 
     def _exchange(
-        self, method: str, path: str, content: bytes | None, again: bool
+        self, method: str, path: str, content: bytes | None, again: bool, media: str
     ) -> tuple[int, bytes, float | None]:
         """Return the status, the body, and the seconds of ``Retry-After``.
 
@@ -292,7 +395,7 @@ class ArenaClient:
             raise DriftduelError("the client is closed; create a new ArenaClient.")
         headers = {"Accept": "application/json", "Authorization": f"Bearer {self._token}"}
         if content is not None:
-            headers["Content-Type"] = "application/json"
+            headers["Content-Type"] = media
         if not again:
             self._drop_connection()  # the server may have closed an idle connection
         for left in reversed(range(_TRIES if again else 1)):
@@ -336,6 +439,33 @@ class ArenaClient:
             kept.close()
             self._open.discard(kept)
             self._threads.connection = None
+
+
+class _ItemsReply(msgspec.Struct):
+    """A page of items."""
+
+    items: list[Item]
+
+
+def _bodies(items: Iterable[Mapping[str, Any]]) -> Iterator[list[msgspec.Raw]]:
+    """Yield encoded items in lists that a server accepts."""
+    batch: list[msgspec.Raw] = []
+    size = 0
+    for item in items:
+        encoded = msgspec.json.encode(item)
+        if batch and (len(batch) == BATCH or size + len(encoded) > _BODY_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(msgspec.Raw(encoded))
+        size += len(encoded) + 1
+    if batch:
+        yield batch
+
+
+def _page(fields: dict[str, Any]) -> PageSettings:
+    return msgspec.convert(
+        {key: fields[key] for key in PageSettings.__struct_fields__}, PageSettings
+    )
 
 
 def _seconds(retry_after: str | None) -> float | None:

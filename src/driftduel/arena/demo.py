@@ -6,16 +6,17 @@ import tempfile
 import threading
 import time
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from driftduel import wording
 from driftduel.arena.board import Board
 from driftduel.arena.board_fields import LeaderChange
 from driftduel.arena.client import ArenaClient
+from driftduel.arena.demo_items import MODELS, TOPICS, demo_items
+from driftduel.arena.items import check_items
 from driftduel.arena.manager import ArenaManager
 from driftduel.arena.responses import wait_durable
 from driftduel.arena.sentences import change_sentence
@@ -23,16 +24,11 @@ from driftduel.arena.serving import in_background
 from driftduel.arena.stores import open_store
 from driftduel.arena.web.settings import Rate, ServerSettings
 
-__all__ = ["Taste", "demo"]
+__all__ = ["Taste", "run_demo"]
 
-_NAME = "headlines"
-_HEADLINES = (
-    "Save an hour a day",
-    "Nothing to install",
-    "Loved by 4,000 teams",
-    "Free for ever",
-    "Your data stays here",
-)
+_NAME = "models"
+_ITEMS = 60
+_DEVICES = ("phone", "desktop")  # a tag without an effect
 _VOTES_EACH = 2  # votes per simulated voter
 _EVERY = 5.0
 _THREADS = 4  # voters at the same time
@@ -40,24 +36,34 @@ _USUAL_RATE = 20.0
 
 
 class Taste(NamedTuple):
-    """The preferences of all voters from vote number `since` on: higher values are preferred."""
+    """The preferences of all voters from vote number `since` on, by the topic of the prompt.
+
+    The strengths are those of `MODELS`; higher values are preferred.
+    """
 
     since: int
-    strengths: tuple[float, ...]
+    strengths: Mapping[str, tuple[float, ...]]
 
-    def left_wins(self, left: int, right: int, uniform: float) -> bool:
-        """Return whether the left option is preferred, in the Bradley-Terry model."""
-        return uniform < 1.0 / (1.0 + math.exp(self.strengths[right] - self.strengths[left]))
+    def left_wins(self, topic: str, left: int, right: int, uniform: float) -> bool:
+        """Return whether the left answer is preferred, in the Bradley-Terry model."""
+        strengths = self.strengths[topic]
+        return uniform < 1.0 / (1.0 + math.exp(strengths[right] - strengths[left]))
 
 
+_MATHS: tuple[float, ...] = (
+    -0.3,
+    0.4,
+    2.4,
+    -0.2,
+    0.0,
+)  # cedar is best at mathematics, before and after the change
 TASTES = (
-    Taste(0, (2.2, 0.5, 0.3, 0.0, -0.3)),
-    Taste(1000, (0.2, 0.5, 0.2, 2.2, 0.0)),
-    Taste(2200, (2.2, 0.5, 0.4, 0.2, 0.0)),  # reverted: two changes of the same pair
+    Taste(0, dict.fromkeys(TOPICS, (2.8, 0.3, -0.4, 0.0, 0.2)) | {"maths": _MATHS}),
+    Taste(1500, dict.fromkeys(TOPICS, (0.0, 0.3, -0.4, 2.8, 0.2)) | {"maths": _MATHS}),
 )
 
 
-def demo(
+def run_demo(
     *,
     port: int = 8000,
     votes: int | None = None,
@@ -86,15 +92,19 @@ def demo(
     with tempfile.TemporaryDirectory(prefix="driftduel-arena-") as folder:
         clock = _VoteClock() if rate == 0 else time.time
         manager = ArenaManager(open_store(f"sqlite:{Path(folder) / 'arena.db'}"), clock)
-        token = manager.create(_NAME, _HEADLINES, seed=seed)
+        token = manager.create(
+            _NAME, MODELS, items=list(check_items(demo_items(_ITEMS))), seed=seed
+        )
+        question = "Which answer is more helpful?"
+        manager.arena(_NAME).set_page(title="Five models, three topics", question=question)
         manager.arena(_NAME).warm()
         unlimited = ServerSettings(per_address=Rate(0.0, 1), per_token=Rate(0.0, 1), clock=clock)
         with in_background(manager, port=port, settings=unlimited) as url:
-            board, ballot = (
+            board, ballot, manage = (
                 f"{url}/{page}/{_NAME}#token={manager.token(_NAME, scope, 'demo')}"
-                for page, scope in (("board", "read"), ("vote", "vote"))
+                for page, scope in (("board", "read"), ("vote", "vote"), ("own", "own"))
             )
-            echo(_opening(board, ballot))
+            echo(_opening(board, ballot, manage))
             if browser:
                 webbrowser.open(board)
                 webbrowser.open(ballot)
@@ -109,12 +119,12 @@ def demo(
             return live.board()
 
 
-def _opening(board: str, ballot: str) -> str:
-    changes = wording.listed([f"{taste.since:,}" for taste in TASTES[1:]])
+def _opening(board: str, ballot: str, manage: str) -> str:
     return (
-        f"{len(_HEADLINES)} headlines, simulated people with {_VOTES_EACH} votes each. After votes "
-        f"{changes} their taste changes; the policy is not informed.\n\n"
-        f"the board:  {board}\nvote, too:  {ballot}\n\nCtrl-C ends it.\n"
+        f"{len(MODELS)} models answer {_ITEMS} prompts; simulated people with {_VOTES_EACH} votes "
+        f"each. They prefer another model at maths than elsewhere, and after "
+        f"vote {TASTES[1].since:,} their taste changes; the policy is not informed.\n\n"
+        f"the board:  {board}\nvote, too:  {ballot}\nmanage:     {manage}\n\nCtrl-C ends it.\n"
     )
 
 
@@ -147,6 +157,7 @@ class _People:
         self.client = ArenaClient(url, token, arena=_NAME)
         self._numbers, self._persons = itertools.count(), itertools.count(1)
         self._most, self._clock = votes, clock
+        self._topics = {each["prompt"]: each["tags"]["topic"] for each in demo_items(_ITEMS)}
         self._pause = _THREADS / rate if rate else 0.0
         # With the simulated clock one thread only, so that the result is reproducible. The seed
         # differs from the arena's: otherwise sides and answers would use the same random numbers.
@@ -181,12 +192,14 @@ class _People:
                 if not left_votes:
                     person, left_votes = f"person {next(self._persons)}", _VOTES_EACH
                 left_votes -= 1
-                shown = self.client.ask(person)
-                if shown.left is None or shown.right is None:
+                device = _DEVICES[int(rng.integers(len(_DEVICES)))]
+                shown = self.client.ask(person, tags={"device": device})
+                if shown.left is None or shown.right is None or shown.prompt is None:
                     continue
-                taste = max(taste for taste in TASTES if taste.since <= number)
+                taste = [taste for taste in TASTES if taste.since <= number][-1]
                 left, right = place[shown.left.id], place[shown.right.id]
-                won = taste.left_wins(left, right, rng.random())
+                topic = self._topics[shown.prompt.content]
+                won = taste.left_wins(topic, left, right, rng.random())
                 self.client.vote(shown.duel, "left" if won else "right")
                 if isinstance(self._clock, _VoteClock):
                     self._clock.advance()

@@ -8,9 +8,9 @@ is the value of that bet. Two kinds of statements rest on it:
 - A *pair statement*: in stretch m the leader beat one rival between two votes. All pair statements
   share a second error level of .05; two opposite ones certify a change of preferences.
 
-docs/statements.md has the proofs. They require that the outcome of a vote does not decide whether
-it is counted: the vote that made the leader is not part of its stretch, and votes must not be
-voided because of their outcome.
+docs/research/statements.md has the proofs. They require that the outcome of a vote does not
+decide whether it is counted: the vote that made the leader is not part of its stretch, and votes
+must not be voided because of their outcome.
 """
 
 import math
@@ -22,7 +22,7 @@ import numpy as np
 
 from driftduel.evidence import log_e_value, reaches, threshold
 
-__all__ = ["Evidence", "PairStatement", "Stretch", "certainty_needs", "votes_until_sure"]
+__all__ = ["LeaderEvidence", "PairStatement", "Stretch", "certainty_needs", "votes_until_sure"]
 
 _LARGEST_LOG = 690.0  # exp of it is 1e299: JSON has no infinity
 _MOST_COUNTED = 100_000  # votes per stretch; later ones are not counted, which bounds the memory
@@ -33,7 +33,7 @@ _POOLED = 20.0  # weight, in votes, of the leader's share against all rivals in 
 _FEWEST_TO_ESTIMATE, _MOST_TO_ESTIMATE = 5, 10_000_000
 
 
-class Evidence(NamedTuple):
+class LeaderEvidence(NamedTuple):
     """The evidence of a stretch against one rival, as an immutable value."""
 
     rival: int
@@ -224,11 +224,11 @@ class Stretch:
         if rival.block_wins or rival.block_losses:
             self._next_block(rival, vote)
 
-    def against(self, rival: int) -> Evidence:
+    def against(self, rival: int) -> LeaderEvidence:
         """Return the evidence against one rival."""
         return self.evidence([rival])[0]
 
-    def evidence(self, present: Iterable[int]) -> list[Evidence]:
+    def evidence(self, present: Iterable[int]) -> list[LeaderEvidence]:
         """Return the evidence against each present rival, by number."""
         arms = sorted(set(present) - {self.leader})
         found = [self.rivals.get(arm) for arm in arms]
@@ -236,7 +236,7 @@ class Stretch:
         wins, losses = np.array(counts, np.float64).reshape(-1, 2).T
         logs, needed = log_e_value(wins, losses).tolist(), threshold(self.number)
         return [
-            Evidence(arm, *count, log_e, needed)
+            LeaderEvidence(arm, *count, log_e, needed)
             for arm, count, log_e in zip(arms, counts, logs, strict=True)
         ]
 
@@ -284,7 +284,7 @@ class Stretch:
         return cls(**given)
 
 
-def votes_until_sure(evidence: Sequence[Evidence], learned: int) -> int | None:
+def votes_until_sure(evidence: Sequence[LeaderEvidence], learned: int) -> int | None:
     """Estimate the number of votes until a stretch is sure, if preferences stay as they are.
 
     Each pair goes on with its present share of all votes. Its share of wins is shrunk towards the

@@ -1,29 +1,39 @@
 """Export votes to a file that `driftduel log` reads; import past votes from such a file."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
-from driftduel._files import whole_file
+from driftduel._internal.files import atomic_write
+from driftduel.arena.board_counts import PICKED
+from driftduel.arena.item_texts import decode_item
+from driftduel.arena.items import in_batches
 from driftduel.arena.live import LiveArena
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.responses import wait_durable
 from driftduel.arena.stores import ArenaStore, OptionText
+from driftduel.arena.vote_files import FileVote, new_items, option_names_of
 from driftduel.errors import DriftduelError
-from driftduel.logs import Log
-from driftduel.logs.presence import OPTIONS
+from driftduel.logs import OPTIONS, SEVERAL, Log
 
 __all__ = [
+    "PAIR_COLUMNS",
+    "ItemNames",
     "csv_of",
     "export_votes",
     "formula_like_names",
     "import_log",
+    "import_votes",
+    "item_names",
     "labels",
+    "lines_of",
     "past_votes",
+    "preference_pairs",
+    "write_pairs",
     "write_votes",
 ]
 
@@ -41,56 +51,198 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "voter": pl.String,
     "counted": pl.Boolean,
     OPTIONS: pl.String,
+    "duel": pl.Int64,
+    "item": pl.String,
+    "pick": pl.String,
+    "asked": pl.Datetime("ms", "UTC"),
+    "reason": pl.String,
 }
+PAIR_COLUMNS = (
+    "prompt", "chosen", "rejected", "chosen_option", "rejected_option", "item", "voter", "reason",
+    "tags",
+)  # fmt: skip
+"""Columns of an export of preference pairs."""
+_TEXTS = {"text", "markdown"}
+_ITEM_BATCH = 1000
+_TIMES = ("time", "asked")
 
 
-def export_votes(store: ArenaStore, arena: str) -> pl.DataFrame:
-    """Return the votes of an arena: left option (first), right option (second), winner.
+def export_votes(store: ArenaStore, arena: str, *, imported: bool = False) -> pl.DataFrame:
+    """Return the votes of an arena: left option (first), right option (second), winner, and more.
 
     Votes that were undone, voided, skipped or late are left out. The column `options` holds the
     names of the options present after a vote, as a JSON array; it is written on the first row, and
-    on a row after which an option joins or leaves.
+    on a row after which an option joins or leaves. Tags of the vote and of its item are columns
+    ``tags.KEY``, in which several values are joined by `` + ``. docs/reference/vote-files.md
+    describes all columns.
+
+    Parameters
+    ----------
+    store, arena
+        The store, and the name of the arena.
+    imported
+        Whether to return past votes that were imported, too.
 
     Raises
     ------
     ArenaError
         ``no-such-arena``, if the arena does not exist.
     """
+    return _frame(*_votes_of(store, arena, imported=imported))
+
+
+def _votes_of(
+    store: ArenaStore, arena: str, *, imported: bool
+) -> tuple[list[dict[str, Any]], list[str | None]]:
+    """Return the votes of an export as dicts, and its column `options`."""
     _require_arena(store, arena)
     present: list[str] = []
     # Sequence number of a record, and the options present from it on.
     changes: list[tuple[int, tuple[str, ...]]] = []
     called = labels(store.options(arena))
-    votes: dict[int, tuple[Any, ...]] = {}
+    items = item_names(store, arena)
+    votes: dict[Any, dict[str, Any]] = {}
+    asked: dict[int, int] = {}
     voided: set[int] = set()
     for record in _records(store, arena):
         body = record.body
-        if record.kind == "voted" and "shown" in body and body["pick"] != "skip":
-            left, right = (called[f"o{arm + 1}"] for arm in body["shown"])
-            winner = {"left": left, "right": right, "tie": "tie"}[body["pick"]]
-            votes[body["ref"]] = (
-                record.seq,
-                datetime.fromtimestamp(record.at / 1000, UTC),
-                left,
-                right,
-                winner,
-                body.get("voter"),
-                not body.get("uncounted", False),
-            )
+        if record.kind == "asked":
+            asked[body["ref"]] = record.at
+        elif record.kind == "voted" and "shown" in body and body["pick"] != "skip":
+            vote = _vote(record, called, items)
+            votes[body["ref"]] = vote | {
+                "seq": record.seq, "time": record.at, "voter": body.get("voter"),
+                "counted": not body.get("uncounted", False), "duel": body["ref"],
+                "asked": asked.get(body["ref"]),
+            }  # fmt: skip
         elif record.kind == "undone" or (record.kind == "forgot" and body["why"] == "voided"):
             votes.pop(body["ref"], None)
         elif record.kind == "voided":
             voided |= {vote[0] for vote in body["votes"]}
+        elif record.kind == "heard" and imported:
+            for place, vote in enumerate(body["votes"]):
+                votes[record.seq, place] = _past_vote(record, vote, called, items)
         elif record.kind in ("opened", "joined", "left"):
             if record.kind == "opened":
                 present.extend(body["options"])
             else:
                 (present.append if record.kind == "joined" else present.remove)(body["option"])
             changes.append((record.seq, tuple(present)))
-    kept = sorted(vote for vote in votes.values() if vote[0] not in voided)
-    texts = _presence([vote[0] for vote in kept], changes, called)
-    rows = [(*vote, text) for vote, text in zip(kept, texts, strict=True)]
-    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+    kept = [vote for vote in votes.values() if vote["seq"] not in voided]
+    kept.sort(key=lambda vote: vote["seq"])
+    texts = _presence([vote["seq"] for vote in kept], changes, called)
+    return kept, texts
+
+
+def _vote(record: Any, called: Mapping[str, str], items: "ItemNames") -> dict[str, Any]:
+    """Return the columns of a vote that do not depend on its kind of record."""
+    body = record.body
+    left, right = (called[f"o{arm + 1}"] for arm in body["shown"])
+    item, tags = items.get(body.get("item", 0), (body.get("item_id"), {}))
+    return {
+        "first": left,
+        "second": right,
+        "winner": {"left": left, "right": right}.get(body["pick"], "tie"),
+        "pick": body["pick"],
+        "item": item,
+        "number": body.get("item", 0),
+        "reason": body.get("reason"),
+        "tags": {**tags, **body.get("tags", {})},
+    }
+
+
+def _past_vote(
+    record: Any, vote: Sequence[Any], called: Mapping[str, str], items: "ItemNames"
+) -> dict[str, Any]:
+    """Return the columns of an imported vote; those that its file did not have are empty."""
+    first, second, won, _, *more = vote
+    known = more[0] if more else {}
+    pick = known.get("pick", ("right", "left", "tie")[won])
+    like = type(record)(
+        record.seq, record.at, "voted", {**known, "shown": [first, second], "pick": pick}
+    )
+    return _vote(like, called, items) | {
+        "seq": record.seq, "time": known.get("time"), "voter": known.get("voter"),
+        "counted": True, "duel": None, "asked": None,
+    }  # fmt: skip
+
+
+ItemNames = dict[int, tuple[str, dict[str, Any]]]
+
+
+class _TagsOnly(msgspec.Struct):
+    """The tags of a stored item; prompt and answers are not decoded."""
+
+    tags: dict[str, Any] = {}
+
+
+def item_names(store: ArenaStore, arena: str) -> ItemNames:
+    """Return id and tags of each item, by number."""
+    names: ItemNames = {}
+    decoder, after = msgspec.json.Decoder(_TagsOnly), 0
+    while rows := store.items(arena, after, _ITEM_BATCH):
+        for row in rows:
+            names[row.number] = row.id, decoder.decode(row.content).tags if row.content else {}
+        after = rows[-1].number
+    return names
+
+
+def _frame(votes: Sequence[dict[str, Any]], options: Sequence[str | None]) -> pl.DataFrame:
+    """Return votes as a frame with one column for each key of their tags."""
+    keys = sorted({key for vote in votes for key in vote["tags"]})
+    schema = {**_SCHEMA, **{f"tags.{key}": pl.String for key in keys}}
+    rows = [
+        {
+            **vote,
+            OPTIONS: text,
+            **{f"tags.{key}": _joined(each) for key, each in vote["tags"].items()},
+        }
+        for vote, text in zip(votes, options, strict=True)
+    ]
+    columns = {name: [row.get(name) for row in rows] for name in schema}
+    counts = {**schema, **dict.fromkeys(_TIMES, pl.Int64())}  # milliseconds since 1970
+    return pl.DataFrame(columns, schema=counts).cast(dict.fromkeys(_TIMES, _SCHEMA["time"]))
+
+
+def _joined(value: str | list[str]) -> str:
+    return value if isinstance(value, str) else SEVERAL.join(value)
+
+
+def preference_pairs(store: ArenaStore, arena: str) -> Iterator[dict[str, Any]]:
+    """Yield the votes on items as pairs for training: prompt, chosen and rejected answer.
+
+    Ties, answers without text, and votes of `export_votes` that do not count are left out.
+    """
+    named = {label: option for option, label in labels(store.options(arena)).items()}
+    for vote in _votes_of(store, arena, imported=True)[0]:
+        if not vote["number"] or vote["winner"] == "tie" or not vote["counted"]:
+            continue
+        content = decode_item(store.item(arena, vote["number"]))
+        other = vote["second"] if vote["winner"] == vote["first"] else vote["first"]
+        chosen, rejected = (content.answers.get(named[name]) for name in (vote["winner"], other))
+        if not (chosen and rejected and {chosen.kind, rejected.kind} <= _TEXTS):
+            continue
+        yield {
+            "prompt": content.prompt.content if content.prompt else "",
+            "chosen": chosen.content,
+            "rejected": rejected.content,
+            "chosen_option": vote["winner"],
+            "rejected_option": other,
+            "item": vote["item"],
+            "voter": vote["voter"],
+            "reason": vote["reason"],
+            "tags": vote["tags"],
+        }
+
+
+def _tags_of(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return the tags of a row of an export."""
+    start = "tags."
+    return {
+        key.removeprefix(start): value
+        for key, value in row.items()
+        if key.startswith(start) and value is not None
+    }
 
 
 def _presence(
@@ -146,6 +298,16 @@ def csv_of(votes: pl.DataFrame) -> str:
     return votes.write_csv(datetime_format=_MOMENT)
 
 
+def lines_of(votes: pl.DataFrame) -> Iterator[str]:
+    """Yield votes as JSON objects, one per line, with the tags in one object."""
+    times = [
+        pl.col(name).dt.strftime(_MOMENT) for name in ("time", "asked") if name in votes.columns
+    ]
+    for row in votes.with_columns(times).iter_rows(named=True):
+        plain = {key: value for key, value in row.items() if not key.startswith("tags.")}
+        yield json.dumps(plain | {"tags": _tags_of(row)}, ensure_ascii=False)
+
+
 def formula_like_names(votes: pl.DataFrame) -> list[str]:
     """Return the names that a spreadsheet would evaluate as formulas when it opens a CSV file.
 
@@ -158,20 +320,44 @@ def formula_like_names(votes: pl.DataFrame) -> list[str]:
 
 def write_votes(votes: pl.DataFrame, path: str | Path) -> None:
     """Write votes as CSV, JSON lines or Parquet; the file is replaced atomically."""
+    ending = _ending(path)
+    with atomic_write(path) as temporary:
+        if ending == ".csv":
+            Path(temporary).write_text(csv_of(votes), "utf-8", newline="")
+        elif ending == ".jsonl":
+            with Path(temporary).open("w", encoding="utf-8", newline="") as file:
+                file.writelines(f"{line}\n" for line in lines_of(votes))
+        else:
+            votes.write_parquet(temporary)
+
+
+def write_pairs(pairs: Iterable[dict[str, Any]], path: str | Path) -> int:
+    """Write preference pairs as CSV, JSON lines or Parquet; return their number."""
+    ending, count = _ending(path), 0
+    with atomic_write(path) as temporary:
+        if ending == ".jsonl":
+            with Path(temporary).open("w", encoding="utf-8", newline="") as file:
+                for pair in pairs:
+                    file.write(json.dumps(pair, ensure_ascii=False) + "\n")
+                    count += 1
+            return count
+        rows = [{**pair, "tags": json.dumps(pair["tags"], ensure_ascii=False)} for pair in pairs]
+        frame = pl.DataFrame(rows, schema=dict.fromkeys(PAIR_COLUMNS, pl.String))
+        if ending == ".csv":
+            frame.write_csv(temporary)
+        else:
+            frame.write_parquet(temporary)
+        return len(frame)
+
+
+def _ending(path: str | Path) -> str:
     ending = Path(path).suffix.lower()
     if ending not in (".csv", ".jsonl", ".parquet"):
         raise DriftduelError(
             f"the format of {str(path)!r} is unknown; the name must end with .csv, .jsonl or "
             ".parquet."
         )
-    with whole_file(path) as temporary:
-        if ending == ".csv":
-            Path(temporary).write_text(csv_of(votes), "utf-8", newline="")
-        elif ending == ".jsonl":
-            moment = pl.col("time").dt.strftime(_MOMENT)
-            votes.with_columns(moment).write_ndjson(temporary)
-        else:
-            votes.write_parquet(temporary)
+    return ending
 
 
 def past_votes(log: Log, called: Mapping[str, int]) -> Iterator[list[Any]]:
@@ -210,11 +396,7 @@ def import_log(live: LiveArena, log: Log) -> int:
     options = {name: live.state.arm(option_id) for option_id, name in _labels_of(live).items()}
     unknown = [name for name in log.names if name not in options]
     if unknown:
-        raise ArenaError(
-            "no-such-option",
-            f"option {unknown[0]!r:.80} of the log does not exist in arena {live.name!r}; add it, "
-            f"or rename it to one of {', '.join(sorted(options))[:200]}.",
-        )
+        raise _no_such_option(live, unknown[0], options)
     imported = 0
     batch: list[list[Any]] = []
     for vote in past_votes(log, options):
@@ -223,6 +405,46 @@ def import_log(live: LiveArena, log: Log) -> int:
             imported += wait_durable(live.add_past_votes(batch))
             batch = []
     return imported + (wait_durable(live.add_past_votes(batch)) if batch else 0)
+
+
+def import_votes(live: LiveArena, votes: Iterable[FileVote]) -> int:
+    """Import votes with all their fields into an arena; return their number.
+
+    With items, prompts and answers of the votes become items. Names of voters are replaced by
+    pseudonyms. Options are matched by their labels, as by `import_log`.
+    """
+    arms = {name: live.state.arm(option_id) for option_id, name in _labels_of(live).items()}
+    votes, imported = list(votes), 0
+    for name in option_names_of(votes):
+        if name not in arms:
+            raise _no_such_option(live, name, arms)
+    items = _import_items(live, votes) if live.has_items else {}
+    for start in range(0, len(votes), _IMPORT_BATCH):
+        rows = [
+            [
+                arms[vote.first], arms[vote.second], PICKED[vote.pick], vote.weight,
+                vote.known_fields(live.pseudonym, items.get(vote.item_key, 0)),
+            ]
+            for vote in votes[start : start + _IMPORT_BATCH]
+        ]  # fmt: skip
+        imported += wait_durable(live.add_past_votes(rows))
+    return imported
+
+
+def _import_items(live: LiveArena, votes: Sequence[FileVote]) -> dict[str, int]:
+    """Add the prompts and answers of votes as items; return their numbers by key of the vote."""
+    for batch in in_batches(new_items(votes)):
+        wait_durable(live.add_items(batch, replace=True))
+    keys = list(dict.fromkeys(vote.item_key for vote in votes if vote.item_key))
+    return dict(live.store.item_numbers(live.name, keys))
+
+
+def _no_such_option(live: LiveArena, name: str, known: Iterable[str]) -> ArenaError:
+    return ArenaError(
+        "no-such-option",
+        f"option {name!r:.80} of the log does not exist in arena {live.name!r}; add it, "
+        f"or rename it to one of {', '.join(sorted(known))[:200]}.",
+    )
 
 
 def _labels_of(live: LiveArena) -> dict[str, str]:

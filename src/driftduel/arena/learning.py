@@ -10,9 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from driftduel.arena.settings import Settings
-from driftduel.policies import Duel, Policy, make_policy
-from driftduel.policies.base import RESTARTED
-from driftduel.policies.ledger import UNANSWERED
+from driftduel.policies import RESTARTED, UNANSWERED, Duel, Policy, make_policy
 
 __all__ = ["Learned", "forget", "initial_policy", "tell"]
 
@@ -41,23 +39,31 @@ def initial_policy(settings: Settings, options: int) -> tuple[Policy, np.random.
     return policy, np.random.default_rng(coins)
 
 
-def tell(policy: Policy, duel: Duel, winner: int | None) -> tuple[int, Iterator[Learned]]:
-    """Settle a duel; return its result for the first option, and an iterator of learned answers."""
+def tell(
+    policy: Policy, duel: Duel, winner: int | None, foreign: set[int]
+) -> tuple[int, Iterator[Learned]]:
+    """Settle a duel; return its result for the first option, and an iterator of learned answers.
+
+    The set `foreign` has the rounds of duels that the policy did not choose. It does not learn
+    their answers, and they are removed from the set.
+    """
     won = policy.ledger.answer(duel, winner)
-    return won, _learn(policy, duel, won)
+    return won, _learn(policy, duel, won, foreign)
 
 
-def forget(policy: Policy, duel: Duel) -> Iterator[Learned]:
+def forget(policy: Policy, duel: Duel, foreign: set[int]) -> Iterator[Learned]:
     """Give up a duel; return an iterator over the answers that waited for it."""
     policy.ledger.take(duel)
-    return _learn(policy, duel, UNANSWERED)
+    return _learn(policy, duel, UNANSWERED, foreign)
 
 
-def _learn(policy: Policy, duel: Duel, won: int) -> Iterator[Learned]:
+def _learn(policy: Policy, duel: Duel, won: int, foreign: set[int]) -> Iterator[Learned]:
     ledger = policy.ledger
     for settled, result in ledger.settle(duel, won):
         flags = 0
-        if result != UNANSWERED or policy.unanswered:
+        if settled.round in foreign:
+            foreign.discard(settled.round)
+        elif result != UNANSWERED or policy.unanswered:
             first, second, t, notes = settled
             flags = policy.learn(t, first, second, result, notes)
         if flags & RESTARTED:

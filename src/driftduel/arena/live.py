@@ -8,24 +8,41 @@ If the log cannot be written, all changes since the last commit are void. Waitin
 error, and the next method call reloads the arena from the store.
 """
 
+import hmac
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
 from driftduel.arena.access import DuelName, new_pseudonym, voter_key
+from driftduel.arena.item_changes import current_number, plan_items
+from driftduel.arena.item_pool import ItemPool
+from driftduel.arena.item_texts import ItemTexts, files_url
+from driftduel.arena.items import FILE_PREFIX, NewItem
+from driftduel.arena.judge_agreement import AgreementCounter
 from driftduel.arena.names import find_named, name_key
+from driftduel.arena.page_settings import PageSettings, decode_page, encode_page
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
 from driftduel.arena.replay import load_state
-from driftduel.arena.responses import DurableReply, Option, ShownDuel, Vote, option_of
+from driftduel.arena.responses import (
+    DurableReply,
+    Item,
+    ItemsChanged,
+    Option,
+    ShownDuel,
+    Vote,
+    option_of,
+)
 from driftduel.arena.state import PICKS, ArenaState
-from driftduel.arena.stores import ArenaStore, OptionText, StoreError
+from driftduel.arena.stores import ArenaStore, ItemRow, OptionText, StoreError
+from driftduel.arena.tags import check_reason, check_tags, parse_tag
+from driftduel.arena.uploads import checked_media
 from driftduel.arena.void_request import VoidRequest
 from driftduel.arena.webhook_events import events_of, has_events
 from driftduel.arena.writer import AppendHandle, Writer
@@ -33,11 +50,18 @@ from driftduel.errors import LogError
 
 if TYPE_CHECKING:
     from driftduel.arena.board import Board
+    from driftduel.arena.tag_report import ItemShare, TagCounts
+    from driftduel.arena.vote_table import VoteTable
+    from driftduel.logs import Subgroups
 
 __all__ = ["LiveArena"]
 
+Found = TypeVar("Found")
+_COMPARED = 16  # tags with a cached comparison
 _SNAPSHOT_EVERY = 10_000
 _RECENT = 10_000
+# Proposals of the policy without an item for the voter, before the least shown pair is taken.
+_MOST_PASSED = 8
 
 
 class _Answered(NamedTuple):
@@ -47,6 +71,23 @@ class _Answered(NamedTuple):
     pick: str
     voter: str | None
     source: str | None = None
+    shown: tuple[int, int] | None = None
+    """Arms of the options on the left and on the right; None for a late vote."""
+
+
+class _VoteArguments(NamedTuple):
+    """The checked arguments of a vote."""
+
+    pick: str
+    tags: dict[str, str]
+    reason: str
+
+    @staticmethod
+    def of(pick: str, tags: Mapping[str, str] | None, reason: str) -> "_VoteArguments":
+        """Check the arguments; raise ArenaError for the first invalid one."""
+        if pick not in PICKS:
+            raise ArenaError("bad-vote", f"pick={pick!r:.40} must be {', '.join(PICKS)}.")
+        return _VoteArguments(pick, check_tags(tags), check_reason(reason))
 
 
 class LiveArena:
@@ -77,7 +118,11 @@ class LiveArena:
         self._handle = AppendHandle(name)
         self._durable: Future[None] = Future()
         self._board: tuple[int, dict[str, OptionText], Board] | None = None
-        self._text_lock = threading.Lock()
+        self._text_lock = threading.RLock()
+        self._agreement, self._agreement_lock = AgreementCounter(), threading.Lock()
+        self._table_lock = threading.Lock()
+        self._table: VoteTable | None = None
+        self._compared: dict[str, tuple[int, Subgroups]] = {}
         self._clock_behind: tuple[int, int] | None = None
         self.used = 0.0
         """Time of the last request, in seconds since 1970."""
@@ -101,6 +146,9 @@ class LiveArena:
             raise
         self._since_snapshot = self.state.seq - snapshot_at
         self._texts = {text.id: text for text in self.store.options(self.name)}
+        self._item_texts = ItemTexts(self.store, self.name)
+        self._page = decode_page(self.store.page(self.name))
+        self._agreement = AgreementCounter()  # a record of the last state may have been lost
         self._answered.clear()
         self._voters.clear()
         self._new_voters.clear()
@@ -243,7 +291,12 @@ class LiveArena:
     # -- duels and votes
 
     def ask(
-        self, voter: str | None = None, *, resume: bool = False, source: str | None = None
+        self,
+        voter: str | None = None,
+        *,
+        resume: bool = False,
+        source: str | None = None,
+        tags: Mapping[str, str] | None = None,
     ) -> DurableReply[ShownDuel]:
         """Choose the next duel.
 
@@ -256,19 +309,22 @@ class LiveArena:
         source
             Name of the source (token and address) if there is no voter. The evidence counts all
             votes of a source like those of one voter.
+        tags
+            Tags of the vote on this duel.
 
         Raises
         ------
         ArenaError
-            ``nothing-left``, ``closed`` or ``owned-elsewhere``.
+            ``nothing-left``, ``closed``, ``bad-request`` or ``owned-elsewhere``.
         """
+        checked = check_tags(tags)
         with self._transaction() as state:
             name = voter if voter is not None else source
             known, key = (None, None) if name is None else self._pseudonym_of(name)
             origin = None
             if voter is None:
                 known, origin = None, known
-            shown = self._choose(state, known, resume, origin)
+            shown = self._choose(state, known, resume, origin, checked)
             # After the last possible error: a voter without a duel is not stored.
             if name is not None:
                 self._keep_voter(name, known or origin or "", key)
@@ -276,7 +332,12 @@ class LiveArena:
             return self._pending(shown)
 
     def _choose(
-        self, state: ArenaState, known: str | None, resume: bool, source: str | None = None
+        self,
+        state: ArenaState,
+        known: str | None,
+        resume: bool,
+        source: str | None,
+        tags: dict[str, str],
     ) -> ShownDuel:
         """Choose a duel for a voter or a source, given by their pseudonyms."""
         now = self._now()
@@ -285,24 +346,35 @@ class LiveArena:
             state.renew(now, mine[-1])
             return self._show(mine[-1])
         state.need_open()
+        state.need_items(known)
         passed = state.capped_proposals(now, known)
         while (crowded := state.duel_to_evict(known)) is not None:
             self._settle_one(now, "forgot", crowded, "evicted")
         refs = [self._ask_policy(state, now, None) for _ in range(passed)]
-        refs.append(self._ask_policy(state, now, known, source))
-        # Give up the capped proposals last: while they are open, the policy chooses other pairs.
+        refs.append(self._ask_policy(state, now, known, source, tags))
+        while self._passed:  # no item of this pair is left for the voter
+            forced = len(refs) >= _MOST_PASSED
+            refs.append(self._ask_policy(state, now, known, source, tags, forced=forced))
+        # Give up the other proposals last: while they are open, the policy chooses other pairs.
         for ref in refs[:-1]:
-            self._settle_one(now, "forgot", ref, "capped")
+            self._settle_one(now, "forgot", ref, "capped" if state.pool is None else "no item")
         out = state.open.get(refs[-1])
         return self._show(refs[-1]) if out else ShownDuel(alone=self.option(state.ids[self._alone]))
 
     def _ask_policy(
-        self, state: ArenaState, now: int, voter: str | None, source: str | None = None
+        self,
+        state: ArenaState,
+        now: int,
+        voter: str | None,
+        source: str | None = None,
+        tags: dict[str, str] | None = None,
+        *,
+        forced: bool = False,
     ) -> int:
         """Ask the policy for a duel and draft its record; return its ref."""
-        ref, body = state.ask(now, voter, source)
+        ref, body = state.ask(now, voter, source, tags or None, forced=forced)
         self._draft_record("asked", body)
-        self._alone = body["pair"][0]
+        self._alone, self._passed = body["pair"][0], "passed" in body
         return ref
 
     def renew(self, duels: Iterable[str]) -> list[float]:
@@ -336,11 +408,23 @@ class LiveArena:
         out = self.state.open[ref]
         word = self.state.word_of(ref)
         assert word is not None
+        right = out.first + out.second - out.left
         return ShownDuel(
             duel=DuelName(ref, word).encode(self._secret, self.name),
-            left=self.option(self.state.ids[out.left]),
-            right=self.option(self.state.ids[out.first + out.second - out.left]),
+            left=self._side(out.left, out.item),
+            right=self._side(right, out.item),
             expires=out.until / 1000,
+            prompt=self._item_texts.prompt(out.item) if out.item else None,
+        )
+
+    def _side(self, arm: int, item: int) -> Option:
+        """Return an option as it is shown: with items, its content is the answer."""
+        option = self.option(self.state.ids[arm])
+        if not item:
+            return option
+        answer = self._item_texts.answer(item, option.id)
+        return Option(
+            option.id, option.name, answer.kind, answer.content, option.present, answer.html
         )
 
     def is_open(self, duel: str) -> bool:
@@ -360,6 +444,8 @@ class LiveArena:
         if not self._lock.acquire(blocking=False):
             return False  # the holder of the lock may be blocked on the store
         self._lock.release()
+        if self.state.pool is not None and not self.store.is_local:
+            return False  # contents of the next item are read from the store
         if duel is None:
             return True
         try:
@@ -386,41 +472,60 @@ class LiveArena:
         if len(self._voters) > _RECENT:
             self._voters.popitem(last=False)
 
-    def vote(self, duel: str, pick: str) -> DurableReply[Vote]:
-        """Record an answer: left, right, tie or skip.
+    def vote(
+        self,
+        duel: str,
+        pick: str,
+        *,
+        tags: Mapping[str, str] | None = None,
+        reason: str = "",
+    ) -> DurableReply[Vote]:
+        """Record an answer: left, right, tie, both-bad or skip, with tags and a reason.
 
         Idempotent: the same pick again returns the same vote.
 
         Raises
         ------
         ArenaError
-            ``already-answered`` for another pick, ``no-such-duel``, ``duel-lost`` or ``bad-vote``.
+            ``already-answered`` for another pick, ``no-such-duel``, ``duel-lost``, ``bad-vote``,
+            or ``bad-request`` for tags or reason.
         """
-        if pick not in PICKS:
-            raise ArenaError("bad-vote", f"pick={pick!r:.40} must be {', '.join(PICKS)}.")
+        answer = _VoteArguments.of(pick, tags, reason)
         with self._transaction() as state:
-            vote = self._record_vote(state, duel, pick)[0].vote
+            vote = self._record_vote(state, duel, answer)[0].vote
             self._send()
             return self._pending(vote)
 
-    def vote_and_ask(self, duel: str, pick: str) -> DurableReply[tuple[Vote, ShownDuel | None]]:
+    def vote_and_ask(
+        self,
+        duel: str,
+        pick: str,
+        *,
+        tags: Mapping[str, str] | None = None,
+        reason: str = "",
+    ) -> DurableReply[tuple[Vote, ShownDuel | None]]:
         """Record an answer and choose the voter's next duel, in one transaction.
 
         If the answer was recorded before, the first response was lost: the reply has the duel of
-        that response, not a further one.
+        that response, not a further one. The next duel has the tags of the request for this one.
         """
+        answer = _VoteArguments.of(pick, tags, reason)
         with self._transaction() as state:
-            answered, again = self._record_vote(state, duel, pick)
+            asked = state.open.get(self._ref(duel))
+            answered, again = self._record_vote(state, duel, answer)
             try:
-                shown = self._choose(state, answered.voter, again, answered.source)
+                kept = {} if asked is None else asked.tags or {}
+                shown = self._choose(state, answered.voter, again, answered.source, kept)
             except ArenaError:
                 shown = None  # closed, or nothing left to compare: the vote is recorded anyway
             self._send()
             return self._pending((answered.vote, shown))
 
-    def _record_vote(self, state: ArenaState, duel: str, pick: str) -> tuple["_Answered", bool]:
+    def _record_vote(
+        self, state: ArenaState, duel: str, answer: "_VoteArguments"
+    ) -> tuple["_Answered", bool]:
         """Record an answer; return it, and whether it had been recorded before."""
-        ref = self._ref(duel)
+        ref, pick = self._ref(duel), answer.pick
         if ref not in state.open:
             before = self._vote_before(ref)
             if before is not None:
@@ -431,7 +536,7 @@ class LiveArena:
                         "within its grace period.",
                     )
                 return before, True
-        body = state.vote(self._now(), ref, pick)
+        body = state.vote(self._now(), ref, *answer)
         seq = self._draft_record("voted", body)
         late = body.get("late", False)
         out = None if late else state.voted[ref]
@@ -442,7 +547,7 @@ class LiveArena:
             late=late,
         )
         answered = self._answered[ref] = _Answered(
-            vote, pick, body.get("voter"), body.get("source")
+            vote, pick, body.get("voter"), body.get("source"), body.get("shown")
         )
         if len(self._answered) > _RECENT:
             self._answered.popitem(last=False)
@@ -482,7 +587,8 @@ class LiveArena:
             counted=not (body.get("uncounted") or body.get("late") or body["pick"] == "skip"),
             late=body.get("late", False),
         )
-        return _Answered(vote, body["pick"], body.get("voter"), body.get("source"))
+        shown = body.get("shown")
+        return _Answered(vote, body["pick"], body.get("voter"), body.get("source"), shown)
 
     def undo(self, duel: str) -> DurableReply[int]:
         """Undo a vote within its grace period; return the sequence number of the record.
@@ -584,6 +690,174 @@ class LiveArena:
                 self._texts = {**self._texts, now.id: text}
             return self.option(option_id)
 
+    # -- items
+
+    @property
+    def has_items(self) -> bool:
+        """Whether options are compared on items."""
+        return self.state.pool is not None
+
+    def add_items(
+        self, items: Sequence[NewItem], *, replace: bool = False
+    ) -> DurableReply[ItemsChanged]:
+        """Add checked items with distinct ids.
+
+        Parameters
+        ----------
+        items
+            At most some thousands; the caller splits longer lists.
+        replace
+            Whether items may have an existing id. With the same contents, new answers and tags are
+            added; otherwise the new version takes the place of the old one.
+
+        Raises
+        ------
+        ArenaError
+            ``name-taken``, ``no-such-option``, ``too-many``, ``closed`` or ``bad-request``.
+        """
+        with self._text_lock:
+            while True:
+                with self._transaction() as state:
+                    pool, options = self._need_pool(state), self.options()
+                    known, balance = len(pool), state.settings.balance
+                    self._send()
+
+                    def option_id(name: str, options: list[Option] = options) -> str:
+                        found = find_named(options, name)
+                        if found is None:
+                            raise ArenaError(
+                                "no-such-option",
+                                f"option {name!r:.80} of an answer does not exist; add it first.",
+                            )
+                        return found.id
+
+                    plan = plan_items(
+                        self.store, self.name, pool, balance, items,
+                        replace=replace, option_id=option_id, arm=state.arm,
+                    )  # fmt: skip
+                # Contents are stored before the record, so that no record refers to missing ones.
+                self.store.put_items(self.name, plan.rows)
+                with self._transaction() as state:
+                    if len(self._need_pool(state)) != known:
+                        continue  # the arena was reloaded, and an earlier change was lost
+                    for row in plan.rows:
+                        self._item_texts.drop(row.number)
+                    if plan.changes:
+                        self._draft_record("items", state.change_items(self._now(), plan.changes))
+                    self._send()
+                    return self._pending(plan.changed)
+
+    def _need_pool(self, state: ArenaState) -> ItemPool:
+        state.need_open()
+        if state.pool is None:
+            raise ArenaError(
+                "bad-request",
+                f"arena {self.name!r} has no items; create a new arena with items.",
+            )
+        return state.pool
+
+    def set_item_present(self, item_id: str, present: bool) -> DurableReply[Item]:
+        """Retire an item, or readmit it; idempotent."""
+        with self._text_lock, self._transaction() as state:
+            pool = self._need_pool(state)
+            number = current_number(self.store, self.name, pool, item_id)
+            if pool.is_present(number) != present:
+                key = "readmitted" if present else "retired"
+                self._draft_record("items", state.change_items(self._now(), {key: [number]}))
+            self._send()
+            return self._pending(self._item(state, item_id, number))
+
+    def erase_item(self, item_id: str) -> DurableReply[None]:
+        """Retire an item, and delete the contents of all its versions; votes on it stay."""
+        with self._text_lock:
+            self.set_item_present(item_id, False)
+            numbers = [number for _, number in self.store.item_numbers(self.name, [item_id])]
+            # An erased id cannot be readmitted: it is no longer known.
+            self.store.put_items(self.name, [ItemRow(each, "", "") for each in numbers])
+            with self._transaction():
+                for number in numbers:
+                    self._item_texts.drop(number)
+                return self._pending(None)
+
+    def item(self, item_id: str) -> Item:
+        """Return the newest version of an item."""
+        with self._transaction() as state:
+            pool = self._need_pool_of_reader(state)
+            return self._item(state, item_id, current_number(self.store, self.name, pool, item_id))
+
+    def items(self, after: int = 0, limit: int = 1000) -> list[Item]:
+        """Return at most `limit` items with a number above `after`, in order, with old versions."""
+        rows = self.store.items(self.name, after, limit)
+        with self._transaction() as state:
+            pool = self._need_pool_of_reader(state)
+            return [
+                self._item(state, row.id, row.number) for row in rows if row.number <= len(pool)
+            ]
+
+    def _need_pool_of_reader(self, state: ArenaState) -> ItemPool:
+        """Return the pool; an arena without items has an empty one for readers."""
+        return ItemPool(0) if state.pool is None else state.pool
+
+    def _item(self, state: ArenaState, item_id: str, number: int) -> Item:
+        assert state.pool is not None
+        texts = self._item_texts
+        return Item(
+            number,
+            item_id,
+            texts.prompt(number),
+            {
+                self.option(option_id).name: content
+                for option_id, content in texts.answers(number).items()
+            },
+            texts.item(number).tags,
+            state.pool.is_present(number),
+            state.pool.shown(number),
+        )
+
+    def put_file(self, data: bytes, media: str = "") -> str:
+        """Store an image or audio file; return its reference ``file:ID`` for items.
+
+        The id is a keyed hash, so that it cannot be guessed, and equal files are stored once.
+        """
+        media = checked_media(data, media)
+        name = hmac.digest(self._secret, b"file\0" + data, "sha256").hex()[:32]
+        self.store.put_file(self.name, name, media, data)
+        return FILE_PREFIX + name
+
+    def file_url(self, reference: str) -> str:
+        """Return the path of an uploaded file on the server, from its reference."""
+        return files_url(self.name) + reference.removeprefix(FILE_PREFIX)
+
+    # -- the vote page
+
+    @property
+    def page(self) -> PageSettings:
+        """Settings of the vote page."""
+        return self._page
+
+    def set_page(self, **changes: Any) -> PageSettings:
+        """Change settings of the vote page; they are not part of the log."""
+        with self._text_lock:
+            page = self._page.changed(**changes)
+            self.store.put_page(self.name, encode_page(page))
+            self._page = page
+            return page
+
+    def revealed(self, duel: str) -> tuple[Option, Option] | None:
+        """Return the options on the left and on the right of a duel with a vote.
+
+        The value is None if the names stay hidden: by the settings of the page, after a skip, and
+        for a late vote.
+        """
+        if not self._page.reveal:
+            return None
+        with self._lock:
+            before = self._vote_before(self._ref(duel))
+            if before is None or before.shown is None or before.pick == "skip":
+                return None
+            left, right = (self.option(self.state.ids[arm]) for arm in before.shown)
+            return left, right
+
     # -- for owners
 
     def add_past_votes(self, votes: list[list[Any]]) -> DurableReply[int]:
@@ -592,6 +866,10 @@ class LiveArena:
             self._draft_record("heard", state.add_past_votes(self._now(), votes))
             self._send()
             return self._pending(len(votes))
+
+    def pseudonym(self, voter: str) -> str:
+        """Return a pseudonym of a voter in imported votes; it depends on the arena's secret."""
+        return voter_key(self._secret, voter).hex()[:16]
 
     def void(self, seqs: Iterable[int], why: str) -> DurableReply[int]:
         """Remove votes from all counts; return their number."""
@@ -657,20 +935,83 @@ class LiveArena:
         self.state.policy.warm()
         self.board()
 
-    def board(self) -> "Board":
-        """Return the board, from the cache if nothing has changed."""
+    def board(self, tag: str | None = None) -> "Board":
+        """Return the board, from the cache if nothing has changed.
+
+        With `tag`, the text ``KEY:VALUE``, ranking and pairs describe the votes with this tag, and
+        the board makes no claim.
+        """
         from driftduel.arena.board import snapshot_board
 
+        if tag is not None:
+            key, value = parse_tag(tag)
+            subset = self._read_votes(lambda table: table.subset(key, value))
+            with self._lock:
+                make = snapshot_board(self.name, self.state, self.options(), subset)
+            return make()
         with self._lock:
             seq, texts, known = self.state.seq, self._texts, self._board
             if known is not None and known[0] == seq and known[1] is texts:
                 return known[2]
             make = snapshot_board(self.name, self.state, self.options())
+            judged = self.state.tally.judged > 0
         made = make()  # without the lock, so that votes are not blocked
+        if judged:
+            with self._agreement_lock:
+                self._agreement.read(self.store, self.name)
+                made = msgspec.structs.replace(made, judges=self._agreement.agreements())
         with self._lock:
             if texts is self._texts:
                 self._board = seq, texts, made
         return made
+
+    def tags(self) -> "list[TagCounts]":
+        """Return the tags of votes and of their items, with the numbers of votes."""
+        from driftduel.arena.tag_report import list_tags
+
+        return self._read_votes(list_tags)
+
+    def differences(self, by: str) -> "Subgroups":
+        """Return the differences between the values of a tag, with the evidence for them.
+
+        Votes are read from the log, so that the first call takes about a second for 100,000 votes;
+        later calls read new votes only.
+
+        Raises
+        ------
+        ArenaError
+            ``not-comparable``, if the tag has fewer than two values, or too many.
+        """
+        from driftduel.arena.tag_report import compare_tag
+
+        seq, known = self.seq, self._compared.get(by)
+        if known is not None and known[0] == seq:
+            return known[1]
+        board = self.board()
+        made = self._read_votes(lambda table: compare_tag(table, board, by))
+        if len(self._compared) >= _COMPARED:
+            self._compared.clear()
+        self._compared[by] = seq, made
+        return made
+
+    def lost_items(self, option: str, limit: int = 20) -> "list[ItemShare]":
+        """Return the items on which an option, given by its id, wins least; for owners.
+
+        The shares are compared with the option's overall share.
+        """
+        from driftduel.arena.tag_report import lost_items
+
+        with self._lock:
+            arm, options = self.state.arm(option), self.options()
+        return self._read_votes(lambda table: lost_items(table, options, arm, limit))
+
+    def _read_votes(self, read: "Callable[[VoteTable], Found]") -> "Found":
+        """Call a function with the votes of the log; votes are not blocked meanwhile."""
+        from driftduel.arena.vote_table import VoteTable
+
+        with self._table_lock:
+            table = self._table = self._table or VoteTable(self.store, self.name)
+            return read(table.update())
 
     def records(self, after: int = 0, limit: int = 10_000) -> list[Record]:
         """Return records of the log after sequence number `after`; by default from the first."""

@@ -4,19 +4,21 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Unpack
 
 import msgspec
 
 from driftduel.arena.access import SCOPES, hash_token, make_token
+from driftduel.arena.items import NewItem, in_batches, option_names
 from driftduel.arena.live import LiveArena
 from driftduel.arena.markdown import is_image
 from driftduel.arena.names import check_name, require_distinct
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
-from driftduel.arena.settings import settings_of
+from driftduel.arena.responses import wait_durable
+from driftduel.arena.settings import ArenaSettings, settings_of
 from driftduel.arena.stores import ArenaStore, OptionText, StoreError
 from driftduel.arena.writer import Writer
 from driftduel.errors import LogError
@@ -57,7 +59,14 @@ class ArenaManager:
         self._opening: dict[str, threading.Lock] = {}
         self._damaged: dict[str, tuple[float, LogError]] = {}
 
-    def create(self, name: str, options: Iterable[str | Mapping[str, Any]], **settings: Any) -> str:
+    def create(
+        self,
+        name: str,
+        options: Iterable[str | Mapping[str, Any]] | None,
+        *,
+        items: bool | Collection[NewItem] | None = None,
+        **settings: Unpack[ArenaSettings],
+    ) -> str:
         """Create an arena; return its owner's token.
 
         Parameters
@@ -65,7 +74,10 @@ class ArenaManager:
         name
             Lower-case letters, digits, hyphens and underscores.
         options
-            Names, or mappings with `name`, `kind` and `content`.
+            Names, or mappings with `name`, `kind` and `content`; None: those with an answer.
+        items
+            Checked items to compare the options on; True: they are added later; None or False: the
+            arena has none.
         settings
             Keyword arguments of `driftduel.arena.settings.settings_of`.
 
@@ -82,11 +94,17 @@ class ArenaManager:
             )
         if self.store.exists(name):
             raise ArenaError("name-taken", f"arena {name!r} exists already; choose another name.")
-        texts = option_texts(options)
-        made = settings_of(len(texts), **settings)
+        checked = [] if items is None or isinstance(items, bool) else items
+        texts = option_texts(option_names(checked) if options is None else options)
+        with_items = items is not None and items is not False
+        made = settings_of(len(texts), items=with_items, **settings)
         body = {"settings": msgspec.to_builtins(made), "options": [text.id for text in texts]}
         first = Record(1, int(1000 * self._clock()), "opened", body)
         self.store.create(name, secrets.token_bytes(32), [first], texts)
+        if checked:
+            live = self.arena(name)
+            for batch in in_batches(checked):
+                wait_durable(live.add_items(batch))
         return self.token(name, "own", "owner")
 
     def token(self, name: str, scope: str, label: str = "") -> str:

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel.logs.bradley_terry import bradley_terry, preferences_of
+from driftduel.logs import bradley_terry, preferences_of
 
 __all__ = ["History", "Ranking", "Window", "WindowVote", "rank_options"]
 

@@ -7,7 +7,7 @@ from driftduel.arena.state import ArenaState
 from driftduel.arena.stores import ArenaStore, DamagedSnapshotError
 from driftduel.errors import DriftduelError, LogError
 
-__all__ = ["check", "digest", "load_state", "replay_log"]
+__all__ = ["digest", "load_state", "replay_log", "verify_log"]
 
 _BATCH = 10_000
 
@@ -77,7 +77,7 @@ def _replay(store: ArenaStore, arena: str, state: ArenaState, upto: int | None) 
     return state
 
 
-def check(store: ArenaStore, arena: str) -> str:
+def verify_log(store: ArenaStore, arena: str) -> str:
     """Replay the log, verify hashes and the newest snapshot, and return a one-line report.
 
     Votes may arrive at the same time: the end of the log and the snapshot are chosen once, at the

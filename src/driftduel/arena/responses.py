@@ -7,12 +7,25 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from driftduel.arena.items import ItemTags
 from driftduel.arena.markdown import to_html
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.state import ArenaState
 from driftduel.arena.stores import FencedError, OptionText, StoreError
 
-__all__ = ["DurableReply", "Option", "ShownDuel", "Vote", "option_of", "trouble", "wait_durable"]
+__all__ = [
+    "Content",
+    "DurableReply",
+    "Item",
+    "ItemsChanged",
+    "Option",
+    "ShownDuel",
+    "Vote",
+    "blind",
+    "option_of",
+    "trouble",
+    "wait_durable",
+]
 
 Answer = TypeVar("Answer")
 
@@ -42,6 +55,50 @@ def option_of(state: ArenaState, texts: Mapping[str, OptionText], option_id: str
     return Option(text.id, text.name, text.kind, text.content, arm in state.present, html)
 
 
+class Content(msgspec.Struct, frozen=True):
+    """A prompt, or an answer of an option to it."""
+
+    kind: str
+    """One of the values ``text``, ``markdown``, ``image`` and ``audio``."""
+    content: str
+    """The text; for an image or audio its URL."""
+    html: str = ""
+    """Markdown as HTML from an allow-list, with all other markup escaped."""
+
+
+class Item(msgspec.Struct, frozen=True):
+    """An item, for the owner of the arena."""
+
+    number: int
+    """Its number in the log, from 1."""
+    id: str
+    prompt: Content | None
+    answers: dict[str, Content]
+    """Answers by the name of the option."""
+    tags: ItemTags
+    present: bool
+    """Whether it can be shown; False if it was retired or replaced."""
+    shown: int
+    """Number of duels with it."""
+
+
+class ItemsChanged(msgspec.Struct, frozen=True):
+    """Number of items by what was done with them."""
+
+    added: int = 0
+    replaced: int = 0
+    """Items with other contents than before: a new version, with a new number."""
+    extended: int = 0
+    """Items with new answers or tags only: the number, and the votes on it, stay."""
+    unchanged: int = 0
+
+    def __add__(self, other: "ItemsChanged") -> "ItemsChanged":
+        """Return the sums."""
+        return ItemsChanged(
+            *(getattr(self, key) + getattr(other, key) for key in self.__struct_fields__)
+        )
+
+
 class ShownDuel(msgspec.Struct, frozen=True, omit_defaults=True):
     """Two options to show side by side, or one to show alone.
 
@@ -56,6 +113,18 @@ class ShownDuel(msgspec.Struct, frozen=True, omit_defaults=True):
     """End of the lease, in seconds since 1970."""
     alone: Option | None = None
     """The only option to show, without a vote."""
+    prompt: Content | None = None
+    """The prompt of the item; the contents of `left` and `right` are the answers to it."""
+
+
+def blind(shown: ShownDuel) -> ShownDuel:
+    """Return a duel without ids and names of options, for voters on items."""
+    sides = {
+        side: msgspec.structs.replace(option, id="", name="")
+        for side in ("left", "right")
+        if (option := getattr(shown, side)) is not None
+    }
+    return msgspec.structs.replace(shown, **sides)
 
 
 class Vote(msgspec.Struct, frozen=True):

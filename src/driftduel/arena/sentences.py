@@ -7,14 +7,21 @@ reader's time zone.
 import math
 from typing import TYPE_CHECKING
 
-from driftduel.arena.board_fields import CertifiedChange, Sentences
+from driftduel._internal.wording import counted, interval, listed, often, rough, share, whole
+from driftduel.arena.board_fields import CertifiedChange, JudgeAgreement, Sentences
 from driftduel.evidence import ALPHA
-from driftduel.wording import counted, interval, listed, often, rough, share, whole
 
 if TYPE_CHECKING:
     from driftduel.arena.board import Board
 
-__all__ = ["change_sentence", "clean", "guarantee", "sentences", "warnings"]
+__all__ = [
+    "change_sentence",
+    "clean",
+    "guarantee",
+    "judge_sentence",
+    "sentences",
+    "warnings",
+]
 
 _MUCH = 0.1  # share of all votes from which on a warning is given
 _FEW = 30  # votes below which no share of them is reported
@@ -23,7 +30,9 @@ _LONGEST_NAME = 60
 
 
 def sentences(board: "Board") -> Sentences:
-    """Return every sentence of a board, by subject."""
+    """Return every sentence of a board, by subject; a filtered board has those about its votes."""
+    if board.filter is not None:
+        return Sentences(_claim(board), _doubt(board), "", "", "", "", _ranking(board), "")
     return Sentences(
         claim=_claim(board),
         doubt=_doubt(board),
@@ -55,6 +64,10 @@ def _quote(name: str) -> str:
 
 
 def _claim(board: "Board") -> str:
+    if board.filter is not None:
+        votes = counted(board.filter.votes, "vote")
+        tag = clean(f"{board.filter.tag} = {board.filter.value}")
+        return f"Only the {votes} with {tag}: a description of ranking and pairs."
     if board.leader is None or board.since is None:
         return "No leader yet." if board.learned else "No leader yet: no vote has been learned."
     name, ago = _quote(board.leader.name), board.learned - board.since.vote
@@ -70,19 +83,26 @@ def _claim(board: "Board") -> str:
 
 
 def _doubt(board: "Board") -> str:
+    if board.filter is not None:
+        return "A filtered board makes no claim: neither “sure” nor “certified” is about it."
     if board.leader is None:
         return f"{counted(board.votes, 'vote')} so far."
     if board.sure:
-        counts = (
-            f"from {counted(board.counted_voters, 'voter')}"
-            if board.claim == "voters"
-            else f"from {counted(board.counted_voters, 'vote')} of these judges"
-        )
+        if board.items is not None:
+            counts = (
+                f"from {counted(board.counted_voters, 'vote')} of these {_voters(board)} on this "
+                "pool of items"
+            )
+        elif board.claim == "voters":
+            counts = f"from {counted(board.counted_voters, 'voter')}"
+        else:
+            counts = f"from {counted(board.counted_voters, 'vote')} of these judges"
         return f"Sure, {counts}: it has beaten every other option often enough."
     missing = [rival for rival in board.evidence if rival.e < rival.needed]
     if not missing:
         return "Not sure: no other option is present."
-    if board.claim == "voters" and board.voters < board.voters_required:
+    few = board.items is None and board.voters < board.voters_required
+    if board.claim == "voters" and few:
         return (
             f"Not sure: at least {whole(board.voters_required)} voters must compare the leader "
             f"with each other option, and {counted(board.voters, 'voter')} took part. A voter "
@@ -96,6 +116,10 @@ def _doubt(board: "Board") -> str:
         return text
     many = rough(_two_digits(board.votes_needed))
     return f"{text} About {many} votes until sure, if preferences stay as they are."
+
+
+def _voters(board: "Board") -> str:
+    return "voters" if board.claim == "voters" else "judges"
 
 
 def _waiting(board: "Board") -> str:
@@ -131,6 +155,33 @@ def change_sentence(change: CertifiedChange) -> str:
     )
 
 
+def judge_sentence(judge: JudgeAgreement) -> str:
+    """Return the sentences about an automatic judge."""
+    name = _quote(judge.judge)
+    text = f"Judge {name}: {counted(judge.votes, 'vote')}."
+    if judge.agreement is None:
+        text += " It shares no pair and item with people."
+    else:
+        band = _band(judge.low, judge.high)
+        text += (
+            f" It agrees with {share(judge.agreement)} of people's votes{band} on "
+            f"{counted(judge.shared, 'shared pair and item', 'shared pairs and items')}."
+        )
+    if judge.consistent is not None:
+        text += (
+            f" In {share(judge.consistent)} of {counted(judge.both_orders, 'duel')} judged in both "
+            "orders it preferred the same option."
+        )
+    if judge.first_share is not None:
+        band = _band(judge.first_low, judge.first_high)
+        text += f" It picked the option it saw first in {share(judge.first_share)}{band}."
+    return text
+
+
+def _band(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f" ({interval(low, high, share)})"
+
+
 def _certified_changes(board: "Board") -> str:
     found = board.certified_changes
     if not found:
@@ -163,7 +214,9 @@ def _changes(board: "Board") -> str:
 
 def _ranking(board: "Board") -> str:
     votes = counted(board.ranking_votes, "vote")
-    if board.lead_changes and board.since is not None:
+    if board.filter is not None:
+        which = f"{votes} with this tag, among the votes that the whole board ranks (at most 1,000)"
+    elif board.lead_changes and board.since is not None:
         which = f"the last {votes}: those since the lead changed, at least 100 and at most 1,000"
     else:
         which = f"the last {votes} (at most 1,000)"
@@ -189,15 +242,30 @@ def _left_side(board: "Board") -> str:
 
 
 def guarantee(board: "Board") -> str:
-    """Return what the board guarantees, and the assumption."""
-    if board.claim == "judges":
+    """Return what the board guarantees, and the assumption; an empty string with a filter."""
+    if board.filter is not None:
+        return ""
+    people = "" if board.evidence_of == "all" else " Votes of automatic judges are not evidence."
+    if board.items is not None:
+        once = (
+            "A voter's vote counts once per pair and item, and items"
+            if board.claim == "voters"
+            else "Items"
+        )
+        assumed = (
+            f"These statements are about these {_voters(board)} and this pool of items. {once} are "
+            f"chosen without regard to votes.{people} If votes on different duels are independent, "
+            "the"
+        )
+    elif board.claim == "judges":
         assumed = (
             "These statements are about these judges, and assume that their votes on a pair are "
-            "independent. Then the"
+            f"independent.{people} Then the"
         )
     else:
         assumed = (
-            "A voter's first vote on a pair counts. If voters vote independently of each other, the"
+            f"A voter's first vote on a pair counts.{people} If voters vote independently of each "
+            "other, the"
         )
     return (
         f"{assumed} probability that this arena is ever sure of a leader although another option "

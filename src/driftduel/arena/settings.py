@@ -1,19 +1,20 @@
 """Settings of an arena: parameters that are fixed at its creation, the first record of its log."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TypedDict, Unpack
 
 import msgspec
 
 from driftduel.arena.problems import ArenaError
+from driftduel.arena.tags import check_tag_text
 from driftduel.errors import DriftduelError
-from driftduel.policies import POLICIES, make_policy
-from driftduel.policies.ledger import ORDERS, TIES
-from driftduel.policies.modes import MODES
+from driftduel.policies import MODES, ORDERS, POLICIES, TIES, make_policy
 from driftduel.specs import Spec
 
-__all__ = ["CLAIMS", "MOST_OPTIONS", "Settings", "settings_of"]
+__all__ = ["CLAIMS", "EVIDENCE", "MOST_OPTIONS", "ArenaSettings", "Settings", "settings_of"]
 
 CLAIMS = ("voters", "judges")
+EVIDENCE = ("all", "people")
 MOST_OPTIONS = 200
 _DAY = 86_400.0
 _HIGHEST_SEED = 2**63 - 1
@@ -51,15 +52,35 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Maximum number of open duels of one voter; one more evicts the voter's oldest."""
     origins: tuple[str, ...] = ()
     """Sites with pages that may use a token here: ``https://example.org``; none by default."""
+    items: bool = False
+    """Whether options are compared on items: prompts with one answer per option."""
+    balance: str | None = None
+    """A tag of the items whose values are shown equally often on each pair; None by default."""
+    evidence: str = "all"
+    """Votes that are evidence: ``all``, or ``people`` without those with the tag ``judge``."""
+
+
+class ArenaSettings(TypedDict, total=False):
+    """The attributes of `Settings` as keyword arguments, which all have a default."""
+
+    policy: str
+    mode: str
+    order: str | None
+    ties: str | None
+    claim: str
+    seed: int
+    grace: float
+    lease: float
+    votes_a_day: int
+    most_open: int
+    most_open_each: int
+    origins: Sequence[str]
+    balance: str | None
+    evidence: str
 
 
 def settings_of(
-    options: int,
-    *,
-    policy: str = "king",
-    mode: str = "panel",
-    order: str | None = None,
-    **others: Any,
+    options: int, *, items: bool = False, **settings: Unpack[ArenaSettings]
 ) -> Settings:
     """Validate the settings of a new arena, and fill in the defaults.
 
@@ -67,15 +88,11 @@ def settings_of(
     ----------
     options
         Number of options at the start.
-    policy
-        The spec of the policy that chooses the duels.
-    mode
-        ``panel`` or ``serve``.
-    order
-        Order of learning; None: the order of asking for panels, where a delay may depend on the
-        answer, and the order of arrival otherwise.
-    others
-        The other fields of `Settings`.
+    items
+        Whether the options are compared on items.
+    settings
+        The attributes of `Settings`. Default policy: ``king``. Default order: that of asking for
+        panels, where a delay may depend on the answer, and the order of arrival otherwise.
 
     Raises
     ------
@@ -89,17 +106,19 @@ def settings_of(
             "bad-request",
             f"the number of options is {options}; it must be from 2 to {MOST_OPTIONS}.",
         )
-    order = order or ("asked" if mode == "panel" else "arrival")
-    spec = with_dynamic_options(policy, options)
-    if others.get("claim") == "judges":  # every vote of a judge counts
-        others = {"votes_a_day": _MOST_VOTES} | others
+    values: dict[str, object] = {"policy": "king", "mode": "panel", "items": items}
+    if settings.get("claim") == "judges":  # every vote of a judge counts
+        values["votes_a_day"] = _MOST_VOTES
+    values |= settings
+    values["order"] = values.get("order") or ("asked" if values["mode"] == "panel" else "arrival")
+    values["policy"] = with_dynamic_options(str(values["policy"]), options)
     try:
-        made = msgspec.convert({"policy": spec, "mode": mode, "order": order, **others}, Settings)
+        made = msgspec.convert(values, Settings)
     except msgspec.ValidationError as error:
         raise ArenaError("bad-request", f"the arena's settings are not valid: {error}.") from None
     _check(made)
     # A policy that does not support these settings is refused here, before the arena is created.
-    make_policy(spec, options, order=made.order, ties=made.ties, mode=made.mode)
+    make_policy(made.policy, options, order=made.order, ties=made.ties, mode=made.mode)
     return made
 
 
@@ -122,12 +141,26 @@ def with_dynamic_options(spec: str, arms: int) -> str:
 
 def _check(settings: Settings) -> None:
     """Raise ArenaError if the value of an attribute is outside its range or choices."""
-    choices = (("mode", MODES), ("order", ORDERS), ("ties", (*TIES, None)), ("claim", CLAIMS))
+    choices = (
+        ("mode", MODES),
+        ("order", ORDERS),
+        ("ties", (*TIES, None)),
+        ("claim", CLAIMS),
+        ("evidence", EVIDENCE),
+    )
     for key, known in choices:
         value = getattr(settings, key)
         if value not in known:
             words = " or ".join(str(each) for each in known if each)
             raise ArenaError("bad-request", f"{key}={value!r} must be {words}.")
+    if settings.items and settings.mode != "panel":
+        raise ArenaError(
+            "bad-request", f"mode={settings.mode!r} does not support items; use mode='panel'."
+        )
+    if settings.balance is not None:
+        check_tag_text(settings.balance, "balance tag")
+        if not settings.items:
+            raise ArenaError("bad-request", "a balance tag needs items; add items=True.")
     ranges = (
         ("grace", 0.0, 3600.0),
         ("lease", 1.0, 30 * _DAY),

@@ -16,19 +16,28 @@ import msgspec
 
 from driftduel.arena import learning
 from driftduel.arena.board_counts import BoardCounts
+from driftduel.arena.item_pool import MOST_GROUPS, MOST_ITEMS, ItemPool
 from driftduel.arena.learning import Learned, initial_policy
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
 from driftduel.arena.settings import MOST_OPTIONS, Settings
+from driftduel.arena.tags import JUDGE, check_tags
 from driftduel.errors import DriftduelError, LogError
-from driftduel.policies import policy_from_bytes, policy_to_bytes
-from driftduel.policies.base import generator_state, restore_generator
+from driftduel.policies import (
+    Duel,
+    generator_state,
+    policy_from_bytes,
+    policy_to_bytes,
+    restore_generator,
+)
 
 __all__ = ["PICKS", "ArenaState", "OpenDuel"]
 
-PICKS = ("left", "right", "tie", "skip")
+PICKS = ("left", "right", "tie", "both-bad", "skip")
+_EVEN = ("tie", "both-bad")  # picks without a winner
 Body = dict[str, Any]
-_FORMAT = 3
+_FORMAT = 4
+_READABLE = (3, 4)
 _DAY = 86_400_000
 # An open duel is given up after this many leases, however often its lease is renewed.
 _MOST_LEASES = 10
@@ -56,10 +65,16 @@ class OpenDuel(NamedTuple):
     """Time to answer, in milliseconds."""
     source: str | None = None
     """The source of a vote without a voter: a pseudonym of token and address."""
+    tags: dict[str, str] | None = None
+    """Tags of the request for the duel; the record of the vote has further ones."""
+    item: int = 0
+    """Number of the item; 0 without items."""
+    judge: bool = False
+    """Whether an automatic judge voted: the vote has the tag ``judge``."""
 
     def winner(self) -> int | None:
-        """Return the arm that was picked; None for a tie."""
-        if self.pick == "tie":
+        """Return the arm that was picked; None for a tie and for "both bad"."""
+        if self.pick in _EVEN:
             return None
         return self.left if self.pick == "left" else self.first + self.second - self.left
 
@@ -89,6 +104,10 @@ class ArenaState:
         """For each epoch, its random word, which is part of the ids of its duels."""
         self.closed = False
         self.policy, self.coins = initial_policy(settings, len(self.ids))
+        self.pool = ItemPool(settings.seed) if settings.items else None
+        """The items without their contents; None for an arena without items."""
+        self.foreign: set[int] = set()
+        """Open duels whose pair the policy did not choose; it does not learn their answers."""
         self.open: dict[int, OpenDuel] = {}
         """Duels without a vote, by ref (the policy's round), oldest first."""
         self.leaving: dict[int, int] = {}
@@ -118,7 +137,8 @@ class ArenaState:
     @property
     def kept(self) -> int:
         """Number of single duels and votes in the state; a snapshot grows with it."""
-        return len(self.open) + len(self.voted) + len(self.held) + len(self.today)
+        single = len(self.open) + len(self.voted) + len(self.held) + len(self.today)
+        return single if self.pool is None else single + self.pool.kept
 
     def arm(self, option: str) -> int:
         """Return the arm of an option; raise ArenaError if there is none."""
@@ -166,14 +186,41 @@ class ArenaState:
         self.words.append(number)
         return {"era": self.epoch} if word is None else {"era": self.epoch, "word": word}
 
-    def ask(self, at: int, voter: str | None, source: str | None = None) -> tuple[int, Body]:
+    def ask(
+        self,
+        at: int,
+        voter: str | None,
+        source: str | None = None,
+        tags: dict[str, str] | None = None,
+        *,
+        forced: bool = False,
+    ) -> tuple[int, Body]:
         """Choose a duel; return its ref and the body of its record.
 
-        `source` counts as the voter if there is none.
+        With items the policy chooses the pair, then an item is chosen. If the voter has seen all
+        items of the pair, the record has the field ``passed``: give this duel up, and ask again.
+
+        Parameters
+        ----------
+        at
+            The time, in milliseconds.
+        voter, source
+            Pseudonyms; `source` counts as the voter if there is none.
+        tags
+            Tags of the vote, as `check_tags` returns them.
+        forced
+            Whether to take the pair that was shown least, among those with an item that the voter
+            has not seen, in place of the policy's.
+
+        Raises
+        ------
+        ArenaError
+            ``nothing-left``, if the voter has seen all items with all pairs; ``closed``.
         """
         self.need_open()
+        self.need_items(voter)
         self._tick(at)
-        duel = self.policy.ask()
+        duel = self._forced_duel(voter) if forced else self.policy.ask()
         ref = duel.round
         left = duel.first if self.coins.random() < 0.5 else duel.second
         body: Body = {"ref": ref, "pair": [duel.first, duel.second], "left": left}
@@ -183,14 +230,50 @@ class ArenaState:
             body["voter"], source = voter, None
         elif source is not None:
             body["source"] = source
+        if tags:
+            body["tags"] = tags
+        if forced:
+            body["forced"] = True
+        item = 0
+        if self.pool is not None:
+            item = self.pool.show(voter, _pair(duel.first, duel.second)) or 0
+            if item:
+                body["item"] = item
+            else:
+                body["passed"], voter, source = True, None, None
         if duel.alone:
             self.tally.shown_alone += 1
-            _, learned = learning.tell(self.policy, duel, duel.first)
+            _, learned = learning.tell(self.policy, duel, duel.first, self.foreign)
             return ref, body | self._learn(learned)
         until = self._lease_end(at, at)
-        out = OpenDuel(duel.first, duel.second, left, voter, at, until, source=source)
+        out = OpenDuel(
+            duel.first, duel.second, left, voter, at, until, source=source, tags=tags, item=item
+        )
         self._put_open(ref, out)
         return ref, body
+
+    def need_items(self, voter: str | None) -> None:
+        """Raise ArenaError if there are items, and the voter has seen them all with all pairs."""
+        if self.pool is None or not self.pool.has_exhausted_all(voter, self.present):
+            return
+        if not self.pool.has_exhausted_all(None, self.present):
+            raise ArenaError(
+                "nothing-left",
+                "nothing is left to compare: this voter has seen every item with every pair.",
+            )
+        raise ArenaError(
+            "nothing-left",
+            "nothing can be compared: no item has answers of two present options; add items.",
+        )
+
+    def _forced_duel(self, voter: str | None) -> Duel:
+        """Return a duel of the pair that was shown least, among those left for a voter."""
+        assert self.pool is not None
+        pair = self.pool.least_shown_pair(voter, self.present)
+        assert pair is not None  # otherwise `need_items` has raised an error
+        duel = self.policy.ledger.enter(*pair, ())
+        self.foreign.add(duel.round)
+        return duel
 
     def duel_to_evict(self, voter: str | None) -> int | None:
         """Return the open duel to evict before this voter's next one; None below the limits.
@@ -214,6 +297,8 @@ class ArenaState:
         ArenaError
             ``nothing-left``, if no proposal is below the cap.
         """
+        if self.pool is not None:  # no voter sees an item twice with a pair, so there is no cap
+            return 0
         capped = set() if voter is None or at // _DAY != self.day else self._capped_pairs(voter)
         if not capped:
             return 0
@@ -268,32 +353,58 @@ class ArenaState:
         """Return the time at which a duel is given up, however often its lease was renewed."""
         return asked + _MOST_LEASES * round(1000 * self.settings.lease)
 
-    def vote(self, at: int, ref: int, pick: str) -> Body:
-        """Record an answer; the policy learns it when its grace is over."""
+    def vote(
+        self,
+        at: int,
+        ref: int,
+        pick: str,
+        tags: dict[str, str] | None = None,
+        reason: str = "",
+    ) -> Body:
+        """Record an answer; the policy learns it when its grace is over.
+
+        The tags are those of `check_tags`; they are added to those of the request for the duel.
+        """
         if pick not in PICKS:
             raise ArenaError("bad-vote", f"pick={pick!r:.40} must be {', '.join(PICKS)}.")
+        tags = self._merged_tags(ref, tags)
         self._tick(at)
         body: Body = {"ref": ref, "pick": pick}
+        if tags:
+            body["tags"] = tags
+        if reason:
+            body["reason"] = reason
         out = self._take_open(ref)
         if out is None:  # the duel was given up: the vote is recorded, but not learned
             self.tally.late += 1
             return body | {"late": True}
         counts = pick != "skip" and self._counts(out)
         until = at + round(1000 * self.settings.grace)
-        out = out._replace(until=until, pick=pick, counts=counts, took=at - out.asked)
+        out = out._replace(
+            until=until, pick=pick, counts=counts, took=at - out.asked, judge=JUDGE in tags
+        )
         self.voted[ref] = out
         self.tally.add_vote(ref, out, at, self.present)
-        # The record is self-contained: left and right option, and the voter.
+        # The record is self-contained: left and right option, item and voter.
         body["shown"] = [out.left, out.first + out.second - out.left]
+        if out.item:
+            body["item"] = out.item
         if out.voter is not None:
             body["voter"] = out.voter
         elif out.source is not None:
             body["source"] = out.source
         return body if counts or pick == "skip" else body | {"uncounted": True}
 
+    def _merged_tags(self, ref: int, tags: dict[str, str] | None) -> dict[str, str]:
+        """Return the tags of a vote and of the request for its duel, sorted by key."""
+        asked = self.open[ref].tags if ref in self.open else None
+        if asked is None or tags is None:
+            return asked or tags or {}
+        return check_tags(asked | tags)
+
     def _counts(self, out: OpenDuel) -> bool:
         """Count a voter's vote on a pair today; return whether it is within the cap."""
-        if out.voter is None:
+        if out.voter is None or self.pool is not None:
             return True
         key = _today_key(out)
         count = self.today[key] = self.today.get(key, 0) + 1
@@ -311,7 +422,7 @@ class ArenaState:
         # starve the votes that wait for this duel. At the bound, one more grace remains to vote.
         bound = min(at, self._latest(out.asked)) + round(1000 * self.settings.grace)
         until = max(self._lease_end(out.asked, at), bound)
-        self._put_open(ref, out._replace(until=until, pick=None, counts=True, took=0))
+        self._put_open(ref, out._replace(until=until, pick=None, counts=True, took=0, judge=False))
         self.open = dict(sorted(self.open.items()))
         return {"ref": ref}
 
@@ -370,9 +481,11 @@ class ArenaState:
         """Pass a vote to the policy."""
         self._tick(at)
         out = self.voted.pop(ref)
-        won, learned = learning.tell(self.policy, self.policy.ledger.open[ref], out.winner())
+        won, learned = learning.tell(
+            self.policy, self.policy.ledger.open[ref], out.winner(), self.foreign
+        )
         body: Body = {"ref": ref}
-        if out.pick == "tie" and won >= 0:
+        if out.pick in _EVEN and won >= 0:
             body["coin"] = won
         self.held[ref] = out
         return body | self._learn(learned, current=ref)
@@ -385,7 +498,7 @@ class ArenaState:
             out = self._take_open(ref)
         assert out is not None
         self.tally.give_up(ref, out)
-        learned = learning.forget(self.policy, self.policy.ledger.open[ref])
+        learned = learning.forget(self.policy, self.policy.ledger.open[ref], self.foreign)
         return {"ref": ref, "why": why} | self._learn(learned)
 
     def _learn(self, learned: Iterable[Learned], current: int = 0) -> Body:
@@ -418,11 +531,18 @@ class ArenaState:
             news["learned"] = others
         return news
 
-    def _evidence_voter(self, ref: int, out: OpenDuel) -> int:
-        """Return the number of a voter in the evidence; for judges the number of the duel."""
+    def _evidence_voter(self, ref: int, out: OpenDuel) -> int | None:
+        """Return the number of a voter in the evidence, or None if the vote is not evidence.
+
+        It is the number of the duel if every vote counts, and one of voter and item with items.
+        """
+        if out.judge and self.settings.evidence == "people":
+            return None
         if self.settings.claim == "judges":
             return ref
         name = (out.voter or out.source or "").encode()
+        if out.item:
+            name += b"\n%d" % out.item
         return int.from_bytes(blake2b(name, digest_size=8).digest()) >> 1
 
     def _is_sure(self) -> Body:
@@ -443,7 +563,10 @@ class ArenaState:
         return {"leads": leader}
 
     def add_past_votes(self, at: int, votes: list[list[Any]]) -> Body:
-        """Import past votes: lists of two arms, the value 1, 0 or -1 for a tie, and a weight."""
+        """Import past votes: lists of two arms, the value 1, 0 or -1 for a tie, and a weight.
+
+        A fifth value may have further fields of the vote, which are kept for exports.
+        """
         self.need_open()
         if self.policy.ledger.asked:
             raise ArenaError(
@@ -451,9 +574,9 @@ class ArenaState:
                 "past votes can be imported before the first duel only; use a new arena.",
             )
         self._tick(at)
-        for first, second, won, weight in votes:
+        for first, second, won, weight, *_ in votes:
             winner = (second, first, None)[won]
-            self.policy.hear(first, second, winner, weight)
+            self.policy.add_past_vote(first, second, winner, weight)
             self.tally.heard += 1
         return {"votes": votes} | self._update_leader(alarm=False)
 
@@ -496,6 +619,57 @@ class ArenaState:
         if not news:
             self.tally.start_after_departure(self.seq, self.present)
         return {"option": option} | news | self._is_sure()
+
+    def change_items(self, at: int, changes: Body) -> Body:
+        """Add, retire, readmit or extend items; return the body of the record.
+
+        Parameters
+        ----------
+        at
+            The time, in milliseconds.
+        changes
+            Any of the keys ``added`` (for each new item an index of ``sets``), ``sets`` (pairs of
+            arms with an answer and a value of the balance tag), ``retired`` and ``readmitted``
+            (numbers of items) and ``extended`` (pairs of a number and arms with a new answer).
+        """
+        self.need_open()
+        pool = self.pool
+        if pool is None:
+            raise ArenaError("bad-request", "the arena has no items; create an arena with items.")
+        sets = [(tuple(arms), value) for arms, value in changes.get("sets", ())]
+        self._check_items(pool, changes, sets)
+        self._tick(at)
+        pool.add(sets[kind] for kind in changes.get("added", ()))
+        for item in changes.get("retired", ()):
+            pool.retire(item)
+        for item in changes.get("readmitted", ()):
+            pool.readmit(item)
+        for item, arms in changes.get("extended", ()):
+            pool.extend(item, arms)
+        return dict(changes)
+
+    def _check_items(
+        self, pool: ItemPool, changes: Body, sets: list[tuple[tuple[int, ...], str]]
+    ) -> None:
+        """Raise an exception if a change of the items is not possible."""
+        arms = {arm for each, _ in sets for arm in each}
+        arms |= {arm for _, each in changes.get("extended", ()) for arm in each}
+        assert all(0 <= arm < len(self.ids) for arm in arms)
+        assert all(0 <= kind < len(sets) for kind in changes.get("added", ()))
+        for key, present in (("retired", True), ("readmitted", False)):
+            numbers = changes.get(key, ())
+            assert len(set(numbers)) == len(numbers)
+            assert all(0 < each <= len(pool) for each in numbers)
+            assert all(pool.is_present(each) == present for each in numbers)
+        assert all(0 < each <= len(pool) for each, _ in changes.get("extended", ()))
+        if len(pool) + len(changes.get("added", ())) > MOST_ITEMS:
+            raise ArenaError("too-many", f"an arena has at most {MOST_ITEMS:,} items.")
+        if len({*pool.groups, *(value for _, value in sets)}) > MOST_GROUPS:
+            raise ArenaError(
+                "too-many",
+                f"the balance tag {self.settings.balance!r} has more than {MOST_GROUPS} values; "
+                "use a tag with fewer.",
+            )
 
     def void(self, at: int, votes: list[list[int]], why: str) -> Body:
         """Remove votes from all counts; the policy, which has learned them, keeps its state.
@@ -607,9 +781,11 @@ class ArenaState:
     def _reapply(self, kind: str, at: int, body: Body) -> Body:
         match kind:
             case "asked":
-                return self.ask(at, body.get("voter"), body.get("source"))[1]
+                who = body.get("voter"), body.get("source"), body.get("tags")
+                return self.ask(at, *who, forced=body.get("forced", False))[1]
             case "voted":
-                return self.vote(at, body["ref"], body["pick"])
+                tags, reason = body.get("tags"), body.get("reason", "")
+                return self.vote(at, body["ref"], body["pick"], tags, reason)
             case "told":
                 return self.tell(at, body["ref"])
             case "forgot":
@@ -624,6 +800,8 @@ class ArenaState:
                 return self.join(at, body["option"])
             case "left":
                 return self.leave(at, body["option"])
+            case "items":
+                return self.change_items(at, body)
             case "closed":
                 return self.close(at)
             case "era":
@@ -651,6 +829,8 @@ class ArenaState:
                 "day": self.day,
                 "today": [[*key, count] for key, count in self.today.items()],
                 "tally": self.tally.to_plain(),
+                "foreign": sorted(self.foreign),
+                "pool": None if self.pool is None else self.pool.to_plain(),
             }
         )
 
@@ -659,7 +839,7 @@ class ArenaState:
         """Return the state of a snapshot; raise DriftduelError if it cannot be decoded."""
         try:
             plain = msgspec.msgpack.decode(data)
-            if plain["format"] != _FORMAT:
+            if plain["format"] not in _READABLE:
                 raise ValueError
             state = cls.__new__(cls)
             state.settings = msgspec.convert(plain["settings"], Settings)
@@ -682,6 +862,10 @@ class ArenaState:
                 if count >= state.settings.votes_a_day:
                     state.capped.setdefault(voter, set()).add((pair[0], pair[1]))
             state.tally = BoardCounts.from_plain(plain["tally"])
+            state.foreign = set(plain.get("foreign", ()))
+            pool = plain.get("pool")
+            seed = state.settings.seed
+            state.pool = None if pool is None else ItemPool.from_plain(seed, pool)
             state.present = state.policy.present
         except (msgspec.DecodeError, KeyError, TypeError, ValueError, IndexError):
             raise DriftduelError("the snapshot of the arena cannot be decoded.") from None

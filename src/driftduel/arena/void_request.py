@@ -7,6 +7,7 @@ was learned in the meantime.
 from collections.abc import Iterable
 from typing import Any
 
+from driftduel.arena.board_counts import PICKED
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
 from driftduel.arena.state import ArenaState
@@ -23,7 +24,7 @@ class _VoteToVoid:
     def __init__(self, seq: int, body: dict[str, Any]) -> None:
         self.seq, self.ref = seq, int(body["ref"])
         self.shown = body["shown"]
-        self.won = {"left": 1, "right": 0, "tie": -1, "skip": -1}[body["pick"]]
+        self.won = PICKED.get(body["pick"], -1)  # a skip is not counted
         counts = body["pick"] != "skip" and not body.get("uncounted")
         self.learned: int | None = None if counts else -1
         """Record by which the vote was learned; -1: it is not learned; None: not found yet."""

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from driftduel import wording
+from driftduel._internal import wording
 from driftduel.evidence import ALPHA
 
 __all__ = ["EVENTS", "ArenaEvent", "events_of", "has_events", "message"]

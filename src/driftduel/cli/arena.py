@@ -3,14 +3,15 @@
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from driftduel.cli import arena_owning as owning
+from driftduel.cli import arena_items as items, arena_owning as owning
 from driftduel.cli.examples import epilog
+from driftduel.cli.log_tags import print_subgroups
+from driftduel.errors import DriftduelError
 
 if TYPE_CHECKING:
-    from driftduel.arena import ArenaManager
-    from driftduel.arena.stores import ArenaStore
+    from driftduel.arena import ArenaManager, ArenaStore
 
 __all__ = ["COMMANDS", "configure", "run"]
 
@@ -20,10 +21,12 @@ COMMANDS = {
     "board": "print the leader, the evidence for it, and the changes",
     "export": "write the votes as CSV or Parquet, which 'driftduel log' reads",
     "import": "import the votes of a log into an arena before its first duel",
+    "schema": "print the JSON Schema of a line of items, votes or preferences",
     "check": "replay the whole log, and compare with hashes and snapshot",
     "token": "create, list or delete tokens with the scope vote, read or own",
     **owning.COMMANDS,
-    "demo": "serve an arena with simulated voters and two changes of preferences",
+    **items.COMMANDS,
+    "demo": "serve an arena of models, prompts and simulated voters with a change of preferences",
 }
 _STORE = "sqlite:arena.db"
 
@@ -39,11 +42,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
             epilog=epilog(f"arena {name}"),
             formatter_class=parser.formatter_class,
         )
-        if name not in ("serve", "demo", "list"):
+        if name not in ("serve", "demo", "list", "schema"):
             about = "the arena; * for a token that creates arenas"
             about = about if name == "token" else "the arena"
             command.add_argument("name", metavar="NAME", help=about)
-        if name != "demo":
+        if name not in ("demo", "schema"):
             _add_store(command)
         _ADD[name](command)
         command.set_defaults(run=_RUN[name])
@@ -128,7 +131,9 @@ def _add_new(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="file of options: one name per line, or .json or .jsonl with name, kind and content",
     )
+    items.add_item_settings(parser)
     add_new(parser)
+    items.add_page_settings(parser)
 
 
 def _add_serve(parser: argparse.ArgumentParser) -> None:
@@ -155,16 +160,44 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", required=True, metavar="FILE", help="a .csv, .jsonl or .parquet file"
     )
+    parser.add_argument(
+        "--kind",
+        choices=("votes", "preferences"),
+        default="votes",
+        help="votes (default), or preferences: prompt, chosen and rejected answer, for training",
+    )
+    parser.add_argument("--imported", action="store_true", help="write imported past votes, too")
 
 
 def _add_import(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="CSV or Parquet, as 'driftduel log' reads it")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="an export, a public arena log, or a file that 'driftduel log' reads",
+    )
     parser.add_argument(
         "--columns",
         metavar="OURS=THEIRS,...",
         help="names of the columns, as for 'driftduel log summary'",
     )
+    parser.add_argument(
+        "--items",
+        action="store_true",
+        help="create an arena with items: the prompts and answers of the file",
+    )
     add_new(parser)
+
+
+def _add_schema(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "kind", choices=("items", "votes", "preferences"), help="the file whose lines to describe"
+    )
+
+
+def _schema(arguments: argparse.Namespace) -> None:
+    from driftduel.arena import file_schema
+
+    print(json.dumps(file_schema(arguments.kind), indent=2))
 
 
 def _add_token(parser: argparse.ArgumentParser) -> None:
@@ -194,7 +227,7 @@ def _add_demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="fixes the voters (1)")
 
 
-def _settings(arguments: argparse.Namespace) -> dict[str, object]:
+def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
     keys = ("policy", "mode", "order", "ties", "claim", "seed", "grace", "lease", "votes_a_day")
     given = {key: getattr(arguments, key) for key in keys} | {"origins": arguments.origin}
     return {key: value for key, value in given.items() if value is not None}
@@ -207,15 +240,42 @@ def _store(arguments: argparse.Namespace, *, create: bool = True) -> "ArenaStore
 
 
 def _new(arguments: argparse.Namespace) -> None:
-    from driftduel.arena import ArenaManager
+    from driftduel.arena import (
+        ArenaManager,
+        ItemsChanged,
+        PageSettings,
+        in_batches,
+        option_names,
+        read_items,
+        wait_durable,
+    )
 
+    more = [] if arguments.options is None else owning.read_options(arguments.options)
+    options = [*arguments.option, *more]
+    page = items.page_settings(arguments)
+    PageSettings().changed(**page)  # refused before the arena is created
+    settings = _settings(arguments)
+    for key in ("balance", "evidence"):
+        if getattr(arguments, key) is not None:
+            settings[key] = getattr(arguments, key)
+    path = arguments.items
+    if path is not None:  # the whole file is checked before the arena is created
+        named = option_names(read_items(path))
+        options = options or named
     manager = ArenaManager(_store(arguments))
+    changed = ItemsChanged()
     try:
-        more = [] if arguments.options is None else owning.read_options(arguments.options)
-        token = manager.create(arguments.name, [*arguments.option, *more], **_settings(arguments))
+        token = manager.create(arguments.name, options, items=path is not None, **settings)
+        if page or path is not None:
+            live = manager.arena(arguments.name)
+            live.set_page(**page)
+            for batch in in_batches(read_items(path) if path else ()):
+                changed += wait_durable(live.add_items(batch))
     finally:
         manager.close()
     _print_new(arguments, token)
+    if path is not None and not arguments.json:
+        print(f"{items.describe_change(changed)}; options: {', '.join(map(str, options))[:200]}")
 
 
 def _print_new(arguments: argparse.Namespace, token: str) -> None:
@@ -232,9 +292,7 @@ def _print_new(arguments: argparse.Namespace, token: str) -> None:
 
 
 def _serve(arguments: argparse.Namespace) -> None:
-    from driftduel.arena import ArenaManager
-    from driftduel.arena.serving import serve
-    from driftduel.arena.web.settings import ServerSettings
+    from driftduel.arena import ArenaManager, ServerSettings, serve
 
     settings = ServerSettings(
         private_hooks=arguments.private_hooks, secure_cookies=arguments.behind_proxy
@@ -249,24 +307,58 @@ def _serve(arguments: argparse.Namespace) -> None:
     )
 
 
+def _add_board(parser: argparse.ArgumentParser) -> None:
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--by",
+        metavar="TAG",
+        help="compare the values of a tag of votes or items, or 'item': does it matter, and where "
+        "does an option lose?",
+    )
+    which.add_argument(
+        "--tag",
+        metavar="KEY:VALUE",
+        help="limit ranking and pairs to the votes with this tag; such a board makes no claim",
+    )
+    _add_json(parser)
+
+
 def _board(arguments: argparse.Namespace) -> None:
-    from driftduel.arena.board import load_board
+    from driftduel.arena import load_board, load_differences
 
     store = _store(arguments, create=False)
     try:
-        board = load_board(store, arguments.name)
+        if arguments.by is not None:
+            about = load_differences(store, arguments.name, arguments.by)
+        else:
+            board = load_board(store, arguments.name, arguments.tag)
     finally:
         store.close()
-    print(json.dumps(board.to_json()) if arguments.json else board)
+    if arguments.by is None:
+        print(json.dumps(board.to_json()) if arguments.json else board)
+    elif arguments.json:
+        print(json.dumps(about))
+    else:
+        print_subgroups(about)
 
 
 def _export(arguments: argparse.Namespace) -> None:
-    from driftduel import wording
-    from driftduel.arena.import_export import export_votes, formula_like_names, write_votes
+    from driftduel._internal import wording
+    from driftduel.arena import (
+        export_votes,
+        formula_like_names,
+        preference_pairs,
+        write_pairs,
+        write_votes,
+    )
 
     store = _store(arguments, create=False)
     try:
-        votes = export_votes(store, arguments.name)
+        if arguments.kind == "preferences":
+            written = write_pairs(preference_pairs(store, arguments.name), arguments.out)
+            print(f"{wording.counted(written, 'preference pair')} in {arguments.out}")
+            return
+        votes = export_votes(store, arguments.name, imported=arguments.imported)
     finally:
         store.close()
     write_votes(votes, arguments.out)
@@ -281,19 +373,34 @@ def _export(arguments: argparse.Namespace) -> None:
 
 
 def _import(arguments: argparse.Namespace) -> None:
-    from driftduel import wording
-    from driftduel.arena import ArenaManager
-    from driftduel.arena.import_export import import_log
+    from driftduel._internal import wording
+    from driftduel.arena import (
+        ArenaManager,
+        import_log,
+        import_votes,
+        option_names_of,
+        read_votes,
+    )
     from driftduel.cli.log import parse_columns
     from driftduel.logs import read_log
 
-    log = read_log(arguments.file, columns=parse_columns(arguments.columns))
+    full = None if arguments.columns else read_votes(arguments.file)
+    if full is None and arguments.items:
+        raise DriftduelError(
+            f"{arguments.file!r} has no prompts and answers that can be read; omit --items."
+        )
+    log = None
+    if full is None:
+        log = read_log(arguments.file, columns=parse_columns(arguments.columns))
+    names = option_names_of(full) if full is not None else log.names if log else []
     manager = ArenaManager(_store(arguments))
     try:
         token = None
         if not manager.store.exists(arguments.name):
-            token = manager.create(arguments.name, log.names, **_settings(arguments))
-        votes = import_log(manager.arena(arguments.name), log)
+            settings = _settings(arguments)
+            token = manager.create(arguments.name, names, items=arguments.items, **settings)
+        live = manager.arena(arguments.name)
+        votes = import_log(live, log) if log is not None else import_votes(live, full or [])
     finally:
         manager.close()
     if token is not None:
@@ -303,18 +410,18 @@ def _import(arguments: argparse.Namespace) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    from driftduel.arena.replay import check
+    from driftduel.arena import verify_log
 
     store = _store(arguments, create=False)
     try:
-        checked = check(store, arguments.name)
+        checked = verify_log(store, arguments.name)
     finally:
         store.close()
     print(checked)
 
 
 def _token(arguments: argparse.Namespace) -> None:
-    from driftduel import wording
+    from driftduel._internal import wording
     from driftduel.arena import ArenaManager
 
     manager = ArenaManager(_store(arguments, create=arguments.name == "*"))
@@ -342,9 +449,9 @@ def _list_tokens(manager: "ArenaManager", arguments: argparse.Namespace) -> None
 
 
 def _demo(arguments: argparse.Namespace) -> None:
-    from driftduel.arena.demo import demo
+    from driftduel.arena import run_demo
 
-    board = demo(
+    board = run_demo(
         port=arguments.port,
         votes=arguments.votes,
         rate=arguments.rate,
@@ -357,13 +464,15 @@ def _demo(arguments: argparse.Namespace) -> None:
 _ADD = {
     "new": _add_new,
     "serve": _add_serve,
-    "board": _add_json,
+    "board": _add_board,
     "export": _add_export,
     "import": _add_import,
+    "schema": _add_schema,
     "check": lambda parser: None,
     "token": _add_token,
     "demo": _add_demo,
     **owning.ADD,
+    **items.ADD,
 }
 _RUN = {
     "new": _new,
@@ -371,10 +480,12 @@ _RUN = {
     "board": _board,
     "export": _export,
     "import": _import,
+    "schema": _schema,
     "check": _check,
     "token": _token,
     "demo": _demo,
     **owning.RUN,
+    **items.RUN,
 }
 
 

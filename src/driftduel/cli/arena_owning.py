@@ -12,15 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from driftduel import wording
+from driftduel._internal import wording
 from driftduel.errors import DriftduelError
 
 if TYPE_CHECKING:
-    from driftduel.arena import Arena, ArenaClient
-    from driftduel.arena.responses import Option
-    from driftduel.arena.stores import ArenaStore
+    from driftduel.arena import Arena, ArenaClient, ArenaStore, Option
 
-__all__ = ["ADD", "COMMANDS", "RUN", "read_options"]
+__all__ = ["ADD", "COMMANDS", "RUN", "arena_or_client", "print_result", "read_options"]
 
 COMMANDS = {
     "list": "list the arenas of a store",
@@ -101,7 +99,10 @@ def _add_link(parser: argparse.ArgumentParser) -> None:
         "--server", default=_SERVER, metavar="URL", help=f"public address of the server ({_SERVER})"
     )
     parser.add_argument(
-        "--label", default="link", metavar="TEXT", help="label of the two tokens (link)"
+        "--label", default="link", metavar="TEXT", help="label of the tokens (link)"
+    )
+    parser.add_argument(
+        "--own", action="store_true", help="print the address of the owner's page, too"
     )
     _add_json(parser)
 
@@ -131,7 +132,7 @@ def _existing(arguments: argparse.Namespace) -> Iterator["ArenaStore"]:
 
 
 @contextmanager
-def _arena_or_client(arguments: argparse.Namespace) -> Iterator["Arena | ArenaClient"]:
+def arena_or_client(arguments: argparse.Namespace) -> Iterator["Arena | ArenaClient"]:
     """Yield the arena object, or a client of the server that owns the arena."""
     from driftduel.arena import Arena, ArenaError
 
@@ -159,8 +160,7 @@ def _arena_or_client(arguments: argparse.Namespace) -> Iterator["Arena | ArenaCl
 @contextmanager
 def _client(store: "ArenaStore", address: str, name: str) -> Iterator["ArenaClient"]:
     """Yield a client with an owner's token, which is deleted afterwards."""
-    from driftduel.arena import ArenaClient
-    from driftduel.arena.access import hash_token, make_token
+    from driftduel.arena import ArenaClient, hash_token, make_token
 
     token, label = make_token("own"), f"command of process {os.getpid()}"
     store.put_token(hash_token(token), name, "own", label)
@@ -171,7 +171,8 @@ def _client(store: "ArenaStore", address: str, name: str) -> Iterator["ArenaClie
         store.drop_token(name, label)
 
 
-def _print(arguments: argparse.Namespace, plain: dict[str, Any], text: str) -> None:
+def print_result(arguments: argparse.Namespace, plain: dict[str, Any], text: str) -> None:
+    """Print a result as JSON or as text, as the arguments demand."""
     print(json.dumps(plain) if arguments.json else text)
 
 
@@ -195,14 +196,13 @@ def _plain(option: "Option") -> dict[str, Any]:
 
 
 def _line(option: "Option") -> str:
-    from driftduel.arena.sentences import clean
+    from driftduel.arena import clean
 
     return f"{option.id:5} {clean(option.name)}{'' if option.present else '  (left)'}"
 
 
 def _options(arguments: argparse.Namespace) -> None:
-    from driftduel.arena.replay import load_state
-    from driftduel.arena.responses import option_of
+    from driftduel.arena import load_state, option_of
 
     with _existing(arguments) as store:
         state, _ = load_state(store, arguments.name)
@@ -216,21 +216,21 @@ def _options(arguments: argparse.Namespace) -> None:
 
 
 def _join(arguments: argparse.Namespace) -> None:
-    with _arena_or_client(arguments) as arena:
+    with arena_or_client(arguments) as arena:
         option = arena.join(arguments.option, arguments.kind, arguments.content)
-    _print(arguments, _plain(option), f"joined: {_line(option)}")
+    print_result(arguments, _plain(option), f"joined: {_line(option)}")
 
 
 def _leave(arguments: argparse.Namespace) -> None:
-    with _arena_or_client(arguments) as arena:
+    with arena_or_client(arguments) as arena:
         option = arena.leave(arguments.option)
-    _print(arguments, _plain(option), f"left: {_line(option)}")
+    print_result(arguments, _plain(option), f"left: {_line(option)}")
 
 
 def _close(arguments: argparse.Namespace) -> None:
-    with _arena_or_client(arguments) as arena:
+    with arena_or_client(arguments) as arena:
         arena.end()
-    _print(
+    print_result(
         arguments,
         {"arena": arguments.name, "closed": True},
         f"closed: {arguments.name}; open duels may still be answered",
@@ -238,9 +238,9 @@ def _close(arguments: argparse.Namespace) -> None:
 
 
 def _void(arguments: argparse.Namespace) -> None:
-    with _arena_or_client(arguments) as arena:
+    with arena_or_client(arguments) as arena:
         voided = arena.void(arguments.seq, arguments.why)
-    _print(
+    print_result(
         arguments,
         {"arena": arguments.name, "voided": voided},
         f"voided: {wording.counted(voided, 'vote')}",
@@ -256,7 +256,7 @@ def _hook(arguments: argparse.Namespace) -> None:
         elif arguments.drop is not None:
             if not store.drop_hook(arguments.name, arguments.drop):
                 raise DriftduelError(f"webhook {arguments.drop!r:.40} does not exist; see --list.")
-            _print(arguments, {"dropped": arguments.drop}, f"deleted: {arguments.drop}")
+            print_result(arguments, {"dropped": arguments.drop}, f"deleted: {arguments.drop}")
         else:
             _put_hook(arguments, store)
 
@@ -276,8 +276,7 @@ def _put_hook(arguments: argparse.Namespace, store: "ArenaStore") -> None:
     import asyncio
     import secrets
 
-    from driftduel.arena.addresses import parse_url, resolve_address
-    from driftduel.arena.webhooks import format_secret
+    from driftduel.arena import format_secret, parse_url, resolve_address
 
     asyncio.run(resolve_address(parse_url(arguments.url), arguments.private_hooks))
     secret, events = secrets.token_bytes(32), tuple(dict.fromkeys(arguments.event or _EVENTS))
@@ -285,7 +284,7 @@ def _put_hook(arguments: argparse.Namespace, store: "ArenaStore") -> None:
     seq = store.last_seq(arguments.name)
     made = store.put_hook(arguments.name, arguments.url, secret, events, seq)
     shown = format_secret(secret)
-    _print(
+    print_result(
         arguments,
         {"id": made, "secret": shown},
         f"webhook: {made}\nsecret:  {shown}   (signs the messages; it is not shown again)",
@@ -293,22 +292,24 @@ def _put_hook(arguments: argparse.Namespace, store: "ArenaStore") -> None:
 
 
 def _link(arguments: argparse.Namespace) -> None:
-    from driftduel.arena.access import hash_token, make_token
+    from driftduel.arena import hash_token, make_token
 
     server = arguments.server.rstrip("/")
     if not server.startswith(("http://", "https://")):
         raise DriftduelError(f"--server {server[:80]!r} must begin with http:// or https://.")
     links = {}
+    pages = [("vote", "vote"), ("board", "read"), *([("own", "own")] if arguments.own else [])]
     with _existing(arguments) as store:
-        for page, scope in (("vote", "vote"), ("board", "read")):
+        for page, scope in pages:
             token = make_token(scope)
             store.put_token(hash_token(token), arguments.name, scope, arguments.label)
             links[page] = f"{server}/{page}/{arguments.name}#token={token}"
-    _print(
+    print_result(
         arguments,
         {"arena": arguments.name, **links},
-        f"vote:  {links['vote']}\nboard: {links['board']}\n"
-        f"end both: driftduel arena token {arguments.name} --drop {arguments.label!r}",
+        "".join(f"{page + ':':6} {links[page]}\n" for page, _ in pages)
+        + f"end {'all' if arguments.own else 'both'}: driftduel arena token {arguments.name} "
+        f"--drop {arguments.label!r}",
     )
 
 

@@ -14,8 +14,9 @@ from starlette.applications import Starlette
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from driftduel import wording
+from driftduel._internal import wording
 from tests.arena.boards import some_board
+from tests.arena.browser.axe import violations
 from tests.arena.fake_server import serving
 from tests.arena.xss import CORPUS
 from tests.waiting import eventually
@@ -295,3 +296,30 @@ def test_the_widget_works_on_other_peoples_pages(fake, visits):
         page.wait_for_selector("drift-duel[data-ready]")
         assert set(fake.duels.values()) == {voter}
         visit.requests = [each for each in visit.requests if not each.startswith(fake.url)]
+
+
+def test_items_both_bad_and_judges_are_shown_where_there_are_any(fake, board):
+    page = board()
+    expect(page.locator("#judges-part")).to_be_hidden()
+    assert "Both bad" not in page.locator("#numbers").inner_text()
+    judge = {"judge": "<b>J</b>", "votes": 120, "shared": 80, "agreement": 0.75, "low": 0.65,
+             "high": 0.84, "chance": 0.5, "both_orders": 0, "consistent": None,
+             "first_share": 0.6, "first_low": 0.51, "first_high": 0.69}  # fmt: skip
+    items = {"count": 60, "retired": 2, "balance": "lang", "fewest": 4, "most": 6}
+    fake.board = {**fake.board, "seq": fake.board["seq"] + 1, "both_bad": 7, "judges": [judge],
+                  "items": items}  # fmt: skip
+    row = page.locator("#judges tbody tr")
+    expect(row).to_have_count(1)
+    cells = [" ".join(text.split()) for text in row.locator("th, td").all_inner_texts()]
+    assert cells == ["<b>J</b>", "120", "80", "75% 65% to 84%", "50%", "-", "60% 51% to 69%"]
+    said = page.locator("#numbers").inner_text()
+    assert "each was shown 4 to 6 times; 2 more were retired or replaced; values of the tag" in said
+    assert "7" in said.partition("Both bad")[2][:5]
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1400, 390])
+def test_axe_finds_nothing_on_the_board(board, width, scheme):
+    page = board(width=width, scheme=scheme)
+    assert violations(page) == []

@@ -10,6 +10,7 @@ pytest.importorskip("playwright.sync_api", reason="needs playwright")
 from playwright.sync_api import expect
 
 from tests.arena.fake_server import NOW, option, problem
+from tests.arena.test_markdown import ALLOWED
 from tests.arena.xss import CORPUS, IMAGES
 from tests.waiting import eventually
 
@@ -517,7 +518,7 @@ SHOW = """async ([option, other]) => {
     const found = [...element.shadowRoot.querySelectorAll('.body *')];
     return found.map((e) => [e.localName, ...e.getAttributeNames(), e.getAttribute('href') || '']);
 }"""
-SHOWN = {"p", "br", "em", "strong", "pre", "ul", "li", "code", "ol", "a", "img"}
+SHOWN = set(ALLOWED)
 
 
 def test_hostile_options_run_no_code(fake, visit):
@@ -528,7 +529,7 @@ def test_hostile_options_run_no_code(fake, visit):
         assert page.evaluate(SHOW, [option(text), option("x", "text", text)]) == []
         assert page.locator("#left").text_content() == text
         for tag, *names, link in page.evaluate(SHOW, [option(text, "markdown", text)] * 2):
-            assert tag in SHOWN - {"img"}
+            assert tag in SHOWN
             assert not any(name.startswith("on") for name in names)
             assert link.lower().startswith(("http://", "https://")) or tag != "a"
     for text in IMAGES:

@@ -8,10 +8,12 @@ from driftduel.arena.stores.base import (
     DamagedSnapshotError,
     FencedError,
     Hook,
+    ItemRow,
     OptionText,
     OwnedElsewhereError,
     StoreError,
     Token,
+    require_storable,
     take,
 )
 from driftduel.errors import DriftduelError, MissingExtraError
@@ -22,11 +24,13 @@ __all__ = [
     "DamagedSnapshotError",
     "FencedError",
     "Hook",
+    "ItemRow",
     "OptionText",
     "OwnedElsewhereError",
     "StoreError",
     "Token",
     "open_store",
+    "require_storable",
     "take",
 ]
 

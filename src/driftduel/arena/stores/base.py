@@ -18,6 +18,7 @@ __all__ = [
     "DamagedSnapshotError",
     "FencedError",
     "Hook",
+    "ItemRow",
     "OptionText",
     "OwnedElsewhereError",
     "StoreError",
@@ -127,6 +128,24 @@ class OptionText(msgspec.Struct, frozen=True):
             require_storable(text)
 
 
+class ItemRow(NamedTuple):
+    """The stored contents of an item.
+
+    Parameters
+    ----------
+    number
+        Its number in the log, from 1.
+    id
+        Its id, chosen by the owner; replaced versions have the same id.
+    content
+        Prompt, answers by option id, and tags, as a JSON object.
+    """
+
+    number: int
+    id: str
+    content: str
+
+
 class Token(NamedTuple):
     """The stored attributes of a token, without the token itself.
 
@@ -181,9 +200,12 @@ class ArenaStore(Protocol):
     ----------
     url
         The argument of `open_store`, without a password.
+    is_local
+        Whether a row is read without a network: within microseconds.
     """
 
     url: str
+    is_local: bool
 
     # The log.
     def append(self, batch: Sequence[Append]) -> list[Exception | None]:
@@ -253,6 +275,30 @@ class ArenaStore(Protocol):
 
     def put_options(self, arena: str, options: Sequence[OptionText]) -> None:
         """Insert or update the texts of options; the key is the attribute `id`."""
+
+    def put_items(self, arena: str, items: Sequence[ItemRow]) -> None:
+        """Insert or update items; the key is the attribute `number`."""
+
+    def items(self, arena: str, after: int = 0, limit: int = 1000) -> list[ItemRow]:
+        """Return at most `limit` items after a number, in order."""
+
+    def item(self, arena: str, number: int) -> ItemRow | None:
+        """Return the item with this number, or None."""
+
+    def item_numbers(self, arena: str, ids: Sequence[str]) -> list[tuple[str, int]]:
+        """Return id and number of every version of these items, sorted by number."""
+
+    def put_file(self, arena: str, file: str, media: str, data: bytes) -> None:
+        """Store a file; an existing id keeps its data. Idempotent."""
+
+    def file(self, arena: str, file: str) -> tuple[str, bytes] | None:
+        """Return media type and data of a file, or None."""
+
+    def put_page(self, arena: str, settings: str) -> None:
+        """Store the settings of the vote page, a JSON object."""
+
+    def page(self, arena: str) -> str | None:
+        """Return the settings of the vote page, or None."""
 
     def put_token(self, digest: bytes, arena: str, scope: str, label: str) -> None:
         """Store a token's digest with a scope; the argument `arena` is ``*`` for all arenas."""

@@ -5,20 +5,10 @@ import socket
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-fcntl: Any
-msvcrt: Any
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
-    import msvcrt
+from driftduel._internal.file_lock import lock_file
 
 __all__ = ["FileLock", "describe_process"]
-
-# On Windows a locked range cannot be read; this one lies behind the description in the file.
-_FAR = 1 << 30
 
 
 def describe_process() -> str:
@@ -50,7 +40,7 @@ class FileLock:
             return True
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            _lock(handle)
+            lock_file(handle)
         except OSError:
             os.close(handle)
             return False
@@ -74,7 +64,7 @@ class FileLock:
         except OSError:
             return None
         try:
-            _lock(handle)
+            lock_file(handle)
         except OSError:
             with suppress(OSError):
                 return os.pread(handle, 1000, 0).decode("utf-8", "replace") or "another process"
@@ -83,13 +73,3 @@ class FileLock:
             return None
         finally:
             os.close(handle)
-
-
-def _lock(handle: int) -> None:
-    """Lock a file; raise OSError if another process holds the lock."""
-    if fcntl is not None:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    else:
-        os.lseek(handle, _FAR, os.SEEK_SET)
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        os.lseek(handle, 0, os.SEEK_SET)

@@ -12,6 +12,7 @@ from driftduel.arena.stores.base import (
     Append,
     Chain,
     Hook,
+    ItemRow,
     OptionText,
     StoreError,
     Token,
@@ -30,6 +31,10 @@ class _ArenaData:
     votes: dict[int, Record] = field(default_factory=dict)
     snapshots: list[tuple[int, bytes]] = field(default_factory=list)
     options: dict[str, OptionText] = field(default_factory=dict)
+    items: dict[int, ItemRow] = field(default_factory=dict)
+    numbers: dict[str, list[int]] = field(default_factory=dict)
+    files: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    page: str | None = None
     voters: dict[bytes, str] = field(default_factory=dict)
     events: list[tuple[int, str]] = field(default_factory=list)
 
@@ -44,6 +49,7 @@ class MemoryStore:
     """A store in memory, for one process. All methods are thread-safe."""
 
     url = "memory:"
+    is_local = True
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -154,6 +160,63 @@ class MemoryStore:
         """Insert or update the texts of options."""
         with self._lock:
             self._require_arena(arena).options.update((option.id, option) for option in options)
+
+    def put_items(self, arena: str, items: Sequence[ItemRow]) -> None:
+        """Insert or update items."""
+        with self._lock:
+            data = self._require_arena(arena)
+            for item in items:
+                before = data.items.get(item.number)
+                if before is not None:
+                    data.numbers[before.id].remove(item.number)
+                data.items[item.number] = item
+                data.numbers.setdefault(item.id, []).append(item.number)
+
+    def items(self, arena: str, after: int = 0, limit: int = 1000) -> list[ItemRow]:
+        """Return items after a number, in order."""
+        with self._lock:
+            data = self._arenas.get(arena)
+            numbers = sorted(number for number in (data.items if data else ()) if number > after)
+            return [] if data is None else [data.items[each] for each in numbers[: max(limit, 0)]]
+
+    def item(self, arena: str, number: int) -> ItemRow | None:
+        """Return the item with this number, or None."""
+        with self._lock:
+            data = self._arenas.get(arena)
+            return data.items.get(number) if data else None
+
+    def item_numbers(self, arena: str, ids: Sequence[str]) -> list[tuple[str, int]]:
+        """Return id and number of every version of these items, sorted by number."""
+        with self._lock:
+            data = self._arenas.get(arena)
+            found = [
+                (number, each)
+                for each in set(ids)
+                for number in (data.numbers if data else {}).get(each, ())
+            ]
+            return [(each, number) for number, each in sorted(found)]
+
+    def put_file(self, arena: str, file: str, media: str, data: bytes) -> None:
+        """Store a file; an existing id keeps its data."""
+        with self._lock:
+            self._require_arena(arena).files.setdefault(file, (media, data))
+
+    def file(self, arena: str, file: str) -> tuple[str, bytes] | None:
+        """Return media type and data of a file, or None."""
+        with self._lock:
+            data = self._arenas.get(arena)
+            return data.files.get(file) if data else None
+
+    def put_page(self, arena: str, settings: str) -> None:
+        """Store the settings of the vote page."""
+        with self._lock:
+            self._require_arena(arena).page = settings
+
+    def page(self, arena: str) -> str | None:
+        """Return the settings of the vote page, or None."""
+        with self._lock:
+            data = self._arenas.get(arena)
+            return data.page if data else None
 
     def put_token(self, digest: bytes, arena: str, scope: str, label: str) -> None:
         """Store a token's digest with a scope."""

@@ -14,6 +14,7 @@ from driftduel.arena.stores.base import (
     Chain,
     DamagedSnapshotError,
     Hook,
+    ItemRow,
     OptionText,
     StoreError,
     Token,
@@ -29,9 +30,15 @@ _PUT_VOTER = (
     "INSERT INTO arena_voters (arena, voter, pseudonym) VALUES (?, ?, ?)"
     " ON CONFLICT (arena, voter) DO NOTHING"
 )
-
-
+_PUT_ITEM = (
+    "INSERT INTO arena_items (arena, number, id, content) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (arena, number) DO UPDATE SET id = excluded.id, content = excluded.content"
+)
 _PUT_EVENT = "INSERT INTO arena_events (arena, seq, place, content) VALUES (?, ?, ?, ?)"
+
+
+# Maximum number of placeholders of a statement; SQLite before 3.32 allows 999.
+_MOST_VALUES = 500
 
 
 class RunSql(Protocol):
@@ -64,6 +71,8 @@ class RelationalStore(ABC):
     url
         Name of the store in messages.
     """
+
+    is_local = False
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -326,6 +335,89 @@ class RelationalStore(ABC):
             _put_options(run, arena, options)
 
         self._transact(work)
+
+    def put_items(self, arena: str, items: Sequence[ItemRow]) -> None:
+        """Insert or update items."""
+
+        def work(run: RunSql) -> None:
+            _require_arena(run, arena)
+            self._run_many(run, _PUT_ITEM, [(arena, *item) for item in items])
+
+        if items:
+            self._transact(work)
+
+    def items(self, arena: str, after: int = 0, limit: int = 1000) -> list[ItemRow]:
+        """Return items after a number, in order."""
+        rows = self._read(
+            "SELECT number, id, content FROM arena_items WHERE arena = ? AND number > ?"
+            " ORDER BY number LIMIT ?",
+            arena,
+            after,
+            max(limit, 0),
+        )
+        return [ItemRow(*row) for row in rows]
+
+    def item(self, arena: str, number: int) -> ItemRow | None:
+        """Return the item with this number, or None."""
+        sql = "SELECT number, id, content FROM arena_items WHERE arena = ? AND number = ?"
+        rows = self._read(sql, arena, number)
+        return ItemRow(*rows[0]) if rows else None
+
+    def item_numbers(self, arena: str, ids: Sequence[str]) -> list[tuple[str, int]]:
+        """Return id and number of every version of these items, sorted by number."""
+        found: list[Row] = []
+        wanted = list(dict.fromkeys(ids))
+        for start in range(0, len(wanted), _MOST_VALUES):
+            some = wanted[start : start + _MOST_VALUES]
+            marks = ", ".join("?" * len(some))
+            found += self._read(
+                f"SELECT number, id FROM arena_items WHERE arena = ? AND id IN ({marks})",
+                arena,
+                *some,
+            )
+        return [(each, number) for number, each in sorted(found)]
+
+    def put_file(self, arena: str, file: str, media: str, data: bytes) -> None:
+        """Store a file; an existing id keeps its data."""
+
+        def work(run: RunSql) -> None:
+            _require_arena(run, arena)
+            run(
+                "INSERT INTO arena_files (arena, id, media, data) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (arena, id) DO NOTHING",
+                arena,
+                file,
+                media,
+                data,
+            )
+
+        self._transact(work)
+
+    def file(self, arena: str, file: str) -> tuple[str, bytes] | None:
+        """Return media type and data of a file, or None."""
+        rows = self._read(
+            "SELECT media, data FROM arena_files WHERE arena = ? AND id = ?", arena, file
+        )
+        return (rows[0][0], bytes(rows[0][1])) if rows else None
+
+    def put_page(self, arena: str, settings: str) -> None:
+        """Store the settings of the vote page."""
+
+        def work(run: RunSql) -> None:
+            _require_arena(run, arena)
+            run(
+                "INSERT INTO arena_pages (arena, settings) VALUES (?, ?)"
+                " ON CONFLICT (arena) DO UPDATE SET settings = excluded.settings",
+                arena,
+                settings,
+            )
+
+        self._transact(work)
+
+    def page(self, arena: str) -> str | None:
+        """Return the settings of the vote page, or None."""
+        rows = self._read("SELECT settings FROM arena_pages WHERE arena = ?", arena)
+        return rows[0][0] if rows else None
 
     def put_token(self, digest: bytes, arena: str, scope: str, label: str) -> None:
         """Store a token's digest with a scope, for one arena or for all (``*``)."""

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-from driftduel.arena.stores.base import OptionText, StoreError
+from driftduel.arena.stores.base import ItemRow, OptionText, StoreError
 from driftduel.arena.stores.filelock import FileLock
 from driftduel.arena.stores.relational import RelationalStore, Row, RunSql, migrations
 
@@ -72,6 +72,8 @@ class SqliteStore(RelationalStore):
     seconds
         Timeout for the write lock of other processes.
     """
+
+    is_local = True
 
     def __init__(self, path: str | Path, *, seconds: float = _SECONDS) -> None:
         self.path = Path(path).absolute()
@@ -155,6 +157,11 @@ class SqliteStore(RelationalStore):
         """Insert or update the texts of options; old texts are removed from the files."""
         self._wal_has_deleted = True
         super().put_options(arena, options)
+
+    def put_items(self, arena: str, items: Sequence[ItemRow]) -> None:
+        """Insert or update items; old contents are removed from the files."""
+        self._wal_has_deleted = True
+        super().put_items(arena, items)
 
     def _truncate_wal(self, connection: sqlite3.Connection) -> None:
         """Truncate the write-ahead log, which still holds overwritten values.

@@ -21,6 +21,7 @@ from driftduel.arena.web import pages
 from driftduel.arena.web.limits import client_address, read_body
 from driftduel.arena.web.operations import Call, Operation
 from driftduel.arena.web.problems import ProblemError, handlers, internal_error, refusal
+from driftduel.arena.web.routes_items import item_operations
 from driftduel.arena.web.routes_open import is_open, public_operations
 from driftduel.arena.web.routes_owning import owner_operations
 from driftduel.arena.web.routes_reading import reader_operations
@@ -71,6 +72,7 @@ class ArenaApp(Starlette):
             *voter_operations(self.service),
             *reader_operations(self.service),
             *owner_operations(self.service),
+            *item_operations(self.service),
         ]
         self.operations: list[Operation] = [*table, *public_operations(self.service, table)]
         self.table = _table(self.service, self.operations)
@@ -235,8 +237,10 @@ def _make_handler(service: Service, operation: Operation) -> _Handler:
             service.tokens.check(call.grant.key, settings.clock(), "This token")
         call.query = _query(request, operation.query)
         if decoder is not None:
-            call.content = await read_body(request, settings)
+            call.content = await read_body(request, settings, operation.body_bytes)
             call.body = _body(request, operation, decoder, call.content)
+        elif operation.file:
+            call.content = await read_body(request, settings, operation.body_bytes)
         if not operation.live:
             return await operation.handler(call)
         return await service.at_owner(call, name or call.grant.arena, operation)
@@ -247,9 +251,14 @@ def _make_handler(service: Service, operation: Operation) -> _Handler:
 def _query(request: Request, wanted: type[Struct]) -> Struct:
     """Validate the query parameters of a request."""
     raw: bytes = request.scope["query_string"]
-    if not raw:
+    if not raw and not _has_required(wanted):
         return wanted()
     return _short_query(raw, wanted) if len(raw) <= _SHORT else _read_query(raw, wanted)
+
+
+@lru_cache(maxsize=64)
+def _has_required(wanted: type[Struct]) -> bool:
+    return any(each.required for each in msgspec.structs.fields(wanted))
 
 
 def _read_query(raw: bytes, wanted: type[Struct]) -> Struct:

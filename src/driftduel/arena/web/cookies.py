@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 TOKEN_COOKIE, VOTER_COOKIE = "dd_token", "dd_voter"
-_PAGES = ("vote", "board")
+_PAGES = ("vote", "board", "own")
 _YEAR = 365 * 24 * 3600
 _VOTERS = re.compile(r"[A-Za-z0-9_-]{16,64}")
 
@@ -41,18 +41,26 @@ def voter_in(request: Request) -> str | None:
 
 
 def keep_token(response: Response, page: str, arena: str, token: str, *, secure: bool) -> None:
-    """Set the cookie with the token of a page."""
-    set_cookie(response, token_cookie(page, arena), token, "strict", secure=secure)
+    """Set the cookie with the token of a page; an owner's ends with the browser's session."""
+    age = None if page == "own" else _YEAR
+    name = token_cookie(page, arena)
+    set_cookie(response, name, token, "strict", secure=secure, max_age=age)
 
 
 def set_cookie(
-    response: Response, name: str, value: str, same_site: Literal["lax", "strict"], *, secure: bool
+    response: Response,
+    name: str,
+    value: str,
+    same_site: Literal["lax", "strict"],
+    *,
+    secure: bool,
+    max_age: int | None = _YEAR,
 ) -> None:
     """Set a cookie that scripts cannot read (attribute HttpOnly)."""
     response.set_cookie(
         name,
         value,
-        max_age=_YEAR,
+        max_age=max_age,
         path="/",
         secure=secure,
         httponly=True,

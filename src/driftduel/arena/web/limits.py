@@ -64,9 +64,11 @@ def client_address(host: str | None) -> str:
     return host or ""
 
 
-async def read_body(request: Request, settings: ServerSettings) -> bytes:
+async def read_body(
+    request: Request, settings: ServerSettings, most_bytes: int | None = None
+) -> bytes:
     """Return the body; raise ProblemError as soon as its length exceeds the maximum."""
-    most = settings.body_bytes
+    most = settings.body_bytes if most_bytes is None else most_bytes
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and (len(declared) > 15 or int(declared) > most):
         raise _too_large(most)

@@ -2,45 +2,73 @@
 
 from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from driftduel.arena.responses import ShownDuel, Vote
+from driftduel.arena.board_fields import OptionName
+from driftduel.arena.page_settings import LANGUAGE, PageSettings
+from driftduel.arena.responses import Item, Option, ShownDuel, Vote
+from driftduel.arena.tag_report import ItemShare, TagCounts
+from driftduel.arena.tags import LONGEST_REASON, LONGEST_TAG, MOST_TAGS
+from driftduel.arena.web.item_schema import ITEM
 from driftduel.arena.webhook_events import EVENTS
 
 __all__ = [
     "ArenaMade",
     "Ask",
+    "BoardQuery",
     "Closed",
+    "DifferencesQuery",
     "Erased",
+    "FileStored",
     "Health",
     "HookMade",
     "HookShown",
     "Hooks",
+    "ItemChange",
+    "Items",
+    "ItemsQuery",
     "Leased",
     "Leases",
     "LogPage",
     "LogQuery",
+    "LostItems",
+    "LostItemsQuery",
     "NewArena",
     "NewHook",
+    "NewItems",
     "NewOption",
     "NewToken",
     "NoQuery",
     "OptionChange",
+    "Options",
     "Owner",
+    "Page",
+    "PageChange",
     "Pick",
+    "Revealed",
     "SessionQuery",
+    "TagList",
     "TokenMade",
+    "TokenShown",
+    "Tokens",
     "Undone",
     "VoidVotes",
     "Voided",
     "VoteQuery",
     "Voted",
+    "Waiting",
+    "set_fields",
 ]
 
 #: No control characters, which terminals, log files and PostgreSQL do not handle.
 _PLAIN = r"^(?![\s\S]*[\x00-\x1f\x7f])"
 _NO_NUL = r"^(?![\s\S]*\x00)"
 _SEQ = 2**62
+# Only in the OpenAPI schema: the functions that check these values have better sentences.
+_LANGUAGE_TAG = {"pattern": rf"^{LANGUAGE}(?![\s\S])"}
+_KEY_VALUE = {"pattern": r"^[^:]+:[\s\S]"}
+_LEFT_AND_RIGHT = {"allOf": [{"contains": {"const": "left"}}, {"contains": {"const": "right"}}]}
 
 Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=_PLAIN)]
 Line = Annotated[str, Meta(max_length=200, pattern=_PLAIN)]
@@ -49,6 +77,8 @@ ArenaName = Annotated[
     str, Meta(min_length=1, max_length=63, pattern=r"^[a-z0-9][a-z0-9_-]*(?![\s\S])")
 ]
 Spec = Annotated[str, Meta(min_length=1, max_length=500, pattern=_PLAIN)]
+_Tag = Annotated[str, Meta(min_length=1, max_length=LONGEST_TAG, pattern=_PLAIN)]
+Tags = Annotated[dict[_Tag, _Tag], Meta(max_length=MOST_TAGS)]
 Kind = Literal["text", "markdown", "image"]
 Event = Literal["alarm", "certified", "changed", "crowned", "sure", "closed"]
 
@@ -90,6 +120,9 @@ class NewArena(_Request, frozen=True):
     grace: Annotated[float, Meta(ge=0, le=3600)] | UnsetType = UNSET
     lease: Annotated[float, Meta(ge=1, le=30 * 86_400)] | UnsetType = UNSET
     votes_a_day: Annotated[int, Meta(ge=1, le=1_000_000)] | UnsetType = UNSET
+    items: bool | UnsetType = UNSET
+    balance: _Tag | UnsetType | None = UNSET
+    evidence: Literal["all", "people"] | UnsetType = UNSET
     origins: (
         Annotated[
             list[Annotated[str, Meta(max_length=200, pattern=r"^https?://[^/\s?#@]+(?![\s\S])")]],
@@ -99,11 +132,73 @@ class NewArena(_Request, frozen=True):
     ) = UNSET
 
 
+class NewItems(_Request, frozen=True):
+    """Items to add; with `replace` they may have existing ids.
+
+    An answer or a prompt is a string (Markdown), ``{"image": URL}``, ``{"audio": URL}``, or an
+    object with kind and content; the server checks them one by one.
+    """
+
+    items: Annotated[
+        list[Annotated[dict[str, Any], Meta(extra_json_schema=ITEM)]],
+        Meta(min_length=1, max_length=1000),
+    ]
+    replace: bool = False
+
+
+class ItemChange(_Request, frozen=True):
+    """Whether the item can be shown."""
+
+    present: bool
+
+
+class ItemsQuery(_Request, frozen=True):
+    """A range of items: at most `limit` with a number above `after`."""
+
+    after: Annotated[int, Meta(ge=0, le=_SEQ)] = 0
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 100
+
+
+class PageChange(_Request, frozen=True):
+    """New settings of the vote page; missing fields stay as they are."""
+
+    title: Annotated[str, Meta(max_length=200, pattern=_NO_NUL)] | UnsetType = UNSET
+    question: Annotated[str, Meta(max_length=500, pattern=_NO_NUL)] | UnsetType = UNSET
+    instructions: Annotated[str, Meta(max_length=5000, pattern=_NO_NUL)] | UnsetType = UNSET
+    language: (
+        Annotated[str, Meta(min_length=2, max_length=40, extra_json_schema=_LANGUAGE_TAG)]
+        | UnsetType
+    ) = UNSET
+    buttons: (
+        Annotated[
+            list[Literal["left", "right", "tie", "both-bad", "skip"]],
+            Meta(min_length=2, max_length=5, extra_json_schema=_LEFT_AND_RIGHT),
+        ]
+        | UnsetType
+    ) = UNSET
+    reveal: bool | UnsetType = UNSET
+    reasons: bool | UnsetType = UNSET
+    words: (
+        Annotated[
+            dict[
+                Annotated[str, Meta(max_length=500, pattern=_NO_NUL)],
+                Annotated[str, Meta(max_length=500, pattern=_NO_NUL)],
+            ],
+            Meta(max_length=200),
+        ]
+        | UnsetType
+    ) = UNSET
+
+
 class Ask(_Request, frozen=True):
-    """A voter; `resume` returns the open duel of this voter, if there is one."""
+    """A voter; `resume` returns the open duel of this voter, if there is one.
+
+    The tags become tags of the vote.
+    """
 
     voter: Name | None = None
     resume: bool = False
+    tags: Tags = {}
 
 
 class VoteQuery(_Request, frozen=True):
@@ -113,9 +208,11 @@ class VoteQuery(_Request, frozen=True):
 
 
 class Pick(_Request, frozen=True):
-    """The answer to a duel."""
+    """The answer to a duel; ``both-bad`` counts as a tie, and is recorded apart."""
 
-    pick: Literal["left", "right", "tie", "skip"]
+    pick: Literal["left", "right", "tie", "both-bad", "skip"]
+    tags: Tags = {}
+    reason: Annotated[str, Meta(max_length=LONGEST_REASON, pattern=_NO_NUL)] = ""
 
 
 class Leases(_Request, frozen=True):
@@ -134,7 +231,7 @@ class Leases(_Request, frozen=True):
 class SessionQuery(_Request, frozen=True):
     """The page for which the cookie is set."""
 
-    page: Literal["vote", "board"] = "vote"
+    page: Literal["vote", "board", "own"] = "vote"
 
 
 class OptionChange(_Request, frozen=True):
@@ -176,10 +273,107 @@ class NewToken(_Request, frozen=True):
 # -- responses
 
 
+class Revealed(_Answer, frozen=True):
+    """The options of a duel, shown after the vote."""
+
+    left: OptionName
+    right: OptionName
+
+
 class Voted(Vote, frozen=True):
-    """A recorded vote; `next` is the next duel, if it was requested."""
+    """A recorded vote.
+
+    `next` is the next duel, if it was requested; `revealed` has the names of the options, if the
+    settings of the page allow it.
+    """
 
     next: ShownDuel | UnsetType = UNSET
+    revealed: Revealed | UnsetType = UNSET
+
+
+class Page(PageSettings, frozen=True):
+    """Settings of the vote page; `translated` has its words in its language."""
+
+    translated: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class Items(_Answer, frozen=True):
+    """Items in the order of their numbers; `next` is the value of `after` for the next page."""
+
+    items: list[Item]
+    next: int | None
+
+
+class BoardQuery(_Request, frozen=True):
+    """``KEY:VALUE`` limits ranking and pairs to votes with this tag; the board makes no claim."""
+
+    tag: (
+        Annotated[
+            str,
+            Meta(min_length=3, max_length=LONGEST_TAG * 2 + 1, extra_json_schema=_KEY_VALUE),
+        ]
+        | None
+    ) = None
+
+
+class DifferencesQuery(_Request, frozen=True):
+    """The tag whose values are compared."""
+
+    by: Annotated[str, Meta(min_length=1, max_length=LONGEST_TAG)]
+
+
+class LostItemsQuery(_Request, frozen=True):
+    """An option, and the maximum number of items."""
+
+    option: Annotated[str, Meta(min_length=1, max_length=40)]
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 20
+
+
+class TagList(_Answer, frozen=True):
+    """The tags of votes and of their items."""
+
+    tags: list[TagCounts]
+
+
+class LostItems(_Answer, frozen=True):
+    """Items on which an option wins least, compared with its overall share; worst first."""
+
+    items: list[ItemShare]
+
+
+class FileStored(_Answer, frozen=True):
+    """A stored file: its reference for contents of items, and its path on this server."""
+
+    file: str
+    url: str
+
+
+class Options(_Answer, frozen=True):
+    """All options, with those that left."""
+
+    options: list[Option]
+
+
+class TokenShown(_Answer, frozen=True):
+    """A token, without its secret."""
+
+    prefix: str
+    scope: str
+    label: str
+
+
+class Tokens(_Answer, frozen=True):
+    """The tokens of an arena."""
+
+    tokens: list[TokenShown]
+
+
+class Waiting(_Answer, frozen=True):
+    """Votes that are not learned yet, as on the board."""
+
+    waiting: int
+    held: int
+    held_by: int
 
 
 class Undone(_Answer, frozen=True):
@@ -271,3 +465,10 @@ class Health(_Answer, frozen=True):
 
     ok: bool
     damaged: int = 0
+
+
+def set_fields(struct: Struct) -> dict[str, Any]:
+    """Return a dict of the fields that the request contained."""
+    return {
+        key: value for key, value in msgspec.structs.asdict(struct).items() if value is not UNSET
+    }

@@ -8,6 +8,7 @@ import msgspec
 
 from driftduel import __version__
 from driftduel.arena.problems import PROBLEMS
+from driftduel.arena.uploads import MEDIA as FILE_MEDIA
 from driftduel.arena.web.operations import Operation
 from driftduel.arena.web.problems import MEDIA, ProblemDetails
 
@@ -19,6 +20,9 @@ _ABOUT_PATH = {
     "arena": "name of an arena",
     "duel": "id of a duel, from the response that showed it",
     "option": "id or unique name of an option",
+    "item": "id of an item",
+    "file": "id of an uploaded file",
+    "token": "label of tokens, or at least eight digits of a token's digest",
     "hook": "id of a webhook",
     "voter": "name of a voter, as sent in the field voter",
     "problem": "name of a problem",
@@ -83,6 +87,13 @@ def _operation(each: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
     }
     if each.scope:
         described["description"] = f"Requires a token with the scope `{each.scope}`."
+    if each.file:
+        described["requestBody"] = {
+            "required": True,
+            "content": {
+                media: {"schema": {"type": "string", "format": "binary"}} for media in FILE_MEDIA
+            },
+        }
     if each.takes is not None:
         described["requestBody"] = {
             "required": not each.body_optional,
@@ -131,7 +142,9 @@ def _path_parameters(each: Operation) -> list[dict[str, Any]]:
 
 
 def _query_parameters(each: Operation, schemas: dict[str, Any]) -> list[dict[str, Any]]:
+    query = schemas[each.query.__name__]
+    required = query.get("required", ())
     return [
-        {"name": name, "in": "query", "required": False, "schema": schema}
-        for name, schema in schemas[each.query.__name__]["properties"].items()
+        {"name": name, "in": "query", "required": name in required, "schema": schema}
+        for name, schema in query["properties"].items()
     ]

@@ -61,6 +61,10 @@ class Operation:
     every_arena: bool = False
     """Whether a token for all arenas (``*``) is required."""
     body_optional: bool = False
+    body_bytes: int | None = None
+    """Maximum length of the body, if it is not that of the server."""
+    file: bool = False
+    """Whether the body is the content of a file of any media type, in place of JSON."""
     beacon: bool = False
     """Whether a cookie suffices without the header X-Driftduel, which `sendBeacon` cannot send.
     Safe for bodies with signed duel ids, which other sites do not have."""

@@ -10,13 +10,14 @@ SameSite=Strict before the page itself makes a request.
 
 import secrets
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from driftduel._pages import environment
+from driftduel._internal.pages import environment
+from driftduel.arena.translations import languages
 from driftduel.arena.web import static_files
 from driftduel.arena.web.cookies import VOTER_COOKIE, set_cookie
 
@@ -27,7 +28,7 @@ __all__ = ["routes"]
 
 
 def routes(*, secure: bool = False) -> list[BaseRoute]:
-    """Return ``/``, ``/vote/{arena}``, ``/board/{arena}`` and ``/static/{name}``.
+    """Return ``/``, the pages of an arena, and ``/static/{name}``.
 
     Parameters
     ----------
@@ -48,10 +49,14 @@ def routes(*, secure: bool = False) -> list[BaseRoute]:
     async def board(request: Request) -> Response:
         return _arena_page(request, "board")
 
+    async def own(request: Request) -> Response:
+        return _arena_page(request, "own", languages=languages())
+
     return [
         Route("/", home),
         Route("/vote/{arena}", vote),
         Route("/board/{arena}", board),
+        Route("/own/{arena}", own),
         Route("/static/{name}", static_files.serve),
     ]
 
@@ -61,15 +66,15 @@ def _templates() -> "Environment":
     return environment("driftduel.arena.web", "arena")
 
 
-def _arena_page(request: Request, page: str) -> Response:
+def _arena_page(request: Request, page: str, **values: Any) -> Response:
     """Return a page of an arena; refuse a token in the query string, which proxies log."""
     arena = request.path_params["arena"]
     if "token" in request.query_params:
         return _page(request, "old_link.html", 400, arena=arena, page=page)
-    return _page(request, f"{page}.html", arena=arena)
+    return _page(request, f"{page}.html", arena=arena, **values)
 
 
-def _page(request: Request, template: str, status: int = 200, **values: str) -> Response:
+def _page(request: Request, template: str, status: int = 200, **values: Any) -> Response:
     root = request.scope.get("root_path", "").rstrip("/")
     made = _templates().get_template(template)
     text = made.render(root=root, file=lambda name: root + static_files.url_of(name), **values)

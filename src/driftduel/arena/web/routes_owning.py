@@ -1,9 +1,7 @@
 """Operations for owners: arenas, options, voids, tokens and webhooks."""
 
 import secrets
-from typing import Any
 
-import msgspec
 from anyio import to_thread
 from msgspec import UNSET, Struct
 from starlette.responses import Response
@@ -27,9 +25,9 @@ def owner_operations(service: Service) -> list[Operation]:
     manager, store = service.manager, service.manager.store
 
     async def make(call: Call) -> Struct:
-        settings = _set_fields(call.body)
+        settings = m.set_fields(call.body)
         name, options = settings.pop("name"), settings.pop("options")
-        texts = [each if isinstance(each, str) else _set_fields(each) for each in options]
+        texts = [each if isinstance(each, str) else m.set_fields(each) for each in options]
         token = await to_thread.run_sync(lambda: manager.create(name, texts, **settings))
         return m.ArenaMade(name, token)
 
@@ -71,6 +69,25 @@ def owner_operations(service: Service) -> list[Operation]:
         made = await to_thread.run_sync(manager.token, call.path["arena"], new.scope, new.label)
         return m.TokenMade(made)
 
+    async def tokens(call: Call) -> Struct:
+        found = await to_thread.run_sync(store.tokens, call.path["arena"])
+        return m.Tokens([m.TokenShown(*token) for token in found])
+
+    async def drop_token(call: Call) -> Response:
+        arena, wanted = call.path["arena"], call.path["token"]
+        if not await to_thread.run_sync(store.drop_token, arena, wanted):
+            raise ProblemError(
+                "no-such-token", "The token does not exist; GET /tokens lists digits and labels."
+            )
+        return Response(status_code=204)
+
+    async def options(call: Call) -> Struct:
+        return m.Options(call.arena.options())
+
+    async def waiting(call: Call) -> Struct:
+        state = call.arena.state
+        return m.Waiting(len(state.voted) + len(state.held), *state.waiting())
+
     async def hook(call: Call) -> Struct:
         await resolve_address(parse_url(call.body.url), service.settings.private_hooks)
         wanted = ["changed" if each == "crowned" else each for each in call.body.events]
@@ -94,7 +111,7 @@ def owner_operations(service: Service) -> list[Operation]:
             )
         return Response(status_code=204)
 
-    options, one_hook = f"{_ARENA}/options", f"{_ARENA}/hooks/{{hook}}"
+    of_options, one_hook = f"{_ARENA}/options", f"{_ARENA}/hooks/{{hook}}"
     return [
         Operation(
             "make_arena", "POST", "/v1/arenas", "Create an arena", make, m.ArenaMade,
@@ -102,13 +119,20 @@ def owner_operations(service: Service) -> list[Operation]:
             problems=("name-taken",),
         ),
         Operation(
-            "join", "POST", options, "Add an option", join, Option,
+            "join", "POST", of_options, "Add an option", join, Option,
             scope="own", takes=m.NewOption, status=201, problems=("closed", "name-taken"),
         ),
         Operation(
-            "change_option", "PATCH", f"{options}/{{option}}",
+            "change_option", "PATCH", f"{of_options}/{{option}}",
             "Change, retire or readmit an option", change, Option,
             scope="own", takes=m.OptionChange, problems=("no-such-option", "closed", "name-taken"),
+        ),
+        Operation(
+            "options", "GET", of_options, "List the options", options, m.Options, scope="own",
+        ),
+        Operation(
+            "waiting", "GET", f"{_ARENA}/votes/waiting", "Count the waiting votes", waiting,
+            m.Waiting, scope="own",
         ),
         Operation(
             "void", "POST", f"{_ARENA}/votes/void", "Void votes", void, m.Voided,
@@ -128,6 +152,15 @@ def owner_operations(service: Service) -> list[Operation]:
             token, m.TokenMade, scope="own", takes=m.NewToken, status=201, live=False,
         ),
         Operation(
+            "tokens", "GET", f"{_ARENA}/tokens", "List the tokens", tokens, m.Tokens,
+            scope="own", live=False,
+        ),
+        Operation(
+            "drop_token", "DELETE", f"{_ARENA}/tokens/{{token:path}}",
+            "Delete tokens by label or digits", drop_token, None,
+            scope="own", status=204, live=False, problems=("no-such-token",),
+        ),
+        Operation(
             "make_hook", "POST", f"{_ARENA}/hooks", "Register a webhook", hook,
             m.HookMade, scope="own", takes=m.NewHook, status=201, problems=("bad-address",),
         ),
@@ -140,10 +173,3 @@ def owner_operations(service: Service) -> list[Operation]:
             scope="own", status=204, live=False, problems=("no-such-hook",),
         ),
     ]  # fmt: skip
-
-
-def _set_fields(struct: Struct) -> dict[str, Any]:
-    """Return a dict of the fields that the request contained."""
-    return {
-        key: value for key, value in msgspec.structs.asdict(struct).items() if value is not UNSET
-    }

@@ -11,9 +11,10 @@ from driftduel.arena.board import Board
 from driftduel.arena.import_export import csv_of, export_votes
 from driftduel.arena.live import LiveArena
 from driftduel.arena.web.limits import client_address
-from driftduel.arena.web.messages import LogPage, LogQuery
+from driftduel.arena.web.messages import BoardQuery, DifferencesQuery, LogPage, LogQuery, TagList
 from driftduel.arena.web.operations import Call, Operation
 from driftduel.arena.web.service import Service
+from driftduel.logs import Subgroups
 
 __all__ = ["reader_operations"]
 
@@ -24,9 +25,19 @@ _BATCH = 5000
 def reader_operations(service: Service) -> list[Operation]:
     """Return the operations that a token with the scope ``read`` allows."""
 
-    async def board(call: Call) -> Response:
+    async def board(call: Call) -> Response | Board:
+        tag = call.query.tag
+        if tag is not None:
+            return await to_thread.run_sync(call.arena.board, tag, limiter=service.comparers)
         content = await service.boards.json(call.arena)
         return Response(content, media_type="application/json")
+
+    async def tags(call: Call) -> TagList:
+        return TagList(await to_thread.run_sync(call.arena.tags, limiter=service.comparers))
+
+    async def differences(call: Call) -> Subgroups:
+        by = call.query.by
+        return await to_thread.run_sync(call.arena.differences, by, limiter=service.comparers)
 
     async def events(call: Call) -> Response:
         grant, client = call.grant, call.request.client
@@ -50,7 +61,17 @@ def reader_operations(service: Service) -> list[Operation]:
     return [
         Operation(
             "board", "GET", f"{arena}/board", "Get the board",
-            board, Board, scope="read",
+            board, Board, scope="read", query=BoardQuery,
+        ),
+        Operation(
+            "tags", "GET", f"{arena}/tags", "List the tags of votes and items",
+            tags, TagList, scope="read",
+        ),
+        Operation(
+            "differences", "GET", f"{arena}/differences",
+            "Get shares by the value of a tag, and whether the tag matters",
+            differences, Subgroups, scope="read", query=DifferencesQuery,
+            problems=("not-comparable",),
         ),
         Operation(
             "watch", "GET", f"{arena}/board/events", "Stream the board after each change",

@@ -2,19 +2,24 @@
 
 from contextlib import suppress
 
+import msgspec
 from anyio import to_thread
-from msgspec import UNSET, Struct
+from msgspec import Struct
 from starlette.responses import Response
 
+from driftduel.arena.board_fields import OptionName
 from driftduel.arena.problems import ArenaError
-from driftduel.arena.responses import ShownDuel
+from driftduel.arena.responses import ShownDuel, Vote, blind
+from driftduel.arena.translations import words_of
 from driftduel.arena.web.cookies import keep_token, voter_in
 from driftduel.arena.web.limits import client_address
 from driftduel.arena.web.messages import (
     Ask,
     Leased,
     Leases,
+    Page,
     Pick,
+    Revealed,
     SessionQuery,
     Undone,
     Voted,
@@ -30,7 +35,7 @@ __all__ = ["voter_operations"]
 
 _ARENA = "/v1/arenas/{arena}"
 _DUELS = f"{_ARENA}/duels"
-_PAGE_SCOPES = {"vote": "vote", "board": "read"}
+_PAGE_SCOPES = {"vote": "vote", "board": "read", "own": "own"}
 
 
 def voter_operations(service: Service) -> list[Operation]:
@@ -58,25 +63,31 @@ def voter_operations(service: Service) -> list[Operation]:
         with await place_for(call) as place:
             source = None if voter is not None else _source(call)
             shown = await service.run_durably(
-                lambda: arena.ask(voter, resume=body.resume, source=source),
+                lambda: arena.ask(voter, resume=body.resume, source=source, tags=body.tags),
                 arena.can_run_inline(voter=voter or source),
             )
             place.duel = shown.duel
-        return shown
+        return _hidden(call, shown)
 
     async def vote(call: Call) -> Struct:
-        arena, duel, pick = call.arena, call.path["duel"], call.body.pick
+        arena, duel, body = call.arena, call.path["duel"], call.body
+        answer = {"pick": body.pick, "tags": body.tags, "reason": body.reason}
         inline = arena.can_run_inline(duel=duel)
         opened.drop(call, duel)
         if not call.query.next:
-            return await service.run_durably(lambda: arena.vote(duel, pick), inline)
+            taken = await service.run_durably(lambda: arena.vote(duel, **answer), inline)
+            return _voted(call, taken, None)
         with await place_for(call) as another:
-            taken, shown = await service.run_durably(lambda: arena.vote_and_ask(duel, pick), inline)
+            taken, shown = await service.run_durably(
+                lambda: arena.vote_and_ask(duel, **answer), inline
+            )
             another.duel = "" if shown is None else shown.duel
-        return Voted(taken.seq, taken.undo_until, taken.counted, taken.late, shown or UNSET)
+        return _voted(call, taken, shown)
 
     async def undo(call: Call) -> Struct:
         arena, duel = call.arena, call.path["duel"]
+        if arena.has_items and arena.page.reveal and call.grant.scope == "vote":
+            raise ProblemError("too-late", "The vote has revealed the options; it is final.")
         with await place_for(call) as place:
             seq = await service.run_durably(
                 lambda: arena.undo(duel), arena.can_run_inline(duel=duel)
@@ -94,6 +105,11 @@ def voter_operations(service: Service) -> list[Operation]:
             return Leased(arena.renew(body.duels))
         return Leased(await to_thread.run_sync(arena.renew, body.duels))
 
+    async def page(call: Call) -> Struct:
+        settings = call.arena.page
+        fields = msgspec.structs.asdict(settings)
+        return Page(**fields, translated=words_of(settings.language, settings.words))
+
     async def session(call: Call) -> Response:
         # Login CSRF: a page of another site must not choose the token of this browser.
         if is_foreign(call.request.headers):
@@ -106,6 +122,23 @@ def voter_operations(service: Service) -> list[Operation]:
         response = Response(status_code=204)
         keep_token(response, page, arena, bearer, secure=service.settings.secure_cookies)
         return response
+
+    def _hidden(call: Call, shown: ShownDuel) -> ShownDuel:
+        """Return a duel as the holder of a token may see it: on items, voters see no names."""
+        return blind(shown) if call.arena.has_items and call.grant.scope != "own" else shown
+
+    def _voted(call: Call, vote: Vote, shown: ShownDuel | None) -> Struct:
+        arena = call.arena
+        voted = Voted(vote.seq, vote.undo_until, vote.counted, vote.late)
+        if shown is not None:
+            voted = msgspec.structs.replace(voted, next=_hidden(call, shown))
+        if not (arena.has_items and arena.page.reveal):
+            return voted
+        names = arena.revealed(call.path["duel"])
+        if names is None:
+            return voted
+        left, right = (OptionName(option.id, option.name) for option in names)
+        return msgspec.structs.replace(voted, revealed=Revealed(left, right), undo_until=0.0)
 
     def _source(call: Call) -> str:
         """Return the name of the source of votes without a voter: token and address."""
@@ -133,6 +166,10 @@ def voter_operations(service: Service) -> list[Operation]:
         Operation(
             "lease", "POST", f"{_ARENA}/leases", "Renew or release open duels", lease, Leased,
             scope="vote", takes=Leases, problems=lost, beacon=True,
+        ),
+        Operation(
+            "page", "GET", f"{_ARENA}/page", "Get settings of the vote page", page, Page,
+            scope="vote",
         ),
         Operation(
             "session", "POST", f"{_ARENA}/session", "Store the token in a cookie", session,

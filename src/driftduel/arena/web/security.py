@@ -172,8 +172,8 @@ class SafeHeaders:
     def __init__(self, settings: ServerSettings) -> None:
         policy = (
             "default-src 'none'; script-src 'self'; style-src 'self'; "
-            "img-src 'self' data: https:; connect-src 'self'; base-uri 'none'; "
-            f"form-action 'none'; frame-ancestors {settings.frame_ancestors}"
+            "img-src 'self' data: https:; media-src 'self' https:; connect-src 'self'; "
+            f"base-uri 'none'; form-action 'none'; frame-ancestors {settings.frame_ancestors}"
         )
         self._usual = {
             b"content-security-policy": policy.encode(),

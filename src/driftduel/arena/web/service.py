@@ -32,6 +32,7 @@ __all__ = ["Service"]
 Answer = TypeVar("Answer")
 #: Maximum number of arenas that are loaded at the same time.
 _OPENERS = 4
+_COMPARERS = 2
 _STORE_SECONDS = 1.0
 _RETRY_SECONDS = 0.05
 _LOG = logging.getLogger("driftduel.arena")
@@ -44,6 +45,8 @@ class Service:
     dispatcher: WebhookDispatcher
     _commits: CommitNotifier
     _openers: CapacityLimiter
+    comparers: CapacityLimiter
+    """Limits the threads that read votes by tag, so that they cannot delay other requests."""
 
     def __init__(self, manager: ArenaManager, settings: ServerSettings) -> None:
         self.manager, self.settings = manager, settings
@@ -63,6 +66,7 @@ class Service:
         if key is not None:
             self._forwarder = Forwarder(self.manager.store, key, self.settings.clock)
         self._openers = CapacityLimiter(_OPENERS)
+        self.comparers = CapacityLimiter(_COMPARERS)
         self.manager.writer.defer_to_loop(asyncio.get_running_loop().call_soon)
         self.boards = Boards(self.settings, self.arena)
         self.dispatcher = WebhookDispatcher(

@@ -22,7 +22,7 @@ __all__ = ["PUBLIC", "serve", "url_of"]
 PUBLIC = frozenset({"drift-duel.js"})
 _TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 _SHARED = ("layout.css", "layout.js")
-"""Files that all pages of driftduel share, from the package `driftduel._pages`."""
+"""Files that all pages of driftduel share, from the package `driftduel._internal.pages`."""
 _IMPORT = re.compile(r'(?<=from "\./)[\w.-]+(?=")')
 _FOR_EVER = "public, max-age=31536000, immutable"
 _FOR_MINUTES = "public, max-age=300"
@@ -59,7 +59,7 @@ def _load_files() -> tuple[dict[str, _StaticFile], dict[str, str]]:
 
 
 def _folders() -> list[tuple[Traversable, Callable[[str], bool]]]:
-    ours, shared = files(__package__) / "static", files("driftduel._pages") / "templates"
+    ours, shared = files(__package__) / "static", files("driftduel._internal.pages") / "templates"
     return [(ours, lambda name: name.endswith(tuple(_TYPES))), (shared, _SHARED.__contains__)]
 
 

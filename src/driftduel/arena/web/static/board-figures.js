@@ -1,5 +1,5 @@
 /* Figures of a board: reigns of the leaders, and strengths over time with their bands (uPlot). */
-import { made, svg } from "./board-tables.js";
+import { made, svg } from "./elements.js";
 import { interval, moment, share, short, when } from "./wording.js";
 
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 3]];

@@ -1,38 +1,25 @@
 /* Tables of a board, built from elements and text nodes, so that a name cannot inject markup. */
 import { certifiedChange, change, counts, enough, way } from "./board-words.js";
+import { made } from "./elements.js";
 import { counted, interval, share, when, whole } from "./wording.js";
-
-export function made(tag, text = "", attributes = {}) {
-  const element = document.createElement(tag);
-  element.textContent = text;
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  return element;
-}
-
-export function svg(tag, attributes = {}, text = "") {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  element.textContent = text;
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  return element;
-}
 
 const at = (id) => document.getElementById(id);
 const show = (id, shown) => { at(id).hidden = !shown; };
 
 // A cell: its text, its sort value, and an optional second line.
-function cell(text, value, small = "") {
+export function cell(text, value, small = "") {
   const box = made("td", text, value === undefined ? {} : { "data-value": value ?? "" });
   if (small) box.append(made("small", small));
   return box;
 }
 
-function rowHead(text) { return made("th", text, { scope: "row", class: "words" }); }
+export function rowHead(text) { return made("th", text, { scope: "row", class: "words" }); }
 
 function meter(part, label) {
   return made("meter", "", { min: 0, max: 1, value: part, "aria-label": label });
 }
 
-function fill(id, rows) {
+export function fill(id, rows) {
   const body = at(id).tBodies[0];
   body.replaceChildren(...rows.map((cells) => { const row = made("tr"); row.append(...cells); return row; }));
   // Restore the sort order that the reader has chosen.
@@ -110,6 +97,18 @@ export function pairs(board) {
     }));
     return row;
   }));
+}
+
+export function judges(board) {
+  const found = board.judges || [];
+  show("judges-part", found.length > 0);
+  const withRange = (value, low, high) => [share(value), value, value === null ? "" : interval(low, high, share)];
+  fill("judges", found.map((judge) => [
+    rowHead(judge.judge), cell(whole(judge.votes), judge.votes), cell(whole(judge.shared), judge.shared),
+    cell(...withRange(judge.agreement, judge.low, judge.high)), cell(share(judge.chance), judge.chance),
+    cell(share(judge.consistent), judge.consistent, judge.both_orders ? `of ${counted(judge.both_orders, "duel")}` : ""),
+    cell(...withRange(judge.first_share, judge.first_low, judge.first_high)),
+  ]));
 }
 
 export function numbers(board) {

@@ -20,6 +20,13 @@ export function certifiedChange({ before, after, from_vote: from, to_vote: to })
   return `Preferences changed between vote ${whole(from)} and vote ${whole(to)} (certified): ${quoted(before)} was preferred to ${quoted(after)} before, ${quoted(after)} to ${quoted(before)} after.`;
 }
 
+function itemsNote({ retired, balance, fewest, most }) {
+  const parts = [`each was shown ${fewest === most ? whole(most) : `${whole(fewest)} to ${whole(most)}`} times`];
+  if (retired) parts.push(`${counted(retired, "more was", "more were")} retired or replaced`);
+  if (balance) parts.push(`values of the tag ${quoted(balance)} are shown equally often`);
+  return parts.join("; ");
+}
+
 // Rows of label, value and description.
 export function counts(board) {
   const { lateness: late, votes_per_voter: each } = board;
@@ -27,11 +34,13 @@ export function counts(board) {
     ["Votes", whole(board.votes), "picks and ties that were recorded in time"],
     ["Learned", whole(board.learned), "votes that the policy has learned"],
     ["Equal", whole(board.ties), "votes without a preference"],
+    ...(board.both_bad ? [["Both bad", whole(board.both_bad), "votes against both options; they count as ties"]] : []),
     ["Skipped", whole(board.skips), "no answer was given"],
     ["Late", whole(board.late), "arrived after the pair had been released; recorded, not counted"],
     ["Not counted", whole(board.uncounted), "one voter's votes on one pair beyond a day's limit"],
     ["Voided", whole(board.voided), "removed later by the owner"],
     ...(board.imported ? [["Imported", whole(board.imported), "past votes that the arena started from"]] : []),
+    ...(board.items ? [["Items", whole(board.items.count), itemsNote(board.items)]] : []),
     ["Open now", whole(board.open), "pairs that are shown without an answer yet"],
     ["Waiting", whole(board.waiting), "votes that can still be undone, or wait for earlier ones"],
     ["Voters", whole(board.voters), each?.median ? `half of them gave at most ${counted(each.median, "vote")}; the most were ${whole(each.most)}` : ""],

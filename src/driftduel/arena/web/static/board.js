@@ -1,7 +1,9 @@
 /* The board page: server-sent events update it after each change; polling is the fallback. */
 import { Strengths, reigns } from "./board-figures.js";
-import { about, evidence, numbers, pairs, ranking, timeline } from "./board-tables.js";
+import { about, evidence, judges, numbers, pairs, ranking, timeline } from "./board-tables.js";
+import { TagSection } from "./board-tags.js";
 import { since } from "./board-words.js";
+import { download, enter } from "./session.js";
 import { when } from "./wording.js";
 
 const at = (id) => document.getElementById(id);
@@ -9,6 +11,9 @@ const { arena, root } = document.getElementById("board").dataset;
 const API = `${root}/v1/arenas/${encodeURIComponent(arena)}`;
 const POLL = 5000; // ms
 const strengths = new Strengths(at("strengths"), at("strengths-legend"), at("strengths-says"));
+// A filtered board has no events: it is asked for every few seconds.
+const filter = new URLSearchParams(location.search).get("tag");
+const tags = new TagSection(API, filter);
 let newest = null;
 
 function setText(id, text) { if (at(id).textContent !== text) at(id).textContent = text; }
@@ -27,10 +32,13 @@ function show(board) {
   timeline(board);
   reigns(at("reigns"), board);
   ranking(board);
-  strengths.draw(board);
+  if (!board.filter) strengths.draw(board);
   pairs(board);
+  judges(board);
   numbers(board);
   about(board);
+  tags.update(board);
+  for (const part of document.querySelectorAll(".whole")) part.hidden = Boolean(board.filter);
   at("board").hidden = false;
   at("trouble").hidden = true;
 }
@@ -44,24 +52,10 @@ function refuse(status) {
   return status === 401 || status === 403 || status === 404;
 }
 
-// Exchanges the token of a link for a cookie. It is in the fragment, which no proxy sees or logs.
-async function enter() {
-  const token = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (!token) return true;
-  history.replaceState(history.state, "", location.pathname + location.search);
-  try {
-    const headers = { Authorization: `Bearer ${token}`, "X-Driftduel": "1" };
-    const answer = await fetch(`${API}/session?page=board`, { method: "POST", headers, cache: "no-store" });
-    return answer.ok || !refuse(answer.status);
-  } catch {
-    return !refuse(0);
-  }
-}
-
 // Fetches the board: once at the start, and every few seconds if events are not available.
 async function ask() {
   try {
-    const answer = await fetch(`${API}/board`, { cache: "no-store" });
+    const answer = await fetch(`${API}/board${filter ? `?${new URLSearchParams({ tag: filter })}` : ""}`, { cache: "no-store" });
     if (!answer.ok) return !refuse(answer.status);
     show(await answer.json());
   } catch {
@@ -77,7 +71,7 @@ async function poll() {
 }
 
 function listen() {
-  if (!("EventSource" in window)) { poll(); return; }
+  if (filter || !("EventSource" in window)) { poll(); return; }
   const events = new EventSource(`${API}/board/events`);
   events.addEventListener("open", () => setText("live", "Live: this page changes by itself."));
   events.addEventListener("board", (event) => { show(JSON.parse(event.data)); setText("live", "Live: this page changes by itself."); });
@@ -87,26 +81,7 @@ function listen() {
   });
 }
 
-// A link cannot set the header Accept, so the log is fetched and saved as a file.
-async function download(button) {
-  const kinds = { csv: "text/csv", ndjson: "application/x-ndjson" };
-  const kind = button.dataset.kind;
-  button.disabled = true;
-  try {
-    const answer = await fetch(`${API}/log`, { headers: { Accept: kinds[kind] } });
-    if (!answer.ok) throw new Error(String(answer.status));
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(await answer.blob());
-    link.download = `${arena}.${kind}`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
-    setText("download-says", "");
-  } catch {
-    setText("download-says", "The log could not be fetched; try again in a moment.");
-  }
-  button.disabled = false;
-}
-
-for (const button of document.querySelectorAll("[data-kind]")) button.addEventListener("click", () => download(button));
+for (const button of document.querySelectorAll("[data-kind]")) button.addEventListener("click", () => download(API, arena, button, at("download-says")));
 addEventListener("hashchange", () => { if (location.hash.includes("token=")) location.reload(); });
-if (await enter() && await ask()) listen();
+const status = await enter(API, "board");
+if ((status === 204 || !refuse(status)) && await ask()) listen();

@@ -1,4 +1,4 @@
-/* Number formats equal to those of driftduel.wording, for values that change while a page is open. */
+/* Number formats equal to those of driftduel._internal.wording, for values that change while a page is open. */
 export const NOTHING = "-";
 const missing = (value) => value === null || value === undefined || Number.isNaN(value);
 const grouped = (text) => text.replace(/^(-?\d+)/, (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ","));

@@ -1,0 +1,53 @@
+"""Words of the vote page: every language has all of them, and the same placeholders."""
+
+import json
+import re
+from importlib.resources import files
+
+import pytest
+
+pytest.importorskip("msgspec")
+
+from driftduel.arena.translations import languages, words_of
+
+SCRIPT = (files("driftduel.arena.web") / "static" / "drift-duel.js").read_text("utf-8")
+WORD = re.compile(r'"?([a-z-]+)"?: ("(?:[^"\\]|\\.)*")')
+
+
+def english():
+    start = SCRIPT.index("const WORDS = {")
+    return {
+        key: json.loads(text)
+        for key, text in WORD.findall(SCRIPT[start : SCRIPT.index("};", start)])
+    }
+
+
+def test_every_language_has_every_word_with_its_placeholders():
+    words = english()
+    assert len(words) > 40
+    assert languages() == ("en", "de", "fr", "es")
+    for language in languages()[1:]:
+        found = words_of(language)
+        assert found.keys() == words.keys(), language
+        for key, text in found.items():
+            assert text
+            assert re.findall(r"\{\w+\}", text) == re.findall(r"\{\w+\}", words[key]), (
+                language,
+                key,
+            )
+
+
+def test_the_script_uses_every_word():
+    start = SCRIPT.index("const WORDS = {")
+    rest = SCRIPT[:start] + SCRIPT[SCRIPT.index("};", start) :]
+    made = {"of-left", "of-right", "left-option", "right-option"}  # from the name of a side
+    made |= {f"saved-{pick}" for pick in ("left", "right", "tie", "both-bad", "skip")}
+    for key in english().keys() - made:
+        assert re.search(rf'words\.{key}\b|"{key}"|\b{key}: "|word="{key}"', rest), key
+
+
+def test_unknown_languages_are_english_and_own_words_win():
+    assert words_of("tlh") == words_of("") == {}
+    assert words_of("DE-ch") == words_of("de")
+    assert words_of("fr", {"tie": "Égal"}) == words_of("fr") | {"tie": "Égal"}
+    assert words_of("en", {"tie": "Same"}) == {"tie": "Same"}
