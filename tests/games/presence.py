@@ -5,7 +5,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot
+from driftduel._internal.compiler import hot
 from driftduel.games import streams
 from driftduel.policies import KernelPolicy, Kernels, Policy, uniform
 from driftduel.policies.fields import COUNT, FLAG
@@ -111,11 +111,11 @@ def slow_game(policy, world, seed, here, share, delay=0):
     delay
         How many more duels are asked for before an answer is told.
     """
-    luck = np.random.default_rng(streams(seed)[1])
+    outcome_draws = np.random.default_rng(streams(seed)[1])
     coming = policy.present
     rows, waiting = [], deque()
     for t in range(1, world.rounds + 1):
-        u = luck.random()
+        u = outcome_draws.random()
         now = here(t) if here else coming
         for arm in sorted(set(now) - set(coming)):
             assert policy.admit(arm) == arm

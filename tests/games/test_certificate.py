@@ -10,7 +10,7 @@ pytest.importorskip("scipy")
 
 from driftduel.evidence import reaches
 from driftduel.games import checkpoints, play, trace
-from driftduel.games.certificate import Certificate, votes_needed
+from driftduel.games.certificate import CertificateObserver, votes_needed
 from driftduel.worlds import make_world
 
 
@@ -44,7 +44,7 @@ def reference(game, top, error):
     world, arms = game.world, game.world.arms
     apart = pairs_apart(arms, top)
     log_bar = math.log(len(apart) / error)
-    wins, decided = np.zeros((arms, arms), int), np.eye(arms, dtype=bool)
+    wins, decide_duel = np.zeros((arms, arms), int), np.eye(arms, dtype=bool)
     votes, right, shares = None, None, []
     marks = set(checkpoints(world.rounds).tolist())
 
@@ -60,8 +60,8 @@ def reference(game, top, error):
             if votes is None and reaches(
                 int(wins[winner, loser]), int(wins[loser, winner]), log_bar
             ):
-                decided[winner, loser] = True
-                closed = np.linalg.matrix_power(decided.astype(float), arms) > 0
+                decide_duel[winner, loser] = True
+                closed = np.linalg.matrix_power(decide_duel.astype(float), arms) > 0
                 # Of all orders, is there one whose blocks are separated?
                 for order in itertools.permutations(range(arms)):
                     if all(closed[order[high], order[low]] for high, low in apart):
@@ -83,7 +83,7 @@ def reference(game, top, error):
                                    "total-order:arms=4,rounds=1200,p=0.8,phases=3"])  # fmt: skip
 def test_a_certificate_is_that_of_the_reference(top, world):
     for seed in range(3):
-        observer = Certificate(4, make_world(world).rounds, top, 0.1)
+        observer = CertificateObserver(4, make_world(world).rounds, top, 0.1)
         game = play("uniform", world, seed, observer=observer)
         votes, right, shares = reference(trace("uniform", world, seed), top, 0.1)
         assert observer.votes == (game.rounds + 1 if votes is None else votes)
@@ -101,21 +101,21 @@ def test_a_certificate_is_that_of_the_reference(top, world):
 @pytest.mark.kernels
 def test_a_policy_that_declares_the_best_arm_is_measured_by_that():
     world = "total-order:arms=4,rounds=8000,p=0.9,phases=1"
-    observer = Certificate(4, 8000, 1)
+    observer = CertificateObserver(4, 8000, 1)
     game = play("knockout:eps=0.2", world, 1, observer=observer)
     duels = trace("knockout:eps=0.2", world, 1)
     alone = np.flatnonzero(duels.first == duels.second)
     assert observer.own_votes == alone[0]  # votes before the first duel of the last arm alone
     assert observer.own_is_right
     assert game.policy.declared() == duels.first[-1]
-    assert Certificate(4, 10, 1).own_votes == 11
+    assert CertificateObserver(4, 10, 1).own_votes == 11
 
 
 @pytest.mark.kernels
 def test_games_are_the_same_with_a_certificate():
     world = "geometric-btl:arms=3,rounds=700,phases=2"
     plain = play("king", world, 4, mode="panel")
-    observed = play("king", world, 4, mode="panel", observer=Certificate(3, 700, 1))
+    observed = play("king", world, 4, mode="panel", observer=CertificateObserver(3, 700, 1))
     assert plain.regret["dynamic"].tolist() == observed.regret["dynamic"].tolist()
 
 
@@ -127,7 +127,7 @@ def test_certificates_are_rarely_wrong_and_a_low_bar_is_often():
     runs = 150
     for error in wrong:
         for seed in range(runs):
-            observer = Certificate(4, 3000, 1, error)
+            observer = CertificateObserver(4, 3000, 1, error)
             play("uniform", world, seed, observer=observer)
             wrong[error] += observer.is_right is False
     assert wrong[0.05] <= 14  # 5 % of 150 is 7.5; more than 14 has a probability of 1 %

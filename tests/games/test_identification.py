@@ -8,7 +8,7 @@ import pytest
 
 from driftduel.games import Identification, checkpoints, identify, play, streams
 from driftduel.games.identification import LASTING
-from driftduel.games.rounds import attend, decided
+from driftduel.games.rounds import announce_arms, decide_duel
 from driftduel.policies import Policy, make_policy
 from driftduel.worlds import make_world
 
@@ -94,16 +94,16 @@ def slow_leaders(policy, spec, seed, mode):
     world = make_world(spec, int(for_world.generate_state(1)[0]))
     learner = make_policy(policy, world.arms, for_policy, mode=mode)
     (chunk,) = world.chunks()
-    luck = np.random.default_rng(for_outcomes).random(world.rounds)
+    outcome_draws = np.random.default_rng(for_outcomes).random(world.rounds)
     rows = np.repeat(chunk.rows, np.diff([*chunk.starts.tolist(), chunk.end]))
     leaders, late = [], deque()
     for t in range(world.rounds):
         if t == 0 or rows[t] != rows[t - 1]:
-            attend(learner, chunk, rows[t])
+            announce_arms(learner, chunk, rows[t])
         leader = learner.best()
         leaders.append(-1 if leader is None else leader)
         duel = learner.ask()
-        late.append((duel, decided(learner, duel, chunk, rows[t], luck[t])[1]))
+        late.append((duel, decide_duel(learner, duel, chunk, rows[t], outcome_draws[t])[1]))
         if len(late) > chunk.delay:
             learner.tell_first_won(*late.popleft())
     leader = learner.best()

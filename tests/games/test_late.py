@@ -5,20 +5,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftduel._compile import hot, jit_enabled
+from driftduel._internal.compiler import hot, jit_enabled
 from driftduel.errors import DriftduelError
 from driftduel.games import play, streams, trace
-from driftduel.games.knowledge import knowledge
+from driftduel.games.prior_knowledge import knowledge
 from driftduel.games.replays import replays_of
 from driftduel.measures import measure
 from driftduel.policies import POLICIES, Kernels, make_policy, uniform
 from driftduel.policies.fields import Within
 from driftduel.regret import regret
 from driftduel.worlds import WithAbsences, WithDelay, WithTies, make_world
-from tests.games.presence import Listener, Plain, Wanderer, slow_game
-from tests.games.presence import _ask as _draw
-from tests.games.presence import _note as _write_down
-from tests.games.presence import _tell as _learn
+from tests.games.presence import (
+    Listener,
+    Plain,
+    Wanderer,
+    _ask as _draw,
+    _note as _write_down,
+    _tell as _learn,
+    slow_game,
+)
 from tests.games.test_presence import presence, random_events
 
 DELAYS = (1, 7, 100)
@@ -87,8 +92,8 @@ def assert_twins(fast, slow, world, seed, here, share, delay):
 
 def short_calls(monkeypatch):
     """Cut a game into many chunks, stretches and calls."""
-    monkeypatch.setattr("driftduel.games.pace.MOST_ROUNDS", 64)
-    monkeypatch.setattr("driftduel.games.stretches._RESTARTS_A_CALL", 1)
+    monkeypatch.setattr("driftduel.games.budget.MOST_ROUNDS", 64)
+    monkeypatch.setattr("driftduel.games.segments._RESTARTS_A_CALL", 1)
 
 
 CASES = [
@@ -119,7 +124,7 @@ def test_a_game_is_the_one_played_with_a_queue(kind, going, share, ties, delay, 
 
 
 OURS = ["king", "dts", "sw-dts:window=200", "rucb", "exp3s", "anaconda:constant=0.1", "court",
-        "uniform", "king-0", "glr-dts"]  # fmt: skip
+        "uniform", "glr-dts"]  # fmt: skip
 # Ties make one more loop of each: for those who are told of them, and one who is not.
 WITH_TIES = ("king", "anaconda:constant=0.1", "court", "dts")
 PLAYED = [

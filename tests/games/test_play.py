@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from driftduel._compile import hot, jit_enabled
+from driftduel._internal.compiler import hot, jit_enabled
 from driftduel.errors import DriftduelError
 from driftduel.games import play, streams, trace
-from driftduel.games.pace import Pace
-from driftduel.games.stretches import OutcomeDraws
+from driftduel.games.budget import CallBudget
+from driftduel.games.segments import OutcomeDraws
 from driftduel.policies import KernelPolicy, Kernels, Policy, make_policy
 from driftduel.regret import KINDS, exploitability, kinds_of, log_rounds, phase_starts, regret
 from driftduel.worlds import Piecewise, make_world
@@ -71,9 +71,9 @@ def test_the_compiled_loop_plays_the_duels_of_ask_and_tell(world, policy):
 def test_the_length_of_a_call_changes_nothing(seconds, monkeypatch):
     spec = ("anaconda:constant=0.1", "geometric-btl:arms=4,rounds=2000,phases=3")
     one = play(*spec, seed=3)
-    monkeypatch.setattr("driftduel.games.pace.MOST_ROUNDS", 37)
-    monkeypatch.setattr("driftduel.games.pace._SECONDS_A_CALL", seconds)
-    monkeypatch.setattr("driftduel.games.stretches._RESTARTS_A_CALL", 1)
+    monkeypatch.setattr("driftduel.games.budget.MOST_ROUNDS", 37)
+    monkeypatch.setattr("driftduel.games.budget._SECONDS_A_CALL", seconds)
+    monkeypatch.setattr("driftduel.games.segments._RESTARTS_A_CALL", 1)
     other = play(*spec, seed=3)
     assert one.restarts == other.restarts
     assert len(one.restarts) > 3
@@ -85,12 +85,12 @@ def test_the_length_of_a_call_changes_nothing(seconds, monkeypatch):
 def test_the_length_of_a_block_of_outcome_draws_changes_nothing(monkeypatch):
     spec = ("anaconda:constant=0.1", "geometric-btl:arms=4,rounds=2000,phases=3")
     one = play(*spec, seed=3)
-    monkeypatch.setattr("driftduel.games.stretches._ROUNDS_A_BLOCK", 29)
+    monkeypatch.setattr("driftduel.games.segments._ROUNDS_A_BLOCK", 29)
     other = play(*spec, seed=3)
-    luck = np.random.default_rng(streams(3)[1]).random(2000)
+    outcome_draws = np.random.default_rng(streams(3)[1]).random(2000)
     draws = OutcomeDraws(np.random.default_rng(streams(3)[1]))
     cut = np.concatenate([draws.next(n).copy() for n in (1, 16, 29, 1954)])
-    np.testing.assert_array_equal(cut, luck)
+    np.testing.assert_array_equal(cut, outcome_draws)
     np.testing.assert_array_equal(one.plays, other.plays)
     for kind in one.regret:
         np.testing.assert_array_equal(one.regret[kind], other.regret[kind])
@@ -123,8 +123,8 @@ def test_plain_python_policies_play_too():
 
 def test_a_number_that_is_the_probability_itself_is_a_defeat():
     """So that an arm that never wins does not, and outcomes have their chances to the last bit."""
-    luck = np.random.default_rng(streams(1)[1]).random()
-    for p, won in ((luck, 0), (np.nextafter(luck, 1), 1)):
+    outcome_draws = np.random.default_rng(streams(1)[1]).random()
+    for p, won in ((outcome_draws, 0), (np.nextafter(outcome_draws, 1), 1)):
         for a, b in ((0, 1), (1, 0)):  # one of these is the first duel: it is never a self-duel
             matrix = np.full((2, 2), 0.5)
             matrix[a, b], matrix[b, a] = p, 1 - p
@@ -162,7 +162,7 @@ def test_plays_are_what_a_trace_counts_at_each_mark(world, policy):
 
 
 def test_plays_of_plain_python_policies_and_across_calls(monkeypatch):
-    monkeypatch.setattr("driftduel.games.pace.MOST_ROUNDS", 37)
+    monkeypatch.setattr("driftduel.games.budget.MOST_ROUNDS", 37)
     at = [1, 36, 37, 38, 100]
     policy = Stubborn(3, np.random.default_rng(0), (2, 2))
     game = play(policy, "geometric-btl:arms=3,rounds=100", points=at)
@@ -184,7 +184,7 @@ def test_plays_of_plain_python_policies_and_across_calls(monkeypatch):
 )
 @pytest.mark.parametrize("policy", ["uniform", "stubborn"])
 def test_switches_are_the_rounds_in_which_the_winner_changes(world, policy, monkeypatch):
-    monkeypatch.setattr("driftduel.games.pace.MOST_ROUNDS", 50)
+    monkeypatch.setattr("driftduel.games.budget.MOST_ROUNDS", 50)
     drawn = make_world(world, 9)
     player = policy if policy == "uniform" else Stubborn(drawn.arms, np.random.default_rng(0))
     game = play(player, drawn, seed=1)
@@ -368,7 +368,7 @@ def test_a_used_or_foreign_policy_is_refused():
 
 
 def test_a_policy_that_asks_for_an_arm_that_is_not_there():
-    with pytest.raises(DriftduelError, match="asked for arms 0 and 9 in round 1"):
+    with pytest.raises(DriftduelError, match="chose arms 0 and 9 in round 1"):
         play(Stubborn(3, np.random.default_rng(0), (0, 9)), "geometric-btl:arms=3,rounds=5")
 
 
@@ -407,7 +407,7 @@ Astray.kernels = Kernels(_astray_ask, _astray_tell)
 @pytest.mark.parametrize("since", [1, 2, 300, 500])
 def test_a_kernel_that_asks_for_an_arm_that_is_not_there(since, arm, world):
     policy = Astray(3, np.random.default_rng(0), since, arm)
-    said = f"'astray' asked for arms 0 and {arm} in round {since}; arms are 0 to 2"
+    said = f"'astray' chose arms 0 and {arm} in round {since}; arms are 0 to 2"
     with pytest.raises(DriftduelError, match=said):
         play(policy, world)
     assert policy.info().rounds == since - 1
@@ -432,7 +432,7 @@ def test_ctrl_c_keeps_what_was_reached():
 
 @pytest.mark.parametrize("policy", ["dts", "stubborn"])
 def test_ctrl_c_ends_even_the_slowest_game(policy):
-    """The first call plays one round and none plays many more than the last: see `Pace`."""
+    """The first call plays one round and none plays many more than the last: see `CallBudget`."""
     reached = []
 
     def press(done, total):
@@ -454,7 +454,7 @@ def test_ctrl_c_ends_even_the_slowest_game(policy):
 
 
 def test_a_call_takes_a_fifth_of_a_second():
-    pace = Pace()
+    pace = CallBudget()
     assert pace.rounds == 1
     for seconds_a_round in (0.05, 1e-5, 0.5, 1e-3):
         took, rounds = [], []

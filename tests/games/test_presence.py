@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from driftduel._compile import hot, jit_enabled
+from driftduel._internal.compiler import hot, jit_enabled
 from driftduel.errors import DriftduelError
 from driftduel.games import play
 from driftduel.policies import make_policy
@@ -66,8 +66,8 @@ def test_a_game_is_the_one_played_the_slow_way(kind, spec, going, share, ties, m
     for each in (slow, fast):
         each.configure(ties=ties)
     rows = slow_game(slow, world, seed, presence(inside, events) if going else None, share)
-    monkeypatch.setattr("driftduel.games.pace.MOST_ROUNDS", 128)
-    monkeypatch.setattr("driftduel.games.stretches._RESTARTS_A_CALL", 1)
+    monkeypatch.setattr("driftduel.games.budget.MOST_ROUNDS", 128)
+    monkeypatch.setattr("driftduel.games.segments._RESTARTS_A_CALL", 1)
     game = play(fast, world, seed, points=9)
     np.testing.assert_array_equal(fast.state.log, slow.state.log)
     np.testing.assert_array_equal(fast.state.present, slow.state.present)
@@ -95,7 +95,7 @@ def test_as_many_duels_tie_as_are_said_to():
 
 def test_a_policy_whose_arms_cannot_change_says_what_to_do():
     world = WithAbsences(make_world("named:rounds=100"), [(50, 0, False)])
-    with pytest.raises(DriftduelError, match="'anew-anaconda' starts it anew"):
+    with pytest.raises(DriftduelError, match="use 'anew-anaconda', which restarts it"):
         play("anaconda", world)
 
     class Fixed(Plain):
@@ -133,7 +133,7 @@ def test_asking_for_an_absent_arm_is_an_error(kind):
     with pytest.raises(DriftduelError) as said:
         play(kind(6, np.random.default_rng(1)), world)
     assert str(said.value) == (
-        "policy 'deaf' asked for arms 2 and 0 in round 50; present are 0, 1, 3 and 5."
+        "policy 'deaf' chose arms 2 and 0 in round 50; present are 0, 1, 3 and 5."
     )
 
 

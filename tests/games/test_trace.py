@@ -79,10 +79,10 @@ def test_replays_of_a_trace_nest():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "say where the trace goes"),
+        ([], "--out FILE or --plot FILE is required"),
         (["--out", "t.xlsx"], "'t.xlsx' is neither"),
         (["--out", "no/t.csv"], "no folder no"),
-        (["--plot", "t.xyz"], "ends otherwise"),
+        (["--plot", "t.xyz"], "has another suffix"),
     ],
 )
 def test_bad_paths_are_refused_before_the_game(capsys, tmp_path, monkeypatch, arguments, said):

@@ -5,7 +5,7 @@ from collections import deque
 import numpy as np
 import pytest
 
-from driftduel._compile import hot
+from driftduel._internal.compiler import hot
 from driftduel.errors import DriftduelError
 from driftduel.games import play, streams, trace, write_trace
 from driftduel.worlds import NO_LINK, Chunk, WithDelay, World
@@ -60,10 +60,10 @@ class Gaps(World):
 
 def slowly(policy, world, seed, delay=0):
     """Play by ask, tell and forget, straight from the definitions."""
-    luck = np.random.default_rng(streams(seed)[1])
+    outcome_draws = np.random.default_rng(streams(seed)[1])
     outcomes, waiting = [], deque()
     for t in range(1, world.rounds + 1):
-        number, duel = luck.random(), policy.ask()
+        number, duel = outcome_draws.random(), policy.ask()
         p = world.matrices[(t - 1) // 10 % 2, duel.first, duel.second]
         half = world.share / 2 if duel.first != duel.second else 0.0
         tie = p - half <= number < p + half

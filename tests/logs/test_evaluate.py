@@ -12,13 +12,11 @@ pl = pytest.importorskip("polars")
 from driftduel.cli import main  # noqa: E402
 from driftduel.errors import DriftduelError  # noqa: E402
 from driftduel.logs import counts_from_votes, evaluate, fit  # noqa: E402
-from driftduel.logs.evaluate import OURS, _losses_of_ratings, _summary  # noqa: E402
+from driftduel.logs.evaluation import OURS, _losses_of_ratings, _summary  # noqa: E402
 from driftduel.logs.forecast import scores_when_first  # noqa: E402
 from driftduel.logs.ratings import log_loss, rate  # noqa: E402
 from driftduel.logs.vote_model import votes_by_place  # noqa: E402
-from tests.scripts import load_script  # noqa: E402
-
-situations = load_script("benchmarks/log_situations.py")
+from research.benchmarks import log_situations as situations  # noqa: E402
 
 
 def counts_of(name, votes=4000, seed=1):

@@ -100,10 +100,12 @@ def test_a_command_prints_what_its_schema_says(command, tmp_path, capsys):
         "world": ["--save", str(tmp_path / "w.npz")],
         "compare": ["--policy", "uniform", "--sisters", "2", "--runs", "1", "--rounds", "300"],
         "replay": ["--policy", "uniform", "--runs", "2"],
+        "tags": ["--by", "winner"],
+        "features": ["--features", "winner"],
         "report": ["--out", str(tmp_path / "page"), "--no-policies"],
         "count": ["--save", str(tmp_path / "counts.npz")],
     }.get(command, [])
-    fast = [] if command == "count" else ["--fit", "utilities"]
+    fast = [] if command in ("count", "features", "tags") else ["--fit", "utilities"]
     printed(capsys, command, path, "--bins", "16", *more, *fast)
 
 

@@ -194,7 +194,7 @@ def test_rows_that_make_no_sense_are_said_on_stderr(path, capsys, tmp_path):
         (["measure", "{path}", "--draws", "0"], "at least 1"),
         (["measure", "{path}", "--draws", "1" + "0" * 30], "at most 100,000"),
         (["measure", "{path}", "--rounds", "9223372036854775807"], "at most 1,000,000"),
-        (["measure", "{path}", "--rounds", "1e400"], "is no number of rounds"),
+        (["measure", "{path}", "--rounds", "1e400"], "is not a number of rounds"),
         (["summary", "{path}", "--time-format", "\udcff"], "cannot be used"),
         (["changes"], "needs FILE"),
     ],

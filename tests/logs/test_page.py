@@ -15,7 +15,7 @@ from driftduel.cli import main
 from driftduel.logs import counts_from_votes, fit, votes_of
 from driftduel.logs.calibration import calibration
 from driftduel.logs.charts import bars, span_of, time_axis, winner_areas
-from driftduel.logs.demo import CHANGES, NAMES, write_demo
+from driftduel.logs.demo import DEMO_CHANGES, NAMES, write_demo
 from driftduel.logs.page import _reigns_that_count, write_page
 from driftduel.logs.reading import Log, RowProblem, read_log
 from driftduel.logs.strength import OptionStrengths, strengths
@@ -291,8 +291,8 @@ def test_the_demo_is_found_out(tmp_path):
     assert log.names == NAMES
     found = fit(log.counts, "utilities")
     days = [np.datetime64("1970-01-01") + int(change.time) for change in found.changes]
-    assert len(days) == len(CHANGES)
-    for day, (truth, _) in zip(days, CHANGES, strict=True):
+    assert len(days) == len(DEMO_CHANGES)
+    for day, (truth, _) in zip(days, DEMO_CHANGES, strict=True):
         assert abs((day - np.datetime64(truth)).astype(int)) <= 3
     assert [change.after for change in found.changes] == ["Basil", "Basil", "Daisy"]
 

@@ -5,8 +5,7 @@ import gzip
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 pl = pytest.importorskip("polars")
 pytest.importorskip("scipy")

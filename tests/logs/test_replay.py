@@ -14,8 +14,8 @@ from driftduel.cli import main
 from driftduel.errors import DriftduelError
 from driftduel.games import play, trace
 from driftduel.logs import fit, read_log, votes_of
+from driftduel.logs.log_replay import replay, same_rounds
 from driftduel.logs.outcomes import RealOutcomes, real_outcomes
-from driftduel.logs.replay import replay, same_rounds
 from driftduel.worlds import Piecewise, make_world
 
 NAMES = ("ale", "gin", "tea")

@@ -10,7 +10,7 @@ pytest.importorskip("scipy")
 from scipy.integrate import dblquad, quad
 from scipy.special import betaln
 
-from driftduel.logs.bradley_terry import bradley_terry, dispersion
+from driftduel.logs.bradley_terry_fit import bradley_terry, dispersion
 from driftduel.logs.counts import counts_from_votes
 from driftduel.logs.segments import HAZARDS, STRENGTHS, TAUS, Segmentation, cuttings, segment
 from driftduel.logs.simulate import simulate

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.stats import hypergeom
 
 from driftduel.logs import _kernels as kernels
-from driftduel.logs.bradley_terry import bradley_terry
+from driftduel.logs.bradley_terry_fit import bradley_terry
 from driftduel.logs.counts import counts_from_votes
 from driftduel.logs.drift import trend_p_value
 from driftduel.logs.posterior import fit

@@ -7,11 +7,10 @@ pytest.importorskip("scipy")
 
 from scipy.optimize import minimize
 
-from driftduel.logs.bradley_terry import bradley_terry
+from driftduel.logs.bradley_terry_fit import bradley_terry
 from driftduel.logs.paths import LogPaths
 from driftduel.logs.vote_model import votes_by_place
-from driftduel.logs.walk import PACES
-from driftduel.logs.walk import fit_walk as fit_walk_to_votes
+from driftduel.logs.walk import PACES, fit_walk as fit_walk_to_votes
 from driftduel.measures import measure
 
 

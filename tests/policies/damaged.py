@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from driftduel.errors import DriftduelError, WeakSpotWarning
-from driftduel.games.knowledge import knowledge
+from driftduel.games.prior_knowledge import knowledge
 from driftduel.policies import POLICIES, load_policy, make_policy, save_policy
 from driftduel.worlds import make_world
 
@@ -42,7 +42,7 @@ def saved(spec, arms, rounds, folder):
             policy.retire(arms - 1)
         if t == 90 and policy.can_change:
             policy.admit()
-        open_duels.append(policy.ask())
+        open_duels.append(ask(policy, luck))
         while len(open_duels) > 4:
             duel = open_duels.pop(int(luck.integers(len(open_duels))))
             policy.tell_first_won(duel, int(luck.random() < 0.5 + 0.3 * (duel.first < duel.second)))
@@ -131,11 +131,20 @@ def change_duel(header, rng):
         duel[place] = THINGS[rng.integers(len(THINGS))]
 
 
+def ask(policy, rng):
+    """Ask for a duel, with a request if the policy takes one."""
+    features, one_hot = policy.request_shape
+    if not features:
+        return policy.ask()
+    request = np.eye(features)[rng.integers(features)] if one_hot else rng.normal(size=features)
+    return policy.ask(request)
+
+
 def play_on(policy, rng):
     """Ask, tell and forget."""
     waiting = list(policy.ledger.open.values())
     for _ in range(ROUNDS):
-        duel = policy.ask()
+        duel = ask(policy, rng)
         assert {duel.first, duel.second} <= {*policy.present}
         waiting.append(duel)
         while len(waiting) > 3:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from driftduel.policies import Policy
-from driftduel.policies.anaconda_literal import LiteralRound
+from tests.policies.anaconda_literal import LiteralRound
 
 
 def outcomes(world, seed):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from driftduel._compile import jit_enabled
+from driftduel._internal.compiler import jit_enabled
 from driftduel.policies import make_policy
 from driftduel.worlds import make_world
 from tests.policies.audit import audit
@@ -30,7 +30,7 @@ def test_active_sets_follow_from_the_rows_before(seed):
     assert audit(rows, arms, ROUNDS, constant, estimate) == policy.restarts
 
 
-def test_an_auditor_who_accepts_everything_would_be_of_no_use():
+def test_auditor_rejects_wrong_runs():
     """Change one row, and the audit notices."""
     world = make_world("geometric-btl:arms=3,rounds=600,phases=2", 1)
     policy = make_policy("anaconda:constant=0.1", 3, 1, horizon=600)

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from driftduel._compile import jit_enabled
+from driftduel._internal.compiler import jit_enabled
 from driftduel.policies import make_policy
 from driftduel.policies._anaconda.rule import threshold
-from driftduel.policies.anaconda_literal import literal_anaconda, replay_lengths
 from driftduel.worlds import make_world
+from tests.policies.anaconda_literal import literal_anaconda, replay_lengths
 from tests.policies.runs import outcomes, traced
 
 pytestmark = pytest.mark.kernels

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from driftduel._compile import jit_enabled
-from driftduel._random import address_of
+from driftduel._internal.compiler import jit_enabled
+from driftduel._internal.kernel_random import address_of
 from driftduel.policies import make_policy
 from driftduel.policies._anaconda.replays import next_replay
-from driftduel.policies.anaconda_literal import literal_schedule, replay_lengths
+from tests.policies.anaconda_literal import literal_schedule, replay_lengths
 
 pytestmark = pytest.mark.kernels
 EPISODES = 4000 if jit_enabled() else 400

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from driftduel._compile import jit_enabled
+from driftduel._internal.compiler import jit_enabled
 from driftduel.policies import make_policy
 from driftduel.policies._anaconda.pruning import prune
 from driftduel.policies._anaconda.record import LIST

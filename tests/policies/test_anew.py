@@ -7,7 +7,14 @@ import pytest
 
 from driftduel.errors import DriftduelError
 from driftduel.games import play
-from driftduel.policies import POLICIES, Anew, Policy, load_policy, make_policy, save_policy
+from driftduel.policies import (
+    POLICIES,
+    Policy,
+    RestartOnChange,
+    load_policy,
+    make_policy,
+    save_policy,
+)
 from driftduel.worlds import make_world
 from tests.policies.test_saving import rewrite, set_cell, set_key
 
@@ -91,9 +98,13 @@ def test_answers_from_before_a_change_are_dropped():
     assert policy.get_state()["inside.wins"].sum() == 1
 
 
-def test_its_keys_and_what_it_is_told_are_those_of_the_policy_inside():
+def test_keys_and_prior_knowledge_are_those_of_the_wrapped_policy():
     policy = make_policy("anew-rex3", 3, horizon=100)
-    assert policy.told == make_policy("rex3", 3, horizon=100).told == ("horizon",)
+    assert (
+        policy.prior_knowledge
+        == make_policy("rex3", 3, horizon=100).prior_knowledge
+        == ("horizon",)
+    )
     assert policy.ledger.ties == make_policy("rex3", 3, horizon=100).ledger.ties
     assert make_policy("anew-anaconda", 3, horizon=100).ledger.order == "asked"
     with pytest.raises(DriftduelError, match="needs the key horizon"):
@@ -169,21 +180,21 @@ def test_votes_of_the_past_reach_the_policy_inside():
     policy = make_policy("anew-rmed1", 4, 0)
     policy.retire(1)
     for other in (0, 2):
-        policy.hear(3, other, 3, weight=5)
-    policy.hear(3, 1, 1, weight=100)  # who is away
+        policy.add_past_vote(3, other, 3, weight=5)
+    policy.add_past_vote(3, 1, 1, weight=100)  # who is away
     assert policy.best() == 3
     with pytest.raises(DriftduelError, match="winner=1 cannot have won a vote between 3 and 0"):
-        policy.hear(3, 0, 1)
+        policy.add_past_vote(3, 0, 1)
     policy.retire(2)
     assert policy.get_state()["inside.wins"].sum() == 0
-    with pytest.raises(DriftduelError, match="'wsw' can learn only from duels that it asked"):
-        make_policy("anew-wsw", 3).hear(0, 1, 0)
+    with pytest.raises(DriftduelError, match="'wsw' can learn only from duels that"):
+        make_policy("anew-wsw", 3).add_past_vote(0, 1, 0)
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (set_cell("present", 0, 2), "present of 'anew-exp3s' must be 1 for the arms that are the"),
+        (set_cell("present", 0, 2), "present of 'anew-exp3s' must be 1 for present arms"),
         (set_cell("present", 3, 1), "of 'exp3s' has"),
         (set_cell("began", 0, 0), "began of 'anew-exp3s' has 0; rounds begin at 1"),
         (set_cell("began", 0, 99), "began of 'anew-exp3s' has 99; it must be between 0 and 21"),
@@ -212,7 +223,7 @@ def test_a_damaged_state_is_refused(tmp_path, change, said):
 def test_games_in_which_arms_come_and_go():
     world = make_world("sleeping:arms=4,rounds=3000", seed=3)
     game = play("anew-wsw", world, seed=1)
-    assert isinstance(game.policy, Anew)
+    assert isinstance(game.policy, RestartOnChange)
     assert game.finished
     assert len(game.restarts) > 3
     assert game.total < play("uniform", world, seed=1).total

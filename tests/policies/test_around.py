@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from driftduel.errors import DriftduelError, WeakSpotWarning
 from driftduel.policies import (
@@ -64,7 +63,7 @@ def same_game(policy, twin, seed, rounds, chance, late=False):
     for t in range(1, rounds + 1):
         duel = policy.ask()
         assert (duel.first, duel.second) == twin.ask(t, draw), f"round {t}"
-        assert policy.kernels.suspect(policy.state) == twin.suspect(), f"round {t}"
+        assert policy.kernels.best_guess(policy.state) == twin.best_guess(), f"round {t}"
         pending.append(duel)
         while len(pending) > (12 if late else 0) or (late and pending and luck.random() < 0.4):
             duel = pending.pop(int(luck.integers(len(pending))))
@@ -336,7 +335,7 @@ def test_suspecting_changes_nothing_and_names_an_arm(spec):
     for _ in range(300):
         before = {name: array.copy() for name, array in policy.get_state().items()}
         stream = policy.rng.bit_generator.state
-        arm = policy.kernels.suspect(policy.state)
+        arm = policy.kernels.best_guess(policy.state)
         assert 0 <= arm < 4
         assert policy.rng.bit_generator.state == stream
         for name, array in policy.get_state().items():
@@ -351,25 +350,27 @@ def test_the_king_is_whom_king_suspects():
     policy = make_policy("king", 5, 0)
     for _ in range(500):
         duel = policy.ask()
-        assert policy.kernels.suspect(policy.state) == duel.first
+        assert policy.kernels.best_guess(policy.state) == duel.first
         policy.tell_first_won(duel, int(duel.first < duel.second))
 
 
 def test_of_equals_the_suspect_was_in_the_last_duel():
     policy = make_policy("wsw", 4, 0)
-    suspect = policy.kernels.suspect
-    assert suspect(policy.state) == 0  # before the first duel, anyone
+    best_guess = policy.kernels.best_guess
+    assert best_guess(policy.state) == 0  # before the first duel, anyone
     policy.state.score[:] = [2, 2, 2, 0]
     policy.state.last[:] = 3, 2
-    assert suspect(policy.state) == 2
+    assert best_guess(policy.state) == 2
     policy.state.last[:] = 1, 2
-    assert suspect(policy.state) == 1
+    assert best_guess(policy.state) == 1
     policy.state.last[:] = 3, -1
-    assert suspect(policy.state) == 0
+    assert best_guess(policy.state) == 0
 
 
-def test_detect_needs_somebody_to_suspect():
-    with pytest.raises(DriftduelError, match=r"'detect' .* policy 'uniform': .* kernel `suspect`"):
+def test_detect_requires_best_guess():
+    with pytest.raises(
+        DriftduelError, match=r"'detect' .* policy 'uniform': .* kernel `best_guess`"
+    ):
         Detect(3, np.random.default_rng(0), make_policy("uniform", 3), horizon=100)
 
 

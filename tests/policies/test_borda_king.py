@@ -4,10 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from driftduel._compile import jit_enabled
+from driftduel._internal.compiler import jit_enabled
 from driftduel.games import play
 from driftduel.policies import make_policy
 from tests.policies import twins
@@ -59,14 +58,14 @@ def test_past_votes_crown_the_borda_winner():
     twin = twins.BordaKing(policy.state.order.tolist())
     votes = [(0, 1, 6), (1, 0, 4), (0, 2, 6), (2, 0, 4), (0, 3, 6), (3, 0, 4), (1, 2, 9), (1, 3, 9)]
     for winner, loser, weight in votes:
-        policy.hear(winner, loser, winner, weight=weight)
-        twin.hear(winner, loser, weight)
+        policy.add_past_vote(winner, loser, winner, weight=weight)
+        twin.add_past_vote(winner, loser, weight)
         assert policy.best() == twin.king
     assert policy.best() == 1
-    assert make_policy("king", 4, 0).kernels.hear is not policy.kernels.hear
+    assert make_policy("king", 4, 0).kernels.add_past_vote is not policy.kernels.add_past_vote
 
 
-def test_a_step_whose_arm_leaves_in_between_teaches_nothing():
+def test_step_is_void_if_its_arm_leaves():
     policy = make_policy("borda-king", 5, 0)
     while True:
         duel = policy.ask()
@@ -116,7 +115,7 @@ def test_the_bound_fails_where_the_borda_winner_changes():
 
 @compiled
 @pytest.mark.long
-def test_it_stays_with_the_borda_winner_where_another_beats_everybody_narrowly():
+def test_borda_winner_stays_against_narrow_condorcet_winner():
     """In `clash` the Borda winner is nobody's Condorcet winner; king does not care for it."""
     world = "clash:arms=6,rounds=200000,phases=2"
     lost = {

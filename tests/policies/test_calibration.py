@@ -3,8 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from driftduel.policies import calibration, make_policy
 from driftduel.policies.calibration import calibrated_constant

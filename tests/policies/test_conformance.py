@@ -2,8 +2,8 @@
 
 import pytest
 
-from driftduel._compile import jit_enabled
-from driftduel.games.knowledge import knowledge
+from driftduel._internal.compiler import jit_enabled
+from driftduel.games.prior_knowledge import knowledge
 from driftduel.policies import POLICIES, KernelPolicy, make_policy
 from driftduel.testing import CHECKS, check_policy
 from driftduel.worlds import make_world
@@ -24,6 +24,7 @@ SPECS += ["anew-wsw", "anew-anaconda"]
 # the policy's own: the loop. Its own part is compared elsewhere, with ties where a log is folded
 # and where arms are absent, stand-ins in test_modes.py. So `make test-slow` has these two, but for
 # policies of each kind, and for ties of those who are told of them.
+LIKE_LIN_UCB = {"lin-ts", "colstim", "maxinp"}  # only the choice of the pair is another
 TIES, PANELS = "ties equal the compiled loop", "asking equals the compiled loop in panels"
 WORLD = make_world("two-arm", seed=1)
 
@@ -37,6 +38,8 @@ def how_long(check, spec):
     """Say when a policy is checked."""
     if spec in OF_EACH_KIND:
         return ()
+    if spec in LIKE_LIN_UCB:
+        return pytest.mark.slow
     rare = check == PANELS or (check == TIES and not is_told_of_ties(spec))
     return pytest.mark.slow if rare or spec == "anew-anaconda" else pytest.mark.long
 
@@ -58,7 +61,7 @@ def test_every_other_composition(spec):
     check_policy(spec)
 
 
-def test_a_failed_check_says_which_and_why():
+def test_failed_check_names_check_and_reason():
     with pytest.raises(
         AssertionError, match="uniform: finds the winner of an easy world: it loses"
     ):

@@ -4,13 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from driftduel._compile import jit_enabled
+from driftduel._internal.compiler import jit_enabled
 from driftduel.policies import RESTARTED, load_policy, make_policy, save_policy
 from driftduel.policies.base import generator_state, restore_generator
-from driftduel.policies.court import _changed, _round
+from driftduel.policies.court import _has_changed, _round
 from tests.policies import twins
 from tests.policies.test_king import random_world
 
@@ -80,8 +79,8 @@ def side_by_side(policy, twin, rng, rounds, late, changes, leaps=0.0, votes=0.0,
         if rng.random() < votes:
             pair = [int(arm) for arm in rng.permutation(K)[:2]]
             weight = float(rng.choice([0.5, 1.0, 200.0]))
-            policy.kernels.hear(state, *pair, weight)
-            twin.hear(*pair, weight)
+            policy.kernels.add_past_vote(state, *pair, weight)
+            twin.add_past_vote(*pair, weight)
         first, second, notes = policy.choose(t)
         assert (first, second) == twin.ask(t, draw), t
         assert state.present[first] == state.present[second] == 1
@@ -149,7 +148,7 @@ def test_a_newcomer_that_past_votes_put_on_the_throne_does_not_challenge_itself(
     policy.retire(2)
     policy.admit(2)
     for other in (0, 1, 3):
-        policy.hear(2, other, 2, weight=20)
+        policy.add_past_vote(2, other, 2, weight=20)
     assert policy.best() == 2
     for _ in range(100):
         duel = policy.ask()
@@ -161,13 +160,13 @@ def after_votes(*votes):
     """Return a court that heard how often arms beat others."""
     policy = make_policy("court", 4, 0)
     for winner, loser, weight in votes:
-        policy.hear(winner, loser, winner, weight=weight)
+        policy.add_past_vote(winner, loser, winner, weight=weight)
     return policy
 
 
 def test_info_has_the_shares():
     policy = after_votes(*((i, (i + 1) % 3, 200) for i in range(3)))
-    policy.hear(0, 3, 0, weight=200)
+    policy.add_past_vote(0, 3, 0, weight=200)
     info = policy.info()
     assert info.shares == pytest.approx((1 / 3, 1 / 3, 1 / 3, 0))
     assert policy.best() == info.leader == 0
@@ -220,7 +219,7 @@ def test_what_is_recent_differs_if_there_is_enough_of_both(recent, before, new):
     state = make_policy("court", arms=3, seed=0).state
     (state.recent[0, 1], state.recent[1, 0]) = recent
     (state.wins[0, 1], state.wins[1, 0]) = before
-    assert _changed(state) == new
+    assert _has_changed(state) == new
 
 
 def test_more_than_fifty_arms_may_share():
@@ -231,7 +230,7 @@ def test_more_than_fifty_arms_may_share():
         for step in range(1, 31):
             state.wins[i, (i + step) % 61] = 99
     state.known[:] = 1
-    policy.hear(0, 1, 0)
+    policy.add_past_vote(0, 1, 0)
     assert policy.state.shares.sum() == pytest.approx(1)
     assert policy.state.shares.min() > 0.01
 
@@ -278,7 +277,7 @@ def false_alarms(seed, *, rounds=20_000, K=6, lead=0.0, spread=0.25, p=0.8, late
     policy = make_policy("court", K, seed)
     policy.configure(order=order)
     for i in range(3):
-        policy.hear(i, (i + 1) % 3, i, weight=100 * (p > 0.5) + 1)
+        policy.add_past_vote(i, (i + 1) % 3, i, weight=100 * (p > 0.5) + 1)
     state, numbers = policy.state, policy.state.numbers[0]
     better = rng.uniform(-spread, spread, (K, K))
     waiting, mixed, joined = [], 0, 0

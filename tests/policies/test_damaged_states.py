@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pytest
 
-from driftduel._compile import jit_enabled
+from driftduel._internal.compiler import jit_enabled
 from driftduel.errors import DriftduelError
 from driftduel.policies import POLICIES, KernelPolicy, load_policy, make_policy, save_policy
 from driftduel.policies.fields import (
@@ -34,6 +34,9 @@ from tests.policies.test_saving import rewrite, set_cell, set_key
 WITH_COMPILER = pytest.mark.skipif(not jit_enabled(), reason="it is about compiled kernels")
 
 
+WITH_FEATURES = ("adaptive-logistic:features=2", "lin-ts:features=3,one_hot=true")
+
+
 def survived(tmp_path, states, first=0, specs=()):
     """Try damages in a process of its own, and return how many states were refused and played."""
     log = tmp_path / "damage.txt"
@@ -50,7 +53,8 @@ def survived(tmp_path, states, first=0, specs=()):
 @pytest.mark.long
 @WITH_COMPILER
 def test_damaged_states_are_refused_or_harmless(tmp_path):
-    refused, played = survived(tmp_path, 1000, specs={*OF_EACH_KIND, "anew-exp3s"})
+    specs = {*OF_EACH_KIND, *WITH_FEATURES, "anew-exp3s"}
+    refused, played = survived(tmp_path, 1000, specs=specs)
     assert refused > 300
     assert played > 100  # a flag or a count that could be right is right
 
@@ -76,7 +80,7 @@ def test_damaged_states_of_all_policies_and_compositions(tmp_path, part):
             "arms of 'uniform' has 99; it must be between 0 and 3",
         ),
         ("dts", set_cell("wins", (0, 1), np.nan), "wins of 'dts' has nan; it must be between 0"),
-        ("sw-dts", set_cell("ring", 0, 5), "hold together"),
+        ("sw-dts", set_cell("ring", 0, 5), "is inconsistent"),
         ("king", set_cell("order", 0, 3), "order of 'king' must have every arm once"),
         (
             "king",
@@ -84,9 +88,9 @@ def test_damaged_states_of_all_policies_and_compositions(tmp_path, part):
             "numbers of 'king' has 1099511627776; it must be between 0 and 21 (crowned)",
         ),
         ("court", set_cell("shares", 0, 0.5), "shares of 'court' must be probabilities that add"),
-        ("court", set_cell("known", slice(None), 0), "hold together"),
-        ("court", set_cell("numbers.seats", 0, 2), "hold together"),
-        ("court", set_cell("numbers.here", 0, 3), "hold together"),
+        ("court", set_cell("known", slice(None), 0), "is inconsistent"),
+        ("court", set_cell("numbers.seats", 0, 2), "is inconsistent"),
+        ("court", set_cell("numbers.here", 0, 3), "is inconsistent"),
         ("court", set_cell("wins", (0, 1), np.nan), "wins of 'court' has nan; it must be between"),
         (
             "borda-king",
@@ -107,22 +111,22 @@ def test_damaged_states_of_all_policies_and_compositions(tmp_path, part):
         ("dts", set_key("asked", 2**63), "number of rounds is 9223372036854775808"),
         ("dts", set_key("asked", -1), "number of rounds is -1"),
         ("dts", set_key("restarts", [99]), "restart is 99; it must be from 1 to 20"),
-        ("dts", set_key("rng", "[" * 100_000), "not one of numpy's PCG64"),
+        ("dts", set_key("rng", "[" * 100_000), "not a state of numpy's PCG64"),
         ("dts", set_key("policy", "x" * 100_000), "damaged saved policy: there is no policy"),
         ("sw-dts", set_key("parameters", {"window": 10**12}), "window=1000000000000"),
         ("dts", set_key("parameters", {"alpha": 10**400}), "alpha=1000"),
         ("dts", set_key("pending", [[0, 1, 99, []]]), "round is 99; it must be from 1 to 20"),
         ("dts", set_key("pending", 2 * [[0, 1, 20, []]]), "two duels of one round"),
-        ("dts", set_key("held", [[[0, 1, 20, []], 1]]), "holds answers back"),
-        ("anaconda", set_key("next", 5), "lacks duels that it asked for"),
+        ("dts", set_key("held", [[[0, 1, 20, []], 1]]), "holds answers that are due"),
+        ("anaconda", set_key("next", 5), "lacks duels that are pending"),
         (
             "anaconda",
             lambda header, _: header.update(next=20, held=[[[0, 1, 20, [16.0]], 1]]),
-            "holds answers back",
+            "holds answers that are due",
         ),
     ],
 )
-def test_what_was_attacked_and_what_it_says(tmp_path, spec, change, said):
+def test_damaged_headers_raise_with_message(tmp_path, spec, change, said):
     policy = make_policy(spec, 4, 1, horizon=500, switches=1, at="300")
     for t in range(20):
         policy.tell_first_won(policy.ask(), t % 2)
@@ -165,7 +169,8 @@ class Forgetful(KernelPolicy):
 def test_a_field_that_is_not_declared_is_neither_saved_nor_loaded(tmp_path):
     policy = Forgetful(3, np.random.default_rng(0))
     said = (
-        "'forgetful' before its State says what 'forgotten' may hold, for example 'forgotten: Ann"
+        "the state of policy 'forgetful' cannot be loaded: declare the values of 'forgotten' in "
+        "its State, for example 'forgotten: Annotated"
     )
     with pytest.raises(DriftduelError, match=re.escape(said)):
         policy.set_state({"count": np.ones(1), "forgotten": np.ones(1)})

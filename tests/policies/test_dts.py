@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from driftduel._compile import jit_enabled
-from driftduel._random import address_of
+from driftduel._internal.compiler import jit_enabled
+from driftduel._internal.kernel_random import address_of
 from driftduel.policies import make_policy
 from driftduel.policies._tails import _mass, beats, doubt, resolve
 

@@ -15,7 +15,7 @@ import driftduel.policies.savage
 import driftduel.policies.self_sparring
 import driftduel.policies.sparring_ucb
 import driftduel.policies.winner_stays  # noqa: F401 (importing registers)
-from driftduel._compile import jit_enabled
+from driftduel._internal.compiler import jit_enabled
 from driftduel.errors import DriftduelError
 from driftduel.games import play, trace
 from driftduel.policies import load_policy, make_policy, save_policy
@@ -103,7 +103,7 @@ def test_winner_stays_plays_the_highest_scores(spec):
 
 
 @pytest.mark.kernels
-def test_beat_the_mean_drops_who_loses_to_the_average():
+def test_beat_the_mean_drops_arms_below_the_average():
     left, rows = set(range(5)), []
     for first, second, won in duels("btm:factor=0.5"):
         own = {b: [w for x, y, w in rows if x == b and y in left] for b in left}

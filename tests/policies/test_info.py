@@ -132,7 +132,7 @@ def test_glr_is_as_near_an_alarm_as_the_nearest_pair_of_an_arm():
     assert {each.share for each in policy.info().challengers} == {0.0}
 
 
-def test_king_says_since_when_it_reigns_and_how_near_its_fall_is():
+def test_king_info_has_coronation_and_shares():
     policy = made("king", 3)
     reigns, since, nearest = policy.best(), None, 0.0
     for duel, _ in duels(policy, 6000, reversed_at(3000)):
@@ -166,7 +166,7 @@ def test_a_match_shows_what_the_challenger_has_of_the_wins_it_takes(spec):
             assert share == 0
 
 
-def test_rounds_inside_a_wrapper_are_told_as_they_are_counted_outside():
+def test_rounds_of_wrapped_policies_are_converted():
     spec = "doubling-anaconda:constant=0.05,epoch=64"
     played = trace(spec, "total-order:arms=3,rounds=500,phases=2,p=0.9", seed=2)
     starts = [1, *(t + 1 for t in played.policy.restarts)]
@@ -199,7 +199,7 @@ def test_it_can_be_read_in_a_terminal():
         since=530,
         challengers=(*near, Challenger(0, 0.0)),
         alarms=1,
-        told={"horizon": 4000, "delta": 0.3},
+        prior_knowledge={"horizon": 4000, "delta": 0.3},
         mode="panel",
         order="asked",
         ties="coin",
@@ -211,16 +211,16 @@ def test_it_can_be_read_in_a_terminal():
         "detect-btw after 1,000 duels: arm 3 leads, since round 530",
         "challengers: arm 5 (61%), arm 1 (20%), arm 2 (0%), arm 4 (0%), ...",
         "alarms: 1, the last after round 411",
-        "told: horizon=4000, delta=0.3",
-        "panel mode; learns in the order of asking; a tie is decided by a coin",
-        "arms: 0, 1, 2, 3, 4, 5; 1 duel out, 2 answers held back",
+        "prior knowledge: horizon=4000, delta=0.3",
+        "panel mode; learns in the order of asking; ties are decided by a coin",
+        "arms: 0, 1, 2, 3, 4, 5; 1 duel pending, 2 answers held back",
     ]
     assert str(make_policy("uniform", 2).info()).splitlines() == [
-        "uniform after 0 duels: nobody leads",
+        "uniform after 0 duels: no leader",
         "restarts: 0",
-        "told: nothing",
-        "serve mode; learns in the order of arrival; a tie teaches nothing",
-        "arms: 0, 1; 0 duels out, 0 answers held back",
+        "prior knowledge: none",
+        "serve mode; learns in the order of arrival; ties are ignored",
+        "arms: 0, 1; 0 duels pending, 0 answers held back",
     ]
 
 
@@ -231,5 +231,5 @@ def test_the_shipped_check_finds_an_info_that_changes_something(registered):
             self.rng.random()
             return super().contest()
 
-    with pytest.raises(AssertionError, match="being asked for its info changed it"):
+    with pytest.raises(AssertionError, match=r"info\(\) modified the policy"):
         CHECKS["info tells and changes nothing"]("restless")

@@ -4,11 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import driftduel.policies.king  # noqa: F401
-from driftduel._compile import jit_enabled
+from driftduel._internal.compiler import jit_enabled
 from driftduel.errors import DriftduelError
 from driftduel.games import play
 from driftduel.policies import RESTARTED, load_policy, make_policy, save_policy
@@ -225,7 +224,7 @@ def test_the_bound_fails_where_challengers_are_better(life):
 
 
 @compiled
-def test_a_delay_that_tells_who_won_makes_a_storm_of_kings_unless_order_is_that_of_asking():
+def test_informative_delay_needs_the_order_of_asking():
     """All arms are equal, and who prefers the king answers 20 rounds later."""
     reigns = {}
     for order in ("arrival", "asked"):
@@ -344,7 +343,7 @@ def test_what_is_out_when_a_king_falls_begins_the_match_of_the_fallen():
     assert (rival.lead, rival.out) == (1, len(out))
 
 
-def test_duels_that_nobody_answers_or_forgets_are_taken_for_lost():
+def test_unanswered_duels_count_as_lost():
     policy = make_policy("king", 3, 0)
     met = []
     for t in range(1, 45_001):
@@ -357,7 +356,7 @@ def test_duels_that_nobody_answers_or_forgets_are_taken_for_lost():
 
 
 @pytest.mark.parametrize("how", ["skipped", "forgotten"])
-def test_an_arm_that_always_ties_keeps_nobody_from_being_asked(how):
+def test_permanent_ties_do_not_block_other_arms(how):
     """Before, such a pair was in the end the only one that was asked for."""
     policy, rng = make_policy("king", 4, 0), np.random.default_rng(0)
     pairs = []
@@ -375,7 +374,7 @@ def test_an_arm_that_always_ties_keeps_nobody_from_being_asked(how):
     assert policy.best() == 0
 
 
-def test_a_match_ends_after_64_duels_in_a_row_that_nobody_won():
+def test_match_ends_after_64_ties_in_a_row():
     policy = make_policy("king", 2, 0)
     rival, t = policy.state.arms[1 - policy.best()], 0
 
@@ -480,26 +479,26 @@ def test_with_one_arm_it_is_shown_alone():
 def test_it_begins_with_the_leader_of_past_votes(tmp_path):
     policy = make_policy("king", 4, 0)
     for winner, loser, weight in [(2, 0, 1), (2, 1, 1), (0, 1, 50), (3, 0, 9), (2, 3, 0.5)]:
-        policy.hear(winner, loser, winner, weight)
+        policy.add_past_vote(winner, loser, winner, weight)
     assert policy.best() == 2  # three majorities
     save_policy(policy, tmp_path / "p.npz")
     again = load_policy(tmp_path / "p.npz")
-    again.hear(3, 2, 3)
-    again.hear(3, 1, None)
+    again.add_past_vote(3, 2, 3)
+    again.add_past_vote(3, 1, None)
     assert again.best() == 3  # as many majorities as 2, and more of its votes
     assert again.ask().first == 3
-    with pytest.raises(DriftduelError, match="before its first duel only; 1 were asked for"):
-        again.hear(0, 1, 0)
+    with pytest.raises(DriftduelError, match="before its first duel only; 1 duels were already"):
+        again.add_past_vote(0, 1, 0)
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from([0.5, 1, 3]))))
-def test_it_hears_like_its_twin(votes):
+def test_past_votes_equal_the_reference(votes):
     policy = make_policy("king", 5, 7)
     twin = twins.King(policy.state.order.tolist())
     for winner, loser, weight in votes:
         if winner != loser:
-            policy.hear(winner, loser, winner, weight)
-            twin.hear(winner, loser, weight)
+            policy.add_past_vote(winner, loser, winner, weight)
+            twin.add_past_vote(winner, loser, weight)
             assert policy.best() == twin.king
 
 
@@ -509,7 +508,7 @@ def test_a_damaged_state_is_refused(field):
     state = {name: array.copy() for name, array in policy.get_state().items()}
     state[field][...] = 7 if field != "bets" else np.nan
     said = (
-        "does not hold together"
+        "is inconsistent"
         if field == "arms.lead"
         else f"the saved {field.partition('.')[0]} of 'king'"
     )

@@ -6,11 +6,11 @@ import os
 import numpy as np
 import pytest
 
-from driftduel._compile import jit_enabled
+from driftduel._internal.compiler import jit_enabled
 from driftduel.errors import DriftduelError
 from driftduel.games import identify
 from driftduel.policies import load_policy, make_policy, save_policy
-from tests.scripts import load_script
+from research.benchmarks import panel
 
 compiled = pytest.mark.skipif(not jit_enabled(), reason="hours without the compiler")
 STAKES = np.array([0.8 / 2**k for k in range(6)])
@@ -223,7 +223,7 @@ class Reference:
         if self.claim is not None and self.claim[0] == arm:
             self.claim = None
 
-    def hear(self, winner, loser, weight):
+    def add_past_vote(self, winner, loser, weight):
         before = self.past.get((winner, loser), 0) + self.past.get((loser, winner), 0)
         self.past[winner, loser] = self.past.get((winner, loser), 0) + weight
         if self.now == 0:
@@ -300,8 +300,8 @@ def test_it_plays_like_the_reference(seed, tmp_path):
             for _ in range(past if t == 1 else 1):
                 a, b = (int(arm) for arm in rng.choice(policy.arms, 2, replace=False))
                 weight = float(rng.choice([1, 2.5, 40]))
-                policy.hear(a, b, a, weight)
-                reference.hear(a, b, weight)
+                policy.add_past_vote(a, b, a, weight)
+                reference.add_past_vote(a, b, weight)
         if rng.random() < moves:
             arm = int(rng.integers(policy.arms + (policy.arms < 9)))
             here = arm not in policy.present
@@ -428,24 +428,24 @@ def test_a_late_answer_counts_after_the_roles_were_exchanged():
 def test_past_votes_count_before_and_after_the_first_duel():
     policy = make_policy("king", 4, 0, mode="panel")
     for _ in range(30):
-        policy.hear(2, 0, 2)
-        policy.hear(2, 3, 2)
+        policy.add_past_vote(2, 0, 2)
+        policy.add_past_vote(2, 3, 2)
     assert policy.best() == 2
     assert policy.state.arms[0].behind < 0.05 < policy.state.arms[1].behind
     assert {policy.ask().second for _ in range(1)} == {1}
-    policy.hear(1, 2, 1, weight=1000)  # counts as 50
+    policy.add_past_vote(1, 2, 1, weight=1000)  # counts as 50
     assert policy.best() == 1
     assert policy.info().alarms == 0
     serving = make_policy("king", 4, 0)
     serving.ask()
     with pytest.raises(DriftduelError, match="before its first duel only"):
-        serving.hear(0, 1, 0)
+        serving.add_past_vote(0, 1, 0)
 
 
 def test_past_votes_survive_a_change_of_mode():
     policy = make_policy("king", 4, 0)
     for _ in range(5):
-        policy.hear(3, 0, 3)
+        policy.add_past_vote(3, 0, 3)
     policy.configure(mode="panel")
     assert policy.best() == 3
     assert policy.state.arms[0].behind < 0.5
@@ -485,10 +485,10 @@ def test_a_rival_that_joined_in_this_reign_raises_no_alarm():
         ("kept", (1, 2), 0.5, "must be probabilities that add up to 1"),
         ("numbers.changed", 0, 1.5, "it must be between 0 and 1"),
         ("slots.arm", 0, 4, "it must be between -1 and 3"),
-        ("arms.behind", None, 0.25, "does not hold together"),
-        ("pending", (0, 1), 7, "does not hold together"),
-        ("numbers.claim", 0, None, "does not hold together"),
-        ("numbers.here", 0, 3, "does not hold together"),
+        ("arms.behind", None, 0.25, "is inconsistent"),
+        ("pending", (0, 1), 7, "is inconsistent"),
+        ("numbers.claim", 0, None, "is inconsistent"),
+        ("numbers.here", 0, 3, "is inconsistent"),
     ],
 )
 def test_damaged_records_are_refused(name, place, value, message):
@@ -589,9 +589,6 @@ def test_true_alarms_exceed_the_bound_on_false_ones():
     alarms, false, _, bound = false_alarms(CYCLE, 10, 6000)
     assert alarms > bound
     assert false < bound / 10
-
-
-panel = load_script("benchmarks/panel.py")
 
 
 RECORD = json.loads(panel.RECORD.read_text("utf-8"))

@@ -5,10 +5,10 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pytest
 
-from driftduel._compile import jit_enabled
+from driftduel._internal.compiler import jit_enabled
 from driftduel.errors import DriftduelError
 from driftduel.games import play
-from driftduel.games.knowledge import knowledge
+from driftduel.games.prior_knowledge import knowledge
 from driftduel.policies import (
     POLICIES,
     KernelPolicy,
@@ -19,9 +19,9 @@ from driftduel.policies import (
     make_policy,
     save_policy,
 )
-from driftduel.policies.around import in_panel_by
 from driftduel.policies.fields import COUNT, FLAG
-from driftduel.policies.modes import COIN, COUNTED, SAME, StandIns
+from driftduel.policies.modes import COIN, COUNTED, SAME, PanelAdapter
+from driftduel.policies.wrapper import in_panel_by
 from driftduel.worlds import make_world
 
 compiled = pytest.mark.skipif(not jit_enabled(), reason="hours without the compiler")
@@ -57,7 +57,7 @@ def how_long(name):
 def test_stand_ins_in_kernels_are_those_in_plain_python(name):
     """Late answers, ties and forgotten duels included; every number comes from the same stream."""
     panel, serve = fresh(name, mode="panel"), fresh(name)
-    twin, rng = StandIns(serve), np.random.default_rng(3)
+    twin, rng = PanelAdapter(serve), np.random.default_rng(3)
     waiting, stood_in = [], 0
     for t in range(1, 401):
         first, second, notes = panel.choose(t)
@@ -76,7 +76,7 @@ def test_stand_ins_in_kernels_are_those_in_plain_python(name):
     assert stood_in == 0 or panel.in_panel != SAME
 
 
-def test_every_policy_says_what_panel_mode_does_to_its_guarantee():
+def test_every_policy_describes_its_panel_guarantee():
     for entry in POLICIES:
         policy = ALL[entry.name]
         assert policy.in_panel == in_panel_by(entry), entry.name
@@ -110,7 +110,7 @@ class Alone(Policy):
         self.heard = [(*map(int, row), (float(row[0]),)) for row in state["heard"]]
 
 
-def test_a_policy_in_plain_python_is_told_the_coin_and_not_the_vote():
+def test_plain_python_policy_learns_the_coin_of_a_stand_in():
     policy = Alone(4, np.random.default_rng(0))
     policy.configure(mode="panel")
     others = []
@@ -133,7 +133,7 @@ def test_a_policy_in_plain_python_is_told_the_coin_and_not_the_vote():
 
 
 @pytest.mark.parametrize("settled", ["forget", "tie"])
-def test_a_stand_in_that_nobody_answers_was_answered_by_the_coin(settled):
+def test_unanswered_stand_in_is_decided_by_the_coin(settled):
     policy = Alone(4, np.random.default_rng(0))
     policy.configure(mode="panel")
     for t in range(1, 7):
@@ -142,7 +142,7 @@ def test_a_stand_in_that_nobody_answers_was_answered_by_the_coin(settled):
         assert len(policy.heard) == t - t // 3  # of its own duels it wants no such news
 
 
-def test_plain_python_that_takes_any_duel_is_told_the_vote():
+def test_plain_python_with_any_duel_learns_the_vote():
     policy = Alone(4, np.random.default_rng(0))
     policy.any_duel = True
     policy.configure(mode="panel")
@@ -246,7 +246,7 @@ class FirstPresent(KernelPolicy):
 def test_stand_ins_are_present_and_one_arm_is_shown_alone():
     policy = FirstPresent(5, np.random.default_rng(2))
     policy.configure(mode="panel")
-    twin = StandIns(FirstPresent(5, np.random.default_rng(2)))
+    twin = PanelAdapter(FirstPresent(5, np.random.default_rng(2)))
     rng = np.random.default_rng(4)
     alone = 0
     for t in range(1, 2001):
@@ -286,12 +286,12 @@ class Curious(FirstPresent):
 @pytest.mark.parametrize(
     ("kind", "told"), [(FirstPresent, None), (Coin, (0, 0)), (Curious, (0, 0))]
 )
-def test_what_a_policy_hears_of_a_stand_in_without_an_answer(kind, told):
+def test_stand_in_without_answer(kind, told):
     """Its duel with itself was decided by a coin, or nobody will ever know."""
     for settle in (Policy.forget, lambda policy, duel: policy.tell(duel, None)):
         policy = kind(4, np.random.default_rng(2))
         policy.configure(mode="panel")
-        twin = StandIns(kind(4, np.random.default_rng(2)))
+        twin = PanelAdapter(kind(4, np.random.default_rng(2)))
         duel = policy.ask()
         assert not duel.alone
         settle(policy, duel)

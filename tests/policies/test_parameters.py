@@ -48,7 +48,7 @@ def saved_and_loaded(policy, tmp_path):
     return load_policy(tmp_path / "p.npz")
 
 
-def test_a_policy_of_somebodys_own_is_loaded_with_its_parameters(registered, tmp_path):
+def test_user_policy_is_loaded_with_its_parameters(registered, tmp_path):
     made = registered("plain")(type("Own", (Plain,), {}))
     rng = np.random.default_rng(0)
     for policy in (make_policy("plain:streak=9", 3), made(3, rng, 9), made(3, rng, streak="9")):
@@ -112,7 +112,7 @@ def test_a_doubling_built_by_hand_is_the_one_built_by_name(told, tmp_path):
 
 def test_doubling_needs_a_policy_that_asks_for_the_horizon():
     rng = np.random.default_rng(0)
-    with pytest.raises(DriftduelError, match="wants to know the horizon; 'dts' does not"):
+    with pytest.raises(DriftduelError, match="needs a policy with the key horizon; 'dts' has none"):
         Doubling(4, rng, Dts(4, rng))
 
 

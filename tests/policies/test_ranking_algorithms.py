@@ -8,7 +8,6 @@ import pytest
 from driftduel.errors import DriftduelError
 from driftduel.policies import make_policy
 from driftduel.policies.active_ranking import radius
-from tests.scripts import load_script
 
 
 def random_matrix(rng, arms):
@@ -228,7 +227,8 @@ def test_bad_settings_get_one_sentence(spec, arms, said):
 @pytest.mark.long
 def test_stated_error_rates_hold_on_random_instances():
     pytest.importorskip("scipy")
-    goals = load_script("benchmarks/goals.py")
+    from research.benchmarks import goals
+
     record = goals.measure(60)
     for row in record["rows"]:
         # 12 of 60 would happen with probability 1 % at the stated rate of 10 %.

@@ -11,7 +11,7 @@ import driftduel.policies.rmed1
 import driftduel.policies.rmed2
 import driftduel.policies.rmed2fh
 import driftduel.policies.scb  # noqa: F401
-from driftduel._compile import jit_enabled
+from driftduel._internal.compiler import jit_enabled
 from driftduel.errors import DriftduelError
 from driftduel.games import play, trace
 from driftduel.policies import POLICIES, load_policy, make_policy, save_policy
@@ -121,7 +121,7 @@ def test_rcs_prefers_the_clear_winner_and_its_least_known_rival():
     assert policy.choose(10**6)[:2] == (0, 2)
 
 
-def test_rcs_without_a_champion_takes_who_was_it_least():
+def test_rcs_without_champion_takes_the_least_frequent():
     policy = make_policy("rcs", 3, 1)
     wins = policy.state.wins
     wins[0, 1] = wins[1, 2] = wins[2, 0] = 500  # a cycle

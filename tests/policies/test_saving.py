@@ -105,7 +105,7 @@ def set_cell(field, index, value):
     ("change", "said"),
     [
         (set_key("format", 1), "format 1; this driftduel reads 4"),
-        (set_key("order", "arrival"), "it learns in the order of asking"),
+        (set_key("order", "arrival"), "which learns in the order of asking"),
         (set_key("ties", "maybe"), "ties='maybe' must be skip or coin"),
         (set_key("policy", "anacondo"), "did you mean anaconda"),
         (set_key("parameters", {"constant": -1}), "constant=-1"),
@@ -116,7 +116,7 @@ def set_cell(field, index, value):
         (set_key("asked", None), "damaged"),
         (lambda h, c: c.pop("state_pairs.won"), "must have"),
         (lambda h, c: c.__setitem__("state_last", c["state_last"].astype(float)), "float64"),
-        (set_cell("pairs.begin", 0, 10**9), "hold together"),
+        (set_cell("pairs.begin", 0, 10**9), "is inconsistent"),
         (set_cell("pairs.filled", 0, -5), "pairs of 'anaconda' has -5"),
         (set_cell("pairs.waiting", 0, 99), "pairs of 'anaconda' has 99"),
         (set_cell("numbers.depth", 0, 1000), "it must be between 0 and 65 (depth)"),
@@ -135,7 +135,7 @@ def test_damaged_and_foreign_states_are_refused(saved, change, said):
     assert "\n" not in str(error.value)
     with pytest.raises(DriftduelError) as as_bytes:
         policy_from_bytes(saved.read_bytes())
-    assert str(as_bytes.value) == str(error.value).replace(repr(str(saved)), "what was given")
+    assert str(as_bytes.value) == str(error.value).replace(repr(str(saved)), "the argument")
 
 
 def test_a_file_of_the_format_before_is_read_if_its_policy_still_keeps_its_state_so(tmp_path):
@@ -156,14 +156,14 @@ def test_a_file_of_the_format_before_is_refused_if_its_policy_does_not(saved):
     with pytest.raises(DriftduelError) as error:
         load_policy(saved)
     assert str(error.value) == (
-        f"{str(saved)!r} is a saved 'anaconda' of format 3; of that policy this driftduel reads "
+        f"{str(saved)!r} is a saved 'anaconda' of format 3; for this policy, this driftduel reads "
         f"format 4 only."
     )
 
 
 @pytest.mark.parametrize("data", [b"", b"nothing of the kind", pickle.dumps({"header": 1})])
 def test_bytes_that_are_no_policies(data):
-    with pytest.raises(DriftduelError, match="what was given is not a saved policy"):
+    with pytest.raises(DriftduelError, match="the argument is not a saved policy"):
         policy_from_bytes(data)
     with pytest.raises(DriftduelError, match="a snapshot is bytes, not str"):
         policy_from_bytes("p.npz")

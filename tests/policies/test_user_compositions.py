@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from driftduel import play
-from driftduel._compile import jit_enabled
+from driftduel._internal.compiler import jit_enabled
 from driftduel.authoring import (
     POLICIES,
     RESTARTED,
@@ -165,7 +165,7 @@ def test_compositions_nest(mine):
         ({"kernels": Kernels(ask, tell, None, leading, any_duel=True)},
          ["periodic", "oracle", "glr", "detect", "mdb"], "no kernel `reset`"),
         ({"kernels": Kernels(ask, tell, reset, None, any_duel=True)}, ["detect"],
-         "no kernel `suspect`"),
+         "no kernel `best_guess`"),
         ({"kernels": Kernels(ask, tell, reset, leading)}, ["sw", "discounted", "glr"],
          "do not set `any_duel=True`"),
         ({"transient": ()}, ["sw", "discounted"], "keeps `leader` outside of `wins`"),
@@ -202,7 +202,7 @@ def test_a_window_needs_win_counts():
 
 def test_a_plain_policy_cannot_be_wrapped_by_kernels(mergerucb):
     assert "sw-plain-mergerucb" not in POLICIES
-    with pytest.raises(DriftduelError, match="not made of kernels; derive it from KernelPolicy"):
+    with pytest.raises(DriftduelError, match="no compiled kernels; derive it from KernelPolicy"):
         make_policy("periodic-plain-mergerucb", 4, 1)
     assert make_policy("anew-plain-mergerucb", 4, 1).name == "anew-plain-mergerucb"
 
@@ -370,7 +370,7 @@ def test_twins_agree(mergerucb):
     check_twins("plain-mergerucb:alpha=0.6,size=3", "mergerucb:alpha=0.6,size=3", rounds=400)
 
 
-def test_twins_that_differ_are_told_where(mergerucb):
+def test_check_twins_names_the_first_difference(mergerucb):
     with pytest.raises(AssertionError, match=r"2 arms, seed 0, round \d+: .* chose arms"):
         check_twins("plain-mergerucb:alpha=0.6", "mergerucb:alpha=0.61")
     with POLICIES.temporarily():

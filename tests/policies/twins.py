@@ -13,8 +13,8 @@ from itertools import combinations
 
 import numpy as np
 
-from driftduel._minimax import least_exploited, solve, workspace
-from driftduel._random import address_of, beta
+from driftduel._internal.kernel_random import address_of, beta
+from driftduel._internal.minimax import least_exploited, solve, workspace
 from driftduel.policies._tails import beats, doubt, resolve
 
 
@@ -50,7 +50,7 @@ class Uniform:
     def change(self, t, arm, here):
         self.here = sorted([*self.here, arm]) if here else [i for i in self.here if i != arm]
 
-    def hear(self, winner, loser, weight):
+    def add_past_vote(self, winner, loser, weight):
         pass
 
 
@@ -104,10 +104,10 @@ class Rucb(Uniform):
             self.wins[winner][loser] += 1
         return False
 
-    def hear(self, winner, loser, weight):
+    def add_past_vote(self, winner, loser, weight):
         self.wins[winner][loser] += weight
 
-    def suspect(self):
+    def best_guess(self):
         """Most victories; of equals, the one that won the larger shares."""
 
         def record(i):
@@ -306,7 +306,7 @@ class Ttts(Rucb):
 
         return first, max((arm for arm in self.here if arm != first), key=hope)
 
-    def suspect(self):
+    def best_guess(self):
         self.fit()
         return self.best_of(self.x)
 
@@ -344,7 +344,7 @@ class BeatTheWinner:
             self.score = [0, 0]
         return False
 
-    def suspect(self):
+    def best_guess(self):
         return 0 if self.queue is None else self.incumbent
 
 
@@ -384,7 +384,7 @@ class WinnerStays:
             self.C[second] -= 2 * won - 1
         return False
 
-    def suspect(self):
+    def best_guess(self):
         return self.champion if self.round > 1 else self.best(range(self.K), lambda: 0.0)
 
 
@@ -403,14 +403,14 @@ class Plain:
     def tell(self, t, first, second, won):
         return self.inner.tell(t, first, second, won)
 
-    def suspect(self):
-        return self.inner.suspect()
+    def best_guess(self):
+        return self.inner.best_guess()
 
     def change(self, t, arm, here):
         self.inner.change(t, arm, here)
 
-    def hear(self, winner, loser, weight):
-        self.inner.hear(winner, loser, weight)
+    def add_past_vote(self, winner, loser, weight):
+        self.inner.add_past_vote(winner, loser, weight)
 
 
 class Window(Plain):
@@ -433,7 +433,7 @@ class Window(Plain):
         self.answers.append((first, second, won))
         return False
 
-    def hear(self, winner, loser, weight):
+    def add_past_vote(self, winner, loser, weight):
         self.answers += [(winner, loser, 1)] * math.floor(weight)
 
 
@@ -457,7 +457,7 @@ class Discount(Plain):
         self.answers.append((first, second, won))
         return False
 
-    def hear(self, winner, loser, weight):
+    def add_past_vote(self, winner, loser, weight):
         self.answers += [(winner, loser, 1)] * int(weight)
 
 
@@ -567,7 +567,7 @@ class Detect(Restarting):
         if turn <= 0:
             return self.inner.ask(self.local(t), draw)
         if self.incumbent is None:
-            self.incumbent = self.inner.suspect()
+            self.incumbent = self.inner.best_guess()
         others = [k for k in range(self.inner.K) if k != self.incumbent]
         return self.incumbent, others[(turn - 1) % len(others)]
 
@@ -583,8 +583,8 @@ class Detect(Restarting):
             return self.restart(t)
         return False
 
-    def suspect(self):
-        return self.inner.suspect() if self.incumbent is None else self.incumbent
+    def best_guess(self):
+        return self.inner.best_guess() if self.incumbent is None else self.incumbent
 
 
 def likelihood(outcomes):
@@ -796,7 +796,7 @@ class FirstKing:
             there = [j for j in self.order if j in self.here]
             self.crown(max(there, key=lambda j: self.record.get(j, 0.5)), t - 1)
 
-    def hear(self, winner, loser, weight):
+    def add_past_vote(self, winner, loser, weight):
         self.votes[winner, loser] += weight
 
         def leads(i):
@@ -807,7 +807,7 @@ class FirstKing:
 
         self.king = max((j for j in self.order if j in self.here), key=leads)
 
-    def suspect(self):
+    def best_guess(self):
         return self.king
 
 
@@ -1110,7 +1110,7 @@ class Court(FirstKing):
             self.solved = 0
         self.solve()
 
-    def hear(self, winner, loser, weight):
+    def add_past_vote(self, winner, loser, weight):
         self.known |= {winner, loser} & self.here
         if {winner, loser} <= self.known:
             self.wins[winner, loser] += weight
@@ -1162,7 +1162,7 @@ class BordaKing(FirstKing):
         self.crown(j, self.now)
         return int(said == "alarm")
 
-    def hear(self, winner, loser, weight):
+    def add_past_vote(self, winner, loser, weight):
         self.votes[winner, loser] += weight
 
         def borda(i):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from driftduel._compile import jit_enabled
+from driftduel._internal.compiler import jit_enabled
 from driftduel.measures import measure
 from driftduel.preferences import LINKS, lone_winner, uniform_random
 from driftduel.worlds import (

@@ -133,7 +133,7 @@ def test_broken_npz_files_are_called_broken(tmp_path):
 
 
 def test_worlds_are_written_as_npz_only(tmp_path):
-    with pytest.raises(DriftduelError, match="ends otherwise"):
+    with pytest.raises(DriftduelError, match="has another suffix"):
         save_world(Piecewise([lone_winner(2)], [1], 5), tmp_path / "w.foo")
 
 

@@ -6,12 +6,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from driftduel._compile import jit_enabled
+from driftduel._internal.compiler import jit_enabled
 from driftduel.games import play
 from driftduel.measures import measure
 from driftduel.preferences import uniform_random
-from driftduel.worlds import Fleeting, Piecewise, make_world
-from driftduel.worlds import fleeting as module
+from driftduel.worlds import Fleeting, Piecewise, fleeting as module, make_world
 from tests.preferences import naive
 
 pytestmark = pytest.mark.kernels

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from driftduel.errors import DriftduelError
-from driftduel.games.knowledge import knowledge
+from driftduel.games.prior_knowledge import knowledge
 from driftduel.measures import measure
 from driftduel.regret import KINDS, chunk_losses, exploitability, last_rounds, regret
 from driftduel.worlds import WORLDS, WithAbsences, WithDelay, WithTies, make_world
@@ -195,7 +195,11 @@ def test_measures_count_a_tie_as_half_a_win():
     assert not found.absences
 
 
-@pytest.mark.parametrize("entry", [*WORLDS], ids=lambda entry: entry.name)
+# Worlds with requests have ties of their own chunks, see test_requests.py.
+WRAPPED = [entry for entry in WORLDS if entry.name not in ("routing", "table")]
+
+
+@pytest.mark.parametrize("entry", WRAPPED, ids=lambda entry: entry.name)
 def test_every_world_takes_ties(entry, tmp_path):
     spec = entry.name
     keys = {parameter.name for parameter in entry.parameters}

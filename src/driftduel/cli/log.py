@@ -3,9 +3,9 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from driftduel.cli import log_ahead, log_page, log_play
+from driftduel._internal.wording import whole
+from driftduel.cli import log_ahead, log_features, log_page, log_play, log_tags
 from driftduel.cli.examples import epilog
-from driftduel.wording import whole
 
 if TYPE_CHECKING:
     from driftduel.logs import Fit, Log
@@ -31,14 +31,16 @@ COMMANDS = {
     "world": "a world fitted to the log, for play, compare and other commands",
     "compare": "regret of policies on similar traffic, compared with the log's own duels",
     "replay": "regret of policies on the real outcomes of a log, where that is unbiased",
+    "tags": "differences between subgroups: languages, topics, prompts, judges",
+    "features": "whether features of requests predict preferences, and what routing would gain",
     "report": "one HTML page with all results",
     "demo": "a small simulated log with three known changes, from file to page",
     "count": "count the votes of many or large files once; all commands accept the counts",
     "schema": "the JSON Schema of the --json output of a command",
 }
 WITH_JSON = (
-    "summary", "changes", "measure", "forecast", "evaluate", "world", "compare", "replay", "report",
-    "count",
+    "summary", "changes", "measure", "forecast", "evaluate", "world", "compare", "replay", "tags",
+    "features", "report", "count",
 )  # fmt: skip
 """The commands that take --json."""
 _COLUMNS = (
@@ -87,10 +89,10 @@ def _add_log(parser: argparse.ArgumentParser) -> None:
         "several columns joined by + make one",
     )
     parser.add_argument(
-        "--time-format", metavar="FORMAT", help="how times are written: '%%d %%b %%Y'"
+        "--time-format", metavar="FORMAT", help="format of the times, such as '%%d %%b %%Y'"
     )
     parser.add_argument(
-        "--bins", type=int, default=256, metavar="N", help="how finely time is cut at first (256)"
+        "--bins", type=int, default=256, metavar="N", help="initial number of time bins (256)"
     )
     parser.add_argument(
         "--most",
@@ -171,7 +173,7 @@ def _rounds(text: str) -> int:
     try:
         return int(float(text))
     except (ValueError, OverflowError):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of rounds") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rounds") from None
 
 
 def _add_world(parser: argparse.ArgumentParser) -> None:
@@ -183,8 +185,8 @@ def _add_world(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="draw N worlds that may have made this log, into FILE-1.npz, FILE-2.npz, ...; "
-        "without, the expected one is written",
+        help="draw N worlds from the posterior, into FILE-1.npz, FILE-2.npz, ... "
+        "(default: write the posterior mean)",
     )
 
 
@@ -226,6 +228,8 @@ def _how_to_read(arguments: argparse.Namespace) -> dict[str, Any]:
         "most": arguments.most,
         "present": arguments.present.split(",") if arguments.present else None,
         "adaptive": arguments.adaptive,
+        **({"by": arguments.by} if hasattr(arguments, "by") else {}),
+        **({"features": arguments.features} if hasattr(arguments, "features") else {}),
     }
 
 
@@ -278,7 +282,7 @@ def print_notes(log: "Log") -> None:
     import sys
 
     from driftduel.cli.text import wrapped
-    from driftduel.logs.columns import quote
+    from driftduel.logs import quote
 
     def plain(value: object, most: int) -> str:
         return "" if value is None else quote(value, most)[1:-1]
@@ -299,11 +303,10 @@ def print_notes(log: "Log") -> None:
 
 
 def _summary(arguments: argparse.Namespace) -> None:
+    from driftduel._internal.wording import decimals, share
     from driftduel.cli.terminal import bold
     from driftduel.cli.text import as_json, show_table, wrapped
-    from driftduel.logs.descriptions import describe_log, describe_winner
-    from driftduel.logs.times import time_text
-    from driftduel.wording import decimals, share
+    from driftduel.logs import describe_log, describe_winner, time_text
 
     log, fit = read_and_fit(arguments)
     about = describe_log(log, fit)
@@ -340,24 +343,24 @@ def _summary(arguments: argparse.Namespace) -> None:
 
 
 def _changes(arguments: argparse.Namespace) -> None:
+    from driftduel._internal.wording import share
     from driftduel.cli.terminal import bold
-    from driftduel.cli.text import as_json, say_left_out, show_table, wrapped
-    from driftduel.logs.descriptions import (
+    from driftduel.cli.text import as_json, print_left_out, show_table, wrapped
+    from driftduel.logs import (
         describe_changes,
         describe_estimate,
         describe_winner,
         list_changes,
     )
-    from driftduel.wording import share
 
     if arguments.plot:
-        from driftduel.figures.style import check_figure_path
+        from driftduel.figures import check_figure_path
 
         check_figure_path(arguments.plot)
     log, fit = read_and_fit(arguments)
     about = list_changes(log, fit)
     if arguments.plot:
-        from driftduel.logs.figure import plot_winners
+        from driftduel.logs import plot_winners
 
         plot_winners(fit, arguments.plot, title=describe_winner(fit))
     if arguments.json:
@@ -383,16 +386,16 @@ def _changes(arguments: argparse.Namespace) -> None:
             right="456",
             optional=("q", "any change"),
         )
-        say_left_out(left_out)
+        print_left_out(left_out)
     print()
     for line in about["remarks"]:
         print(wrapped(line))
 
 
 def _measure(arguments: argparse.Namespace) -> None:
+    from driftduel._internal.wording import interval, number
     from driftduel.cli.text import as_json, show_table, wrapped
-    from driftduel.logs.descriptions import describe_measures
-    from driftduel.wording import interval, number
+    from driftduel.logs import describe_measures
 
     log, fit = read_and_fit(arguments)
     about = describe_measures(log, fit, arguments.rounds, arguments.draws)
@@ -428,12 +431,12 @@ def _world(arguments: argparse.Namespace) -> None:
 
     from driftduel.cli.text import as_json, wrapped
     from driftduel.errors import DriftduelError
-    from driftduel.logs.posterior_worlds import draw_worlds
+    from driftduel.logs import draw_worlds
     from driftduel.worlds import save_world
 
     path = Path(arguments.save)
     if path.suffix.lower() != ".npz":
-        raise DriftduelError(f"worlds are written as .npz; {path.name!r} ends otherwise.")
+        raise DriftduelError(f"worlds are written as .npz; {path.name!r} has another suffix.")
     if arguments.sisters < 0:
         raise DriftduelError(f"--sisters {arguments.sisters} must be at least 0.")
     _, fit = read_and_fit(arguments)
@@ -456,7 +459,7 @@ def _world(arguments: argparse.Namespace) -> None:
 
 def _count(arguments: argparse.Namespace) -> None:
     from driftduel.cli.text import as_json
-    from driftduel.logs.parts import count_files
+    from driftduel.logs import count_files
 
     log = count_files(arguments.files, cluster=arguments.cluster, **_how_to_read(arguments))
     log.counts.save(arguments.save)
@@ -472,27 +475,29 @@ def _count(arguments: argparse.Namespace) -> None:
 def _schema(arguments: argparse.Namespace) -> None:
     import json
 
-    from driftduel.logs import schemas
+    from driftduel.logs import json_schema
 
-    print(json.dumps(schemas.json_schema(arguments.command), indent=2))
+    print(json.dumps(json_schema(arguments.command), indent=2))
 
 
 _ADD = {
     "summary": add_fit, "changes": _add_changes, "measure": _add_measure, "world": _add_world,
     "forecast": log_ahead.add_forecast, "evaluate": log_ahead.add_evaluate,
-    "compare": log_play.add_compare, "replay": log_play.add_replay,
+    "compare": log_play.add_compare, "replay": log_play.add_replay, "tags": log_tags.add_tags,
+    "features": log_features.add_features,
     "report": log_page.add_report, "demo": log_page.add_demo,
     "count": _add_count, "schema": _add_schema,
 }  # fmt: skip
 _RUN = {
     "summary": _summary, "changes": _changes, "measure": _measure, "world": _world,
     "forecast": log_ahead.forecast, "evaluate": log_ahead.evaluate,
-    "compare": log_play.compare, "replay": log_play.replay,
+    "compare": log_play.compare, "replay": log_play.replay, "tags": log_tags.tags,
+    "features": log_features.features,
     "report": log_page.report, "demo": log_page.demo,
     "count": _count, "schema": _schema,
 }  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Never called: every subcommand has its own function."""
+    """Raise AssertionError: every subcommand sets a separate function."""
     raise AssertionError

@@ -23,10 +23,10 @@ def add_forecast(parser: argparse.ArgumentParser) -> None:
 
 def forecast(arguments: argparse.Namespace) -> None:
     """Print P(a beats b) at the end of the log."""
+    from driftduel._internal.wording import share
     from driftduel.cli.log import read_and_fit
     from driftduel.cli.text import as_json, show_table, wrapped
     from driftduel.errors import DriftduelError
-    from driftduel.wording import share
 
     pair = _pair(arguments.pair)
     log, fit = read_and_fit(arguments)
@@ -85,9 +85,9 @@ def _pair(text: str | None) -> tuple[str, str] | None:
 
 
 def _show_pair(row: dict[str, Any], placed: bool) -> None:
+    from driftduel._internal.wording import share
     from driftduel.cli.terminal import bold
     from driftduel.cli.text import wrapped
-    from driftduel.wording import share
 
     spread = f"{share(row['low'], 1)} to {share(row['high'], 1)}"
     chance = share(row["probability"], 1)
@@ -114,16 +114,16 @@ def add_evaluate(parser: argparse.ArgumentParser) -> None:
 def evaluate(arguments: argparse.Namespace) -> None:
     """Print the log-loss of rolling forecasts beside those of ratings."""
     from driftduel.cli.log import print_notes, read
-    from driftduel.cli.report import say
+    from driftduel.cli.report import print_step
     from driftduel.cli.terminal import bold
     from driftduel.cli.text import as_json, show_table, wrapped
-    from driftduel.logs.evaluate import evaluate as evaluate_log
+    from driftduel.logs import evaluate as evaluate_log
 
     log = read(arguments)
     if not arguments.json:
         print_notes(log)
     found = evaluate_log(
-        log, arguments.blocks, kind=arguments.fit, seed=arguments.seed, progress=say
+        log, arguments.blocks, kind=arguments.fit, seed=arguments.seed, progress=print_step
     )
     if arguments.json:
         about = {"options": list(log.names), "votes": log.counts.votes, **found.as_dict()}

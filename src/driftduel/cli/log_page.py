@@ -9,7 +9,7 @@ def add_report(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the page."""
     from driftduel.cli.log import add_fit
 
-    parser.add_argument("--out", required=True, metavar="DIR", help="where the page goes")
+    parser.add_argument("--out", required=True, metavar="DIR", help="folder of the page")
     add_fit(parser)
     parser.add_argument(
         "--no-policies",
@@ -22,18 +22,17 @@ def report(arguments: argparse.Namespace) -> None:
     """Read and fit a log, write the page and print its path."""
     from pathlib import Path
 
-    from driftduel._pages import environment
+    from driftduel._internal.pages import environment
     from driftduel.cli.log import fit_of, print_notes, read
-    from driftduel.cli.report import say
+    from driftduel.cli.report import print_step
     from driftduel.cli.text import as_json, wrapped
-    from driftduel.logs.descriptions import describe_changes, describe_winner, list_changes
-    from driftduel.logs.page import write_page
+    from driftduel.logs import describe_changes, describe_winner, list_changes, write_page
 
     environment("driftduel.logs", "logs")  # raise a missing extra before the long work
     log = read(arguments)
     if not arguments.json:
         print_notes(log)
-    say("fitting")
+    print_step("fitting")
     fitted = fit_of(log, arguments)
     first, more = Path(arguments.files[0]).name, len(arguments.files) - 1
     page = write_page(
@@ -42,7 +41,7 @@ def report(arguments: argparse.Namespace) -> None:
         arguments.out,
         title=f"{first} and {more:,} more" if more else first,
         policies=not arguments.no_policies,
-        progress=say,
+        progress=print_step,
     )
     now, changed = describe_winner(fitted), describe_changes(list_changes(log, fitted))
     if arguments.json:
@@ -57,18 +56,21 @@ def report(arguments: argparse.Namespace) -> None:
 def add_demo(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the demo."""
     parser.add_argument(
-        "--out", default="log-demo", metavar="DIR", help="where votes and page go (log-demo)"
+        "--out",
+        default="log-demo",
+        metavar="DIR",
+        help="folder of the votes and the page (log-demo)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="which votes (0)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the votes (0)")
 
 
 def demo(arguments: argparse.Namespace) -> None:
     """Simulate a log, analyse it, and print the true changes."""
-    from driftduel._pages import environment
+    from driftduel._internal.pages import environment
     from driftduel.cli import parser
     from driftduel.cli.terminal import bold
     from driftduel.errors import DriftduelError
-    from driftduel.logs.demo import CHANGES, write_demo
+    from driftduel.logs import DEMO_CHANGES, write_demo
 
     if arguments.seed < 0:
         raise DriftduelError(f"--seed {arguments.seed} must be a whole number at least 0.")
@@ -84,5 +86,5 @@ def demo(arguments: argparse.Namespace) -> None:
         again = parser().parse_args(["log", *words])
         again.run(again)
     print(f"\n{bold('The truth')}")
-    for day, what in CHANGES:
+    for day, what in DEMO_CHANGES:
         print(f"  {day}  {what}.")

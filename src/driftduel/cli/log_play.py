@@ -30,13 +30,13 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
 
 def compare(arguments: argparse.Namespace) -> None:
     """Compare policies on posterior draws of a log's world."""
+    from driftduel._internal.wording import interval, number, share
     from driftduel.cli.common import load_imports
     from driftduel.cli.log import read_and_fit
     from driftduel.cli.progress import Progress
     from driftduel.cli.terminal import bold
-    from driftduel.cli.text import as_json, say_left_out, show_table, wrapped
-    from driftduel.logs.posterior_worlds import compare_on_posterior
-    from driftduel.wording import interval, number, share
+    from driftduel.cli.text import as_json, print_left_out, show_table, wrapped
+    from driftduel.logs import compare_on_posterior
 
     load_imports(arguments)
     log, fit = read_and_fit(arguments)
@@ -68,7 +68,7 @@ def compare(arguments: argparse.Namespace) -> None:
     ]
     spread = interval(own["low"], own["high"])
     rows.append(("the log's own duels", number(own["regret"]), spread, "", "", ""))
-    say_left_out(
+    print_left_out(
         show_table(
             rows,
             ("policy", "regret", "90% interval", "saves", "90%", "best in"),
@@ -102,14 +102,13 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
 
 def replay(arguments: argparse.Namespace) -> None:
     """Replay policies on the real outcomes of a log."""
+    from driftduel._internal.wording import decimals, number, share
     from driftduel.cli.common import load_imports
     from driftduel.cli.log import read_and_fit
     from driftduel.cli.progress import Progress
     from driftduel.cli.terminal import bold
     from driftduel.cli.text import as_json, show_table, wrapped
-    from driftduel.logs.outcomes import real_outcomes
-    from driftduel.logs.replay import replay
-    from driftduel.wording import decimals, number, share
+    from driftduel.logs import real_outcomes, replay
 
     load_imports(arguments)
     log, fit = read_and_fit(arguments)

@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel._compile import hot
+from driftduel._internal.compiler import hot
 from driftduel.evidence import ALPHA, log_e_value
 from driftduel.games.identification import checkpoints
 from driftduel.games.observer import Observer
 from driftduel.policies import Policy
 from driftduel.worlds import NO_LINK, Chunk
 
-__all__ = ["Certificate", "votes_needed"]
+__all__ = ["CertificateObserver", "votes_needed"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -54,7 +54,7 @@ def votes_needed(losses: int, log_bar: float) -> Ints:
     return high.astype(np.int64)
 
 
-class _Seen(NamedTuple):
+class _CertificateArrays(NamedTuple):
     """The arrays of a certificate."""
 
     wins: Any
@@ -160,7 +160,7 @@ def _is_certified(seen):  # type: ignore[no-untyped-def]
     return True
 
 
-class Certificate(Observer):
+class CertificateObserver(Observer):
     """The votes that prove the best arm, the top k, or the ranking, and the ranking named.
 
     The ranking named after n votes orders the arms by their shares of wins, smoothed by one win
@@ -191,7 +191,7 @@ class Certificate(Observer):
         counters = np.full(5, -1, np.int64)
         counters[[_NOW, _MARK]] = 0
         needed = votes_needed(min(rounds, _MOST_LOSSES) // 2 + 1, float(np.log(self.pairs / error)))
-        self.seen = _Seen(
+        self.seen = _CertificateArrays(
             wins=np.zeros((arms, arms), np.int64),
             above=np.zeros((arms, arms), np.bool_),
             needed=needed,

@@ -2,25 +2,27 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from driftduel._defaults import BENCHMARK, POINTS, SEED
+from driftduel._internal.defaults import BENCHMARK, POINTS, SEED
 from driftduel.errors import DriftduelError
-from driftduel.games import pace
-from driftduel.games.knowledge import knowledge
-from driftduel.games.late import Late
+from driftduel.games import budget
+from driftduel.games.benchmark import Yardstick
+from driftduel.games.delay import DelayQueue
 from driftduel.games.observer import Observer
+from driftduel.games.prior_knowledge import knowledge
+from driftduel.games.requests import RequestBenchmark, play_request_segment, prepare_policy
 from driftduel.games.result import Play
 from driftduel.games.rounds import check_changes
-from driftduel.games.scene import Looks
-from driftduel.games.stretches import OutcomeDraws, Tally, play_stretch
-from driftduel.games.yardstick import Yardstick
+from driftduel.games.scene import StageRecorder
+from driftduel.games.segments import GameTotals, OutcomeDraws, play_segment
 from driftduel.policies import Policy, make_policy
 from driftduel.regret import check_benchmark, log_rounds
 from driftduel.specs import Spec
-from driftduel.worlds import World, make_world
+from driftduel.worlds import RequestChunk, RequestWorld, World, make_world
 
 __all__ = ["play", "streams"]
 
@@ -100,22 +102,41 @@ def play(
         policy = make_policy(policy, world.arms, for_policy, **knowledge(policy, world))
     _check_fresh(policy, world)
     policy.configure(mode=mode)
-    yardstick = Yardstick(world, benchmark, _marks(points, world.rounds))
-    tally = Tally(yardstick.marks, world.arms)
+    prepare_policy(policy, world)
+    marks = _marks(points, world.rounds)
+    yardstick: Any
+    if isinstance(world, RequestWorld):
+        if observer is not None:
+            raise DriftduelError("goals beside regret are not defined for worlds with requests.")
+        yardstick = RequestBenchmark(world, benchmark, marks)
+        chunks: Any = world.request_chunks
+        groups = np.zeros((max(1, len(world.category_names)), 2))
+    else:
+        yardstick, chunks, groups = (
+            Yardstick(world, benchmark, marks),
+            world.chunks,
+            np.empty((0, 2)),
+        )
+    tally = GameTotals(yardstick.marks, world.arms)
     outcomes = OutcomeDraws(np.random.default_rng(for_outcomes))
-    looks = Looks(stages)
-    late = Late(policy)
-    speed = pace.Pace()
-    with pace.interruptible() as interrupted, closing(late):
-        for chunk in world.chunks(limit=pace.MOST_ROUNDS):
-            check_changes(policy, chunk)
+    looks = StageRecorder(stages)
+    late = DelayQueue(policy)
+    speed = budget.CallBudget()
+    with budget.interruptible() as interrupted, closing(late):
+        for chunk in chunks(limit=budget.MOST_ROUNDS):
+            requests = isinstance(chunk, RequestChunk)
+            if not requests:
+                check_changes(policy, chunk)
             late.expect(chunk)
             losses = yardstick.losses(chunk)
             if observer is not None:
                 observer.expect(chunk)
             while (first := policy.ledger.asked + 1) < chunk.end:
                 end = looks.before(min(first + speed.rounds, chunk.end))
-                took = play_stretch(policy, chunk, outcomes, losses, tally, late, end, observer)
+                if requests:
+                    took = play_request_segment(policy, chunk, outcomes, tally, groups, late, end)
+                else:
+                    took = play_segment(policy, chunk, outcomes, losses, tally, late, end, observer)
                 speed.note(end - first, took)
                 looks.note(policy)
                 if progress is not None:
@@ -143,7 +164,16 @@ def play(
         unknown=tally.unknown,
         scene=yardstick.scene,
         stages=looks.stages,
+        categories=_categories(world, groups),
     )
+
+
+def _categories(world: World, groups: NDArray[np.float64]) -> dict[str, tuple[float, int]]:
+    """Return the regret and the rounds of each category of requests, by name."""
+    if not isinstance(world, RequestWorld):
+        return {}
+    rows = zip(world.category_names, groups.tolist(), strict=False)
+    return {name: (regret, int(rounds)) for name, (regret, rounds) in rows}
 
 
 def _check_fresh(policy: Policy, world: World) -> None:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel._compile import hot, kernel
+from driftduel._internal.compiler import hot, kernel
 from driftduel.games.observer import Observer, leader_of
 from driftduel.policies import Policy
 from driftduel.worlds import Chunk
@@ -46,7 +46,7 @@ def checkpoints(rounds: int) -> Ints:
     return votes[(votes >= 1) & (votes <= rounds)]
 
 
-class _Seen(NamedTuple):
+class _IdentificationArrays(NamedTuple):
     """The arrays of an identification."""
 
     winners: Any
@@ -126,7 +126,7 @@ class Identification(Observer):
         marks = checkpoints(rounds)
         counters = np.zeros(11, np.int64)
         counters[_LEADER] = counters[_WINNER] = -2
-        self.seen = _Seen(
+        self.seen = _IdentificationArrays(
             np.zeros(0, np.int64), np.zeros(1, np.int64), marks, np.zeros(len(marks), np.bool_),
             counters,
         )  # fmt: skip

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
-from driftduel.policies.base import GROW, RESTARTED, Kernels
-from driftduel.policies.ledger import UNANSWERED
+from driftduel._internal.compiler import hot, kernel
+from driftduel.policies import GROW, RESTARTED, UNANSWERED, Kernels
 from driftduel.regret import GAME_BLENDS
-from driftduel.worlds import NO_LINK
-from driftduel.worlds._kernels import UNKNOWN, decide
+from driftduel.worlds import NO_LINK, UNKNOWN, decide
 
 __all__ = ["ASTRAY", "compiled_loop"]
 

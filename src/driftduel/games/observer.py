@@ -6,9 +6,8 @@ An observer wraps the kernels of a policy, so that a game without one runs the u
 from functools import cache
 from typing import Any, NamedTuple
 
-from driftduel._compile import hot
-from driftduel.policies import Duel, KernelPolicy, Policy
-from driftduel.policies.base import Kernels
+from driftduel._internal.compiler import hot
+from driftduel.policies import Duel, KernelPolicy, Kernels, Policy
 from driftduel.worlds import Chunk
 
 __all__ = ["Observer"]
@@ -76,7 +75,7 @@ def leader_of(policy: Policy) -> int:
 
 @hot
 def _no_leader(state):  # type: ignore[no-untyped-def]
-    """Stand in for the kernel `suspect` of a policy that names no arm."""
+    """Stand in for the kernel `best_guess` of a policy that names no arm."""
     return -1
 
 
@@ -84,14 +83,14 @@ def _no_leader(state):  # type: ignore[no-untyped-def]
 def _wrap(inner: Kernels, note: Any, count: Any, declare: Any) -> Kernels:
     """Return kernels over `_Observed` that call those of a policy and those of an observer."""
     inner_ask, inner_tell = inner.ask, inner.tell
-    suspect = _no_leader if inner.suspect is None else inner.suspect
+    best_guess = _no_leader if inner.best_guess is None else inner.best_guess
     declared = inner.declared
     noted, counted = note is not None, count is not None
     declares = declare is not None and declared is not None
 
     def ask(state, rng, t, notes):  # type: ignore[no-untyped-def]
         if noted:
-            note(state.seen, t, int(suspect(state.base)))
+            note(state.seen, t, int(best_guess(state.base)))
         if declares:
             declare(state.seen, t, int(declared(state.base)))
         return inner_ask(state.base, rng, t, notes)
@@ -102,7 +101,7 @@ def _wrap(inner: Kernels, note: Any, count: Any, declare: Any) -> Kernels:
             count(state.seen, first, second, won)
         return flags
 
-    wrapped = inner._replace(ask=hot(ask), tell=hot(tell), reset=None, suspect=None, panel=None)
+    wrapped = inner._replace(ask=hot(ask), tell=hot(tell), reset=None, best_guess=None, panel=None)
     if inner.change is None:
         return wrapped
     inner_change, inner_present = inner.change, inner.present

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftduel.errors import DriftduelError
-from driftduel.policies.info import Stage
+from driftduel.policies import Stage
 
 if TYPE_CHECKING:
     from driftduel.games.tracing import Trace

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["needless_restarts"]
+__all__ = ["count_false_alarms"]
 
 
-def needless_restarts(restarts: Sequence[int], switches: Sequence[int]) -> int:
+def count_false_alarms(restarts: Sequence[int], switches: Sequence[int]) -> int:
     """Count false alarms: restarts without a true switch since the previous restart.
 
     A restart after round r resets the policy in round r + 1, and may use switches up to that round:
@@ -15,7 +15,7 @@ def needless_restarts(restarts: Sequence[int], switches: Sequence[int]) -> int:
 
     Examples
     --------
-    >>> needless_restarts([100, 900, 1500], switches=[501, 1001])
+    >>> count_false_alarms([100, 900, 1500], switches=[501, 1001])
     1
     """
     anew = np.asarray(restarts, np.int64) + 1

@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel._showing import NO_BREAK, Fact, as_html, as_text
-from driftduel.games.restarts import needless_restarts
-from driftduel.games.scene import Scene
-from driftduel.policies import Policy
-from driftduel.policies.info import Stage
+from driftduel._internal.display import NO_BREAK, Fact, as_html, as_text
+from driftduel._internal.wording import counted, number, short, whole
+from driftduel.games.restarts import count_false_alarms
+from driftduel.games.scene import GameScene
+from driftduel.policies import Policy, Stage
 from driftduel.regret import kinds_of
-from driftduel.wording import counted, number, short, whole
 from driftduel.worlds import World
 
 __all__ = ["Play"]
@@ -49,10 +48,13 @@ class Play:
     """Wall-clock time in seconds, without compilation."""
     unknown: int = 0
     """The number of duels with a missing outcome; the policy got no feedback."""
-    scene: Scene = field(default_factory=Scene)
+    scene: GameScene = field(default_factory=GameScene)
     """A summary of the world: its winners, present arms and ties."""
     stages: list[tuple[int, Stage]] = field(default_factory=list)
     """The stages of the policy after the rounds in the argument `stages` of `play`."""
+
+    categories: dict[str, tuple[float, int]] = field(default_factory=dict)
+    """Regret and rounds of each category of requests, by name; empty if the world has none."""
 
     @property
     def finished(self) -> bool:
@@ -77,7 +79,7 @@ class Play:
     @property
     def needless(self) -> int:
         """The number of false alarms: restarts without a change of the best arm since the last."""
-        return needless_restarts(self.restarts, self.switches)
+        return count_false_alarms(self.restarts, self.switches)
 
     def __repr__(self) -> str:
         return as_text(self._title(), self._facts())

@@ -2,13 +2,10 @@
 
 import numpy as np
 
-from driftduel.policies import Duel, Policy
-from driftduel.policies.base import no_such_arms
-from driftduel.policies.ledger import UNANSWERED
-from driftduel.worlds import Chunk
-from driftduel.worlds._kernels import TIE, decide
+from driftduel.policies import UNANSWERED, Duel, Policy, no_such_arms
+from driftduel.worlds import TIE, Chunk, decide
 
-__all__ = ["attend", "check_changes", "decided", "skips_ties"]
+__all__ = ["announce_arms", "check_changes", "decide_duel", "skips_ties"]
 
 
 def skips_ties(policy: Policy, chunk: Chunk) -> bool:
@@ -16,7 +13,7 @@ def skips_ties(policy: Policy, chunk: Chunk) -> bool:
     return len(chunk.ties) > 0 and policy.ledger.ties == "skip"
 
 
-def attend(policy: Policy, chunk: Chunk, row: int) -> None:
+def announce_arms(policy: Policy, chunk: Chunk, row: int) -> None:
     """Announce joins, then departures, to a policy."""
     if not chunk.present.size:
         return
@@ -35,7 +32,7 @@ def check_changes(policy: Policy, chunk: Chunk) -> None:
         Policy.change(policy, 0, here=False)  # raises the error
 
 
-def decided(policy: Policy, duel: Duel, chunk: Chunk, row: int, draw: float) -> tuple[int, int]:
+def decide_duel(policy: Policy, duel: Duel, chunk: Chunk, row: int, draw: float) -> tuple[int, int]:
     """Decide a duel by an outcome draw between 0 and 1.
 
     Returns 1 or 0, `TIE` or `UNKNOWN`, and the value for the policy, which may be less specific.

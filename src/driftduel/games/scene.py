@@ -5,14 +5,13 @@ from collections import deque
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from driftduel.policies import Policy
-from driftduel.policies.info import Stage
+from driftduel.policies import Policy, Stage
 from driftduel.worlds import Chunk
 
-__all__ = ["Looks", "Scene"]
+__all__ = ["GameScene", "StageRecorder"]
 
 
-class Scene:
+class GameScene:
     """The winners of a world, the number of present arms, and the share of ties.
 
     Recorded during the game, because a second pass over the world may take longer than the game.
@@ -53,7 +52,7 @@ class Scene:
             self.present = fewest, most
 
 
-class Looks:
+class StageRecorder:
     """A recorder of a policy's stage after certain rounds, ascending."""
 
     def __init__(self, rounds: ArrayLike) -> None:

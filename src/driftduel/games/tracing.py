@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel._defaults import SEED
-from driftduel._files import whole_file
-from driftduel._showing import Fact, as_html, as_text
+from driftduel._internal.defaults import SEED
+from driftduel._internal.display import Fact, as_html, as_text
+from driftduel._internal.files import atomic_write
+from driftduel._internal.wording import whole
 from driftduel.errors import DriftduelError, MissingExtraError
+from driftduel.games.delay import DelayQueue
 from driftduel.games.game import streams
-from driftduel.games.knowledge import knowledge
-from driftduel.games.late import Late
-from driftduel.games.rounds import attend, check_changes, decided
+from driftduel.games.prior_knowledge import knowledge
+from driftduel.games.requests import ask_with_request, decide_request, prepare_policy
+from driftduel.games.rounds import announce_arms, check_changes, decide_duel
 from driftduel.policies import Policy, make_policy
 from driftduel.specs import Spec
-from driftduel.wording import whole
-from driftduel.worlds import World, make_world
-from driftduel.worlds._kernels import TIE, UNKNOWN
+from driftduel.worlds import TIE, UNKNOWN, RequestChunk, RequestWorld, World, make_world
 
 __all__ = ["COLUMNS", "Trace", "check_trace_path", "trace", "write_trace"]
 
@@ -117,28 +117,34 @@ def trace(
     active: list[tuple[int, ...]] = []
     good: list[tuple[int, ...]] = []
     present: list[tuple[int, ...]] = []
-    late = Late(learner)
-    for chunk in world.chunks(limit=4096):
-        check_changes(learner, chunk)
+    late = DelayQueue(learner)
+    prepare_policy(learner, world)
+    chunks: Any = world.request_chunks if isinstance(world, RequestWorld) else world.chunks
+    for chunk in chunks(limit=4096):
+        with_requests = isinstance(chunk, RequestChunk)
+        if not with_requests:
+            check_changes(learner, chunk)
         late.expect(chunk)
-        luck = outcomes.random(chunk.end - int(chunk.starts[0]))
-        row_of = chunk.rows[
-            np.searchsorted(chunk.starts, np.arange(chunk.starts[0], chunk.end), side="right") - 1
-        ]
-        for i, t in enumerate(range(int(chunk.starts[0]), chunk.end)):
-            if i == 0 or row_of[i] != row_of[i - 1]:
-                attend(learner, chunk, row_of[i])
+        first_round = int(chunk.starts[0])
+        outcome_draws = outcomes.random(chunk.end - first_round)
+        row_of = np.arange(chunk.end - first_round)
+        if not with_requests:
+            row_of = chunk.rows[np.searchsorted(chunk.starts, row_of + first_round, "right") - 1]
+        for i, t in enumerate(range(first_round, chunk.end)):
+            if not with_requests and (i == 0 or row_of[i] != row_of[i - 1]):
+                announce_arms(learner, chunk, row_of[i])
                 here = learner.present
-            duel = learner.ask()
+            duel = ask_with_request(learner, chunk, i) if with_requests else learner.ask()
             stage = learner.stage()
-            won, told = decided(learner, duel, chunk, row_of[i], luck[i])
+            decide = decide_request if with_requests else decide_duel
+            won, told = decide(learner, duel, chunk, row_of[i], outcome_draws[i])
             late.tell(duel, told)
             start, end = stage.replays[-1] if stage.replays else (-1, -1)
             episode = -1 if stage.episode_start is None else stage.episode_start
             numbers[:, t - 1] = duel.first, duel.second, won, start, end, episode
             active.append(stage.active or ())
             good.append(stage.good or ())
-            if chunk.present.size:
+            if not with_requests and chunk.present.size:
                 present.append(here)
         if progress is not None:
             progress(chunk.end - 1, world.rounds)
@@ -164,7 +170,7 @@ def check_trace_path(path: str | Path) -> Path:
 def write_trace(played: Trace, path: str | Path) -> None:
     """Write a trace as CSV or Parquet, atomically."""
     path = check_trace_path(path)
-    with whole_file(path) as temporary:
+    with atomic_write(path) as temporary:
         (_write_csv if path.suffix == ".csv" else _write_parquet)(played, temporary)
 
 

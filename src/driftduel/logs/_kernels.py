@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel._compile import hot, kernel
+from driftduel._internal.compiler import hot, kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

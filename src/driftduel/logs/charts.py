@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel.figures.lines import LINE_COLOURS
+from driftduel._internal.wording import share
+from driftduel.figures import LINE_COLOURS
 from driftduel.logs.posterior import Change, Fit
 from driftduel.logs.strength import OptionStrengths, edges_of, step_corners
 from driftduel.logs.ticks import time_ticks
 from driftduel.logs.times import time_text
-from driftduel.wording import share
 
 __all__ = ["COLOURS", "Axis", "bars", "ranking", "ribbons", "span_of", "time_axis", "winner_areas"]
 

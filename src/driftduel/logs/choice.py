@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel.logs.bradley_terry import dispersion
+from driftduel.logs.bradley_terry_fit import dispersion
 from driftduel.logs.counts import PARTS, Counts
 from driftduel.logs.segments import MODELS, Prior, Segmentation, affordable_bins, cuttings
 from driftduel.logs.stretch import blend_of

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
+from driftduel._internal.wording import listed
 from driftduel.errors import DriftduelError
-from driftduel.wording import listed
 
 __all__ = ["ROLES", "LogColumns", "compact", "find_columns", "quote", "side_names"]
 

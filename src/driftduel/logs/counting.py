@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from driftduel._internal.wording import listed
 from driftduel.errors import DriftduelError
 from driftduel.logs._row_kernels import add_votes, find_bins, write_cells
 from driftduel.logs.columns import LogColumns, quote
@@ -33,7 +34,6 @@ from driftduel.logs.counts import (
 from driftduel.logs.results import NEITHER, are_flags, parse_outcome, result_of, words_for
 from driftduel.logs.rows import KEYS, Batch, LogRows
 from driftduel.logs.times import Clock
-from driftduel.wording import listed
 
 __all__ = [
     "MOST_OPTIONS",
@@ -83,8 +83,16 @@ class Counted:
     """The different values of the column of winners."""
 
 
-def prepare_votes(frame: pl.LazyFrame, columns: LogColumns, clock: Clock | None) -> pl.LazyFrame:
-    """Return the columns under their standard names: first, second, winner, tie, when, ..."""
+def prepare_votes(
+    frame: pl.LazyFrame,
+    columns: LogColumns,
+    clock: Clock | None,
+    also: Mapping[str, pl.Expr] | None = None,
+) -> pl.LazyFrame:
+    """Return the columns under their standard names: first, second, winner, tie, when, ...
+
+    The expressions `also` are further columns by name: the subgroup of each vote, its features.
+    """
     kept = result_of(columns)
     if columns.tie is not None:
         kept["tie"] = pl.col(columns.tie).cast(pl.String)
@@ -104,6 +112,7 @@ def prepare_votes(frame: pl.LazyFrame, columns: LogColumns, clock: Clock | None)
         # Equal values give the same number in every part of a log.
         words = pl.struct(pl.col(name).cast(pl.String) for name in columns.group)
         wanted.append(words.hash(1).alias("group"))
+    wanted += [value.alias(name) for name, value in (also or {}).items()]
     return frame.select(wanted)
 
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from driftduel._files import whole_file
-from driftduel._reading import arrays, read_bytes
+from driftduel._internal.files import atomic_write
+from driftduel._internal.reading import arrays, read_bytes
 from driftduel.errors import DriftduelError
 from driftduel.logs._row_kernels import deal_evenly
 from driftduel.logs.numbering import Numbers
@@ -296,7 +296,7 @@ class Counts:
         """Write the counts to an NPZ file without pickles, atomically."""
         path = Path(path)
         if path.suffix.lower() != ".npz":
-            raise DriftduelError(f"counts are written as .npz; {path.name!r} ends otherwise.")
+            raise DriftduelError(f"counts are written as .npz; {path.name!r} has another suffix.")
         stored: dict[str, Any] = {"names": np.array(self.names), "clock": np.array(self.clock)}
         stored |= {name: getattr(self, name) for name in (*_ARRAYS, *_NUMBERS)}
         stored |= {name: np.array(int(getattr(self, name))) for name in _FLAGS}
@@ -304,7 +304,7 @@ class Counts:
             stored["present"] = np.array(self.present, np.str_)
         if self.groups is not None:
             stored |= {f"group_{name}": getattr(self.groups, name) for name in _GROUP_FIELDS}
-        with whole_file(path) as temporary, open(temporary, "wb") as file:
+        with atomic_write(path) as temporary, open(temporary, "wb") as file:
             np.savez_compressed(file, **stored)
 
 
@@ -472,7 +472,7 @@ def _check_votes(
         names = [str(option) for option in range(max(int(max(a.max(), b.max())), 1) + 1)]
     if len(names) < 2 or len(set(names)) != len(names):
         raise DriftduelError(f"a log needs two options with different names; it has {list(names)}.")
-    for wrong, complaint in (
+    for wrong, problem in (
         ((a < 0) | (a >= len(names)) | (b < 0) | (b >= len(names)), "names an unknown option"),
         (a == b, "compares an option with itself"),
         (~((won >= 0) & (won <= 1)), "has an outcome outside of 0 to 1"),
@@ -480,7 +480,7 @@ def _check_votes(
         (~((weights > 0) & (weights <= LARGEST_WEIGHT)), f"has a weight {_NO_WEIGHT}"),
     ):
         if wrong.any():
-            raise DriftduelError(f"vote {int(wrong.argmax()) + 1} {complaint}.")
+            raise DriftduelError(f"vote {int(wrong.argmax()) + 1} {problem}.")
     return a, b, won, when, who, weights, tuple(names)
 
 

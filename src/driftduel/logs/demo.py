@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from driftduel._files import lasting_folder, whole_file
-from driftduel.logs.bradley_terry import preferences_of
+from driftduel._internal.files import atomic_write, durable_folder
+from driftduel.logs.bradley_terry_fit import preferences_of
 from driftduel.logs.simulate import votes_of
 from driftduel.worlds import Piecewise
 
-__all__ = ["CHANGES", "NAMES", "write_demo"]
+__all__ = ["DEMO_CHANGES", "NAMES", "write_demo"]
 
 NAMES = ("Amber", "Basil", "Cocoa", "Daisy", "Elder")
 _FIRST_DAY = date(2025, 1, 6)
@@ -30,7 +30,7 @@ def _day(place: int) -> date:
     return _FIRST_DAY + timedelta(days=place)
 
 
-CHANGES = (
+DEMO_CHANGES = (
     (_day(28), "Basil takes the lead from Amber"),
     (_day(49), "Elder rises and Cocoa falls, while Basil stays best"),
     (_day(70), "Daisy takes the lead from Basil"),
@@ -54,9 +54,12 @@ def write_demo(folder: str | Path, seed: int = 0) -> Path:
         _VOTES_A_DAY * _DAYS,
     )
     votes = votes_of(world, seed)
-    lasting_folder(folder)
+    durable_folder(folder)
     path = Path(folder) / "votes.csv"
-    with whole_file(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+    with (
+        atomic_write(path) as temporary,
+        open(temporary, "w", newline="", encoding="utf-8") as file,
+    ):
         rows = csv.writer(file)
         rows.writerow(("time", "first", "second", "winner"))
         for t, (a, b, won) in enumerate(

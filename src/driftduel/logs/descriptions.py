@@ -5,11 +5,20 @@ from typing import Any
 
 import numpy as np
 
+from driftduel._internal.wording import (
+    counted,
+    decimals,
+    interval,
+    listed,
+    number,
+    often,
+    share,
+    whole,
+)
 from driftduel.logs.position import first_advantage
 from driftduel.logs.posterior import Change, Fit
 from driftduel.logs.reading import Log
 from driftduel.logs.times import time_text, time_value
-from driftduel.wording import counted, decimals, interval, listed, number, often, share, whole
 
 __all__ = [
     "PROBABILITY",

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel.logs.bradley_terry import bradley_terry
+from driftduel.logs.bradley_terry_fit import bradley_terry
 from driftduel.logs.vote_model import PLAIN, VoteModel, residuals
 
 __all__ = ["trend_p_value"]

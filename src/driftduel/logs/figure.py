@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 
-from driftduel.figures.style import figure, plain, save
+from driftduel._internal.wording import share
+from driftduel.figures import figure, plain, save
 from driftduel.logs.charts import COLOURS, bars, ranking, time_axis
 from driftduel.logs.posterior import Fit
 from driftduel.logs.strength import edges_of
 from driftduel.logs.ticks import time_ticks
-from driftduel.wording import share
 
 __all__ = ["plot_winners"]
 

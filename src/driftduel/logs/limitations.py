@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from driftduel._internal.wording import counted, decimals, listed, share
 from driftduel.logs import descriptions
 from driftduel.logs.posterior import Fit
 from driftduel.logs.reading import Log
 from driftduel.logs.segments import segment
-from driftduel.wording import counted, decimals, listed, share
 
 __all__ = ["dispersion_sensitivity", "limitations"]
 

@@ -11,13 +11,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from driftduel._internal.wording import decimals
 from driftduel.errors import DriftduelError
 from driftduel.logs.posterior import Fit
 from driftduel.logs.reading import Log
 from driftduel.logs.rows import collect
 from driftduel.logs.times import time_text
 from driftduel.specs import need_room
-from driftduel.wording import decimals
 from driftduel.worlds import NO_LINK, Chunk, World
 
 __all__ = ["LEAST_ANSWERED", "RealOutcomes", "real_outcomes"]

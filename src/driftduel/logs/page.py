@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import driftduel
-from driftduel._files import lasting_folder, whole_file
-from driftduel._pages import environment, html_escaped
+from driftduel._internal.files import atomic_write, durable_folder
+from driftduel._internal.pages import environment, html_escaped
+from driftduel._internal.wording import counted, decimals, share, whole
 from driftduel.errors import DriftduelError
 from driftduel.logs import descriptions
 from driftduel.logs.calibration import CalibrationBin, calibration
 from driftduel.logs.charts import COLOURS, bars, ranking, ribbons, span_of, time_axis, winner_areas
-from driftduel.logs.evaluate import evaluate
+from driftduel.logs.evaluation import evaluate
 from driftduel.logs.limitations import limitations
 from driftduel.logs.posterior import Fit
 from driftduel.logs.posterior_worlds import compare_on_posterior
@@ -26,7 +27,6 @@ from driftduel.logs.reading import Log
 from driftduel.logs.strength import edges_of, strengths
 from driftduel.logs.times import time_text
 from driftduel.logs.vote_model import votes_by_place
-from driftduel.wording import counted, decimals, share, whole
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -85,9 +85,9 @@ def write_page(
     templates.filters |= {"middle": _without_middle, "dated": _with_whole_dates}
     values = _values(log, fit, title, policies, progress or (lambda _: None))
     text = templates.get_template("log.html").render(values)
-    lasting_folder(folder)
+    durable_folder(folder)
     path = folder / PAGE
-    with whole_file(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return path
 

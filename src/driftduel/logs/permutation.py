@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel.logs.bradley_terry import bradley_terry
+from driftduel.logs.bradley_terry_fit import bradley_terry
 from driftduel.logs.counts import Counts, Groups
 from driftduel.logs.vote_model import PLAIN, VoteModel, expected_share, residuals, votes_by_place
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from driftduel._internal.wording import share
 from driftduel.errors import DriftduelError
-from driftduel.logs.bradley_terry import dispersion, preferences_of
+from driftduel.logs.bradley_terry_fit import dispersion, preferences_of
 from driftduel.logs.certificate import Certificate, certify, log_evidence
 from driftduel.logs.choice import ModelChoice, choose
 from driftduel.logs.counts import Counts
@@ -37,7 +38,6 @@ from driftduel.logs.stretch import Blend, blend_of
 from driftduel.logs.vote_model import PLAIN, VoteModel, estimate_vote_model
 from driftduel.logs.walk import UtilityWalk, fit_walk
 from driftduel.measures import measure
-from driftduel.wording import share
 from driftduel.worlds import Piecewise, WithAbsences, World
 
 __all__ = ["FITS", "Change", "Fit", "Measured", "Now", "fit"]

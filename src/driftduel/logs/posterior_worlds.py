@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from driftduel._internal.wording import counted, interval, listed, number, share
 from driftduel.errors import DriftduelError
-from driftduel.games import play
-from driftduel.games.knowledge import knowledge
+from driftduel.games import knowledge, play
 from driftduel.logs.posterior import Fit
 from driftduel.policies import make_policy
 from driftduel.regret import chunk_losses
-from driftduel.wording import counted, interval, listed, number, share
 from driftduel.worlds import World
 
 __all__ = [

@@ -6,18 +6,26 @@ options present after a vote, on the first row and on every row after which it c
 
 import difflib
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import polars as pl
 
+from driftduel._internal.wording import listed
 from driftduel.errors import DriftduelError
 from driftduel.logs.columns import quote
 from driftduel.logs.counts import Counts
 from driftduel.logs.rows import collect
-from driftduel.wording import listed
 
-__all__ = ["OPTIONS", "is_arena_export", "recorded_options", "with_presence"]
+__all__ = [
+    "OPTIONS",
+    "Joining",
+    "is_arena_export",
+    "recorded_joining",
+    "recorded_options",
+    "with_presence",
+]
 
 OPTIONS = "options"
 """The column of an arena export that holds the options present after a vote."""
@@ -29,20 +37,51 @@ def is_arena_export(columns: Collection[str]) -> bool:
     return set(columns) >= _ARENA
 
 
+class Joining(NamedTuple):
+    """The options of an arena at its first vote, and those that joined later."""
+
+    first: int
+    """Number of options at the first vote."""
+    later: Mapping[str, int]
+    """1 for the first option that joined later, 2 for the second, and so on."""
+
+
 def recorded_options(frame: pl.LazyFrame) -> tuple[str, ...] | None:
     """Return the options that an arena export records as present at its end.
 
     The return value is None for other logs, and for exports of versions that did not record it.
     """
+    written = _written_options(frame)
+    if written is None:
+        return None
+    last = collect(written.tail(1))
+    return _names_in(last[OPTIONS].item()) if len(last) else None
+
+
+def recorded_joining(frame: pl.LazyFrame) -> Joining | None:
+    """Return the order in which the options of an arena export joined; None for other logs."""
+    written = _written_options(frame)
+    rows = [] if written is None else collect(written)[OPTIONS].to_list()
+    if not rows:
+        return None
+    first = _names_in(rows[0])
+    order = dict.fromkeys(name for row in rows for name in _names_in(row))
+    later = [name for name in order if name not in first]
+    return Joining(len(first), {name: place for place, name in enumerate(later, 1)})
+
+
+def _written_options(frame: pl.LazyFrame) -> pl.LazyFrame | None:
+    """Return the values of the column `OPTIONS` in the order of the votes; None for other logs."""
     columns = frame.collect_schema().names()
     if not is_arena_export(columns) or OPTIONS not in columns:
         return None
     text = pl.col(OPTIONS).cast(pl.String)
     rows = frame.select(pl.col("seq").cast(pl.Int64, strict=False), text)
-    last = collect(rows.filter(pl.col(OPTIONS).str.len_bytes() > 0)).sort("seq").tail(1)
-    if not len(last):
-        return None
-    written = last[OPTIONS].item()
+    return rows.filter(pl.col(OPTIONS).str.len_bytes() > 0).sort("seq")
+
+
+def _names_in(written: str) -> tuple[str, ...]:
+    """Return the names in a value of the column `OPTIONS`, without duplicates."""
     try:
         names = json.loads(written)
     except (ValueError, RecursionError):

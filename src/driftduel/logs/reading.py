@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
+from driftduel._internal.wording import decimals
 from driftduel.errors import DriftduelError
-from driftduel.logs.bradley_terry import dispersion
+from driftduel.logs.bradley_terry_fit import dispersion
 from driftduel.logs.columns import LogColumns, find_columns
 from driftduel.logs.counting import (
     MOST_OPTIONS,
@@ -22,16 +23,23 @@ from driftduel.logs.counting import (
     prepare_votes,
 )
 from driftduel.logs.counts import Counts, counts_from_votes, load_counts
+from driftduel.logs.feature_votes import FEATURE, feature_column
 from driftduel.logs.files import open_rows, rows_in, schema_of
-from driftduel.logs.presence import is_arena_export, recorded_options, with_presence
+from driftduel.logs.presence import (
+    Joining,
+    is_arena_export,
+    recorded_joining,
+    recorded_options,
+    with_presence,
+)
 from driftduel.logs.results import describe_result, result_of
 from driftduel.logs.rows import LogRows, collect
+from driftduel.logs.tagged import tag_column
 from driftduel.logs.times import Clock, read_clock, time_text
-from driftduel.wording import decimals
 
 if TYPE_CHECKING:
+    from driftduel.logs.log_replay import LogReplay
     from driftduel.logs.posterior import Fit
-    from driftduel.logs.replay import LogReplay
 
 __all__ = ["Log", "RowProblem", "clock_of", "columns_of", "notes_of", "problems_of", "read_log"]
 
@@ -70,9 +78,11 @@ class Log:
     columns: LogColumns | None = None
     """The columns of the log; by default None, for counts read from a file."""
     votes: pl.LazyFrame | None = field(default=None, repr=False)
-    """The rows, with the columns first, second, winner, tie, when, weight and group."""
+    """The rows, with the columns first, second, winner, tie, when, weight, group, by, features."""
     meaning: Callable[[pl.DataFrame], pl.DataFrame] | None = field(default=None, repr=False)
     """The function that interprets such rows, see `Counted`."""
+    joining: Joining | None = field(default=None, repr=False)
+    """The order in which options joined, for an arena export that was read with `by`."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -108,8 +118,8 @@ class Log:
         DriftduelError
             If a replay would be misleading, see `real_outcomes`.
         """
+        from driftduel.logs.log_replay import replay
         from driftduel.logs.outcomes import real_outcomes
-        from driftduel.logs.replay import replay
 
         fit = self.fit() if fit is None else fit
         return replay(fit, real_outcomes(self, fit), [policy], seed, runs)[0]
@@ -132,6 +142,8 @@ def read_log(
     most: int = MOST_OPTIONS,
     present: Sequence[str] | None = None,
     adaptive: bool = False,
+    by: str | None = None,
+    features: Sequence[str] = (),
 ) -> Log:
     """Read a log of comparisons, and return it as a `Log` object.
 
@@ -162,6 +174,10 @@ def read_log(
         estimated from the votes.
     adaptive
         Whether pairs were chosen by earlier votes; set by default for an arena export.
+    by
+        The column of subgroups, such as a language or a topic, for `tagged_votes`.
+    features
+        Columns of the request, numbers or categories, for `feature_votes`.
 
     Examples
     --------
@@ -188,7 +204,9 @@ def read_log(
     schema = schema_of(frame)
     named = columns_of(frame, schema, given)
     clock = clock_of(frame, schema, named, time_format)
-    votes = prepare_votes(frame, named, clock)
+    also = {} if by is None else {"by": tag_column(schema, by)}
+    also |= {FEATURE + name: feature_column(schema, name) for name in features}
+    votes = prepare_votes(frame, named, clock, also)
     rows = LogRows(votes)
     counted = count_rows(
         rows,
@@ -211,6 +229,7 @@ def read_log(
         columns=named,
         votes=votes,
         meaning=counted.meaning,
+        joining=None if by is None else recorded_joining(frame),
     )
 
 
@@ -260,7 +279,11 @@ def problems_of(
 ) -> tuple[RowProblem, ...]:
     """Return the first invalid rows with their content."""
     assert counted.meaning is not None
-    keys = [name for name in votes.collect_schema().names() if name not in _NOT_SAID]
+    keys = [
+        name
+        for name in votes.collect_schema().names()
+        if name not in _NOT_SAID and not name.startswith(FEATURE)
+    ]
     kinds = counted.meaning(collect(votes.select(keys).unique()))
     wrong = kinds.filter(pl.col("won").is_null()).select(keys)
     rows = votes.with_row_index("row")
@@ -322,9 +345,9 @@ def notes_of(
             f"{len(counted.left_out):,} options with the fewest votes are left out: {names}{more}."
         )
     if not columns.group:
-        suspect = _looks_like_a_group(frame, schema, columns, clock, counted)
-        if suspect is not None:
-            name, phi = suspect
+        best_guess = _looks_like_a_group(frame, schema, columns, clock, counted)
+        if best_guess is not None:
+            name, phi = best_guess
             notes.append(
                 f"Votes with the same {name!r} agree more than independent votes would (they vary "
                 f"{decimals(phi, 1)} times as much); if they depend on each other, pass --group "

@@ -29,6 +29,7 @@ _Skipped = Annotated[
 ]
 _LeftOut = Annotated[list[str], Meta(description="options that were left out")]
 _Benchmark = Annotated[str, Meta(description="the winner that regret is against")]
+_TagValue = Annotated[str, Meta(description="a value of the tag")]
 
 
 class _Output(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -316,6 +317,110 @@ class Report(_Output):
     notes: _Notes
 
 
+class SubgroupValue(_Output):
+    """One value of a tag."""
+
+    value: _TagValue
+    votes: Annotated[Votes, Meta(description="votes with this value")]
+
+
+class SubgroupShare(_Output):
+    """The share of votes that an option wins in one subgroup."""
+
+    option: Annotated[str, Meta(description="the option")]
+    value: _TagValue
+    votes: Annotated[Votes, Meta(description="votes of the option in this subgroup")]
+    share: Annotated[Share, Meta(description="shrunk towards the overall share; ties count half")]
+    low: Annotated[Share, Meta(description="lower end of the 95% interval")]
+    high: Annotated[Share, Meta(description="upper end of the 95% interval")]
+    overall: Annotated[Share, Meta(description="share over all subgroups against the same rivals")]
+
+
+class SubgroupReversal(_Output):
+    """A pair whose order in a subgroup is the opposite of the overall order."""
+
+    value: _TagValue
+    better: Annotated[str, Meta(description="the option preferred overall")]
+    worse: Annotated[str, Meta(description="the other option")]
+    votes: Annotated[Votes, Meta(description="votes of the pair in this subgroup")]
+    overall: Annotated[Share, Meta(description="share of `better` over all subgroups")]
+    share: Annotated[Share, Meta(description="share of `better` here, shrunk")]
+    probability: Annotated[Share, Meta(description="posterior probability of the reversal")]
+
+
+class Subgroups(_Output):
+    """The JSON object that `driftduel log tags --json` prints, and a board filtered by tag has."""
+
+    tag: Annotated[str, Meta(description="the name of the tag")]
+    votes: Annotated[Votes, Meta(description="votes with a value of the tag")]
+    values: Annotated[list[SubgroupValue], Meta(description="most votes first")]
+    matters: Annotated[
+        bool, Meta(description="anytime-valid claim that preferences depend on it, 5% error")
+    ]
+    evidence: Annotated[float, Meta(description="the e-value; the claim needs 20")]
+    statement: Annotated[str, Meta(description="the claim as a sentence")]
+    shares: Annotated[list[SubgroupShare], Meta(description="shares of options by value")]
+    reversed: Annotated[
+        list[SubgroupReversal], Meta(description="pairs in the opposite order, most probable first")
+    ]
+    remarks: _Remarks
+
+
+class FeatureRow(_Output):
+    """One feature of the requests."""
+
+    name: Annotated[str, Meta(description="its column")]
+    kind: Annotated[str, Meta(description="number or category")]
+    values: Annotated[list[str], Meta(description="the categories; empty for a number")]
+    matters: Annotated[bool, Meta(description="anytime-valid claim about it alone")]
+    evidence: Annotated[float, Meta(description="its largest e-value alone")]
+    required: Annotated[float, Meta(description="the e-value that the claim needs")]
+
+
+class FeatureChange(_Output):
+    """A change of the preferences given the request."""
+
+    since: Annotated[Time, Meta(description="time since which recent votes predict better")]
+    since_text: Annotated[str, Meta(description="the same as text")]
+    established: Annotated[Time, Meta(description="time at which the evidence sufficed")]
+    established_text: Annotated[str, Meta(description="the same as text")]
+    vote: Annotated[Votes, Meta(description="number of that vote, from 1")]
+    evidence: Annotated[float, Meta(description="the evidence")]
+
+
+class FeatureGain(_Output):
+    """Mean regrets of showing the best single option and of routing by the features."""
+
+    found: Annotated[bool, Meta(description="whether the interval lies above 0")]
+    regret_single: Annotated[float, Meta(description="mean regret of the best single option")]
+    regret_router: Annotated[float, Meta(description="mean regret of the router")]
+    gain: Annotated[float, Meta(description="their difference")]
+    low: Annotated[float, Meta(description="lower end of the 95% interval of the gain")]
+    high: Annotated[float, Meta(description="upper end of the 95% interval of the gain")]
+    slope: Annotated[float, Meta(description="share of the predicted dependence that is confirmed")]
+    votes: Annotated[Votes, Meta(description="votes that were predicted")]
+
+
+class FeaturesOutput(_Output):
+    """The JSON object that `driftduel log features --json` prints."""
+
+    options: _Options
+    votes: Annotated[Votes, Meta(description="decided votes, one for each group and pair")]
+    matters: Annotated[
+        bool, Meta(description="anytime-valid claim that preferences depend on them, 5% error")
+    ]
+    evidence: Annotated[float, Meta(description="the largest e-value; the claim needs 20")]
+    statement: Annotated[str, Meta(description="the claim as a sentence")]
+    features: Annotated[list[FeatureRow], Meta(description="each feature alone")]
+    changes: Annotated[list[FeatureChange], Meta(description="changes, in order of time")]
+    changes_statement: Annotated[str, Meta(description="the changes as a sentence")]
+    prices: Annotated[dict[str, float], Meta(description="price of each option, in log-odds")]
+    gain: Annotated[FeatureGain, Meta(description="the gain of routing")]
+    gain_statement: Annotated[str, Meta(description="the gain as a sentence")]
+    notes: _Notes
+    remarks: _Remarks
+
+
 OUTPUTS: dict[str, type[_Output]] = {
     "summary": Summary,
     "changes": ChangesOutput,
@@ -325,6 +430,8 @@ OUTPUTS: dict[str, type[_Output]] = {
     "world": WorldFiles,
     "compare": Compared,
     "replay": Replayed,
+    "tags": Subgroups,
+    "features": FeaturesOutput,
     "report": Report,
     "count": CountedFiles,
 }

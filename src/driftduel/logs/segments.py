@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftduel.errors import DriftduelError
-from driftduel.logs.bradley_terry import bradley_terry, dispersion
+from driftduel.logs.bradley_terry_fit import bradley_terry, dispersion
 from driftduel.logs.counts import Counts
 from driftduel.logs.lifetimes import units_of_stretches
 from driftduel.logs.vote_model import PLAIN, VoteModel, net_wins, residuals, votes_by_place
@@ -368,8 +368,12 @@ def _fill(
     vote_model: VoteModel,
 ) -> float:
     """Set `evidence` for each prior; return the log likelihood of the whole log's estimate."""
-    from driftduel.logs._kernels import likelihood, pairs_evidence, sparse_evidence
-    from driftduel.logs._kernels import utilities_evidence as dense_evidence
+    from driftduel.logs._kernels import (
+        likelihood,
+        pairs_evidence,
+        sparse_evidence,
+        utilities_evidence as dense_evidence,
+    )
 
     B, K = votes.shape[0], votes.shape[2]
     whole = votes.sum(axis=0)

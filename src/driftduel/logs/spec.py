@@ -4,7 +4,7 @@ import hashlib
 from functools import lru_cache
 from threading import Lock
 
-from driftduel._reading import read_bytes
+from driftduel._internal.reading import read_bytes
 from driftduel.logs.posterior import Fit, fit
 from driftduel.logs.posterior_worlds import draw_world
 from driftduel.logs.reading import read_log

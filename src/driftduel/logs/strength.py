@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel.logs.bradley_terry import preferences_of
+from driftduel.logs.bradley_terry_fit import preferences_of
 from driftduel.logs.posterior import Fit
 from driftduel.worlds import Piecewise
 

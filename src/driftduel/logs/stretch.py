@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel.logs.bradley_terry import bradley_terry, preferences_of
+from driftduel.logs.bradley_terry_fit import bradley_terry, preferences_of
 from driftduel.logs.vote_model import PLAIN, VoteModel, net_wins, place_weights, residuals
 
 __all__ = ["WORTHS", "Blend", "blend_of"]

@@ -170,7 +170,7 @@ def estimate_vote_model(
     start
         Initial parameter values; by default the plain model.
     """
-    from driftduel.logs.bradley_terry import bradley_terry
+    from driftduel.logs.bradley_terry_fit import bradley_terry
 
     total = float(sum(votes.sum() for votes in stretches))
     if total <= 0 or (ties <= 0 and not placed):

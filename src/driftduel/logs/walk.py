@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel.logs.bradley_terry import bradley_terry, preferences_of
+from driftduel.logs.bradley_terry_fit import bradley_terry, preferences_of
 from driftduel.logs.vote_model import PLAIN, VoteModel, log_likelihood, residuals
 
 __all__ = ["PACES", "UtilityWalk", "fit_walk"]

@@ -1,14 +1,23 @@
-"""Policies: learners that ask for a duel and are told who won.
+"""Dueling-bandit policies: learners that choose a duel and receive the winner.
 
-A policy sees arms and answers, never a world. This room imports the compiler.
+A policy has access to arms and answers only, not to the world. Importing this package imports the
+compiler.
 """
 
-from driftduel._compile import hot, kernel
-from driftduel._random import beta, normal, uniform
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import beta, normal, uniform
+from driftduel.policies import fields as fields
+from driftduel.policies._request_filters import (
+    DEVIATION as DEVIATION,
+    NO_MEMORY as NO_MEMORY,
+    forget as forget,
+    predict as predict,
+    update as update,
+    utility as utility,
+)
 from driftduel.policies.active_ranking import ActiveRanking
+from driftduel.policies.adaptive_logistic import AdaptiveLogistic
 from driftduel.policies.anaconda import Anaconda
-from driftduel.policies.anew import Anew
-from driftduel.policies.around import Around, register_around
 from driftduel.policies.base import (
     GROW,
     RESTARTED,
@@ -17,6 +26,9 @@ from driftduel.policies.base import (
     KernelPolicy,
     Kernels,
     Policy,
+    generator_state as generator_state,
+    no_such_arms as no_such_arms,
+    restore_generator as restore_generator,
 )
 from driftduel.policies.beat_the_mean import BeatTheMean
 from driftduel.policies.beat_the_winner import BeatTheWinner, BeatTheWinnerReset
@@ -33,23 +45,37 @@ from driftduel.policies.doubler import Doubler
 from driftduel.policies.doubling import Doubling
 from driftduel.policies.dts import Dts
 from driftduel.policies.dts_plus import DtsPlus
-from driftduel.policies.events import KINDS, Event, Log, Recorder
+from driftduel.policies.events import KINDS, Event, EventLog, Recorder
 from driftduel.policies.exp3s import Exp3S
-from driftduel.policies.folding import fold
+from driftduel.policies.fields import rules_of as rules_of
 from driftduel.policies.glr import GlrRestart
+from driftduel.policies.info import Challenger as Challenger, Contest as Contest, Stage as Stage
 from driftduel.policies.interleaved_filter import InterleavedFilter
 from driftduel.policies.king import King
-from driftduel.policies.king_0 import King0
 from driftduel.policies.knockout import Knockout
-from driftduel.policies.ledger import Ledger
+from driftduel.policies.ledger import (
+    ORDERS as ORDERS,
+    TIES as TIES,
+    UNANSWERED as UNANSWERED,
+    Ledger,
+)
+from driftduel.policies.linear_rivals import CoLSTIM, LinTS, LinUCB, MaxInP
 from driftduel.policies.mdb import Monitored
 from driftduel.policies.metaswift import Metaswift
+from driftduel.policies.modes import MODES as MODES, wrap_for_panel as wrap_for_panel
 from driftduel.policies.multisbm import MultiSBM
 from driftduel.policies.parwis import Parwis
-from driftduel.policies.public_anaconda import PublicAnaconda
 from driftduel.policies.rcs import Rcs
-from driftduel.policies.registry import POLICIES, make_policy
+from driftduel.policies.registry import (
+    POLICIES,
+    is_registered as is_registered,
+    make_policy,
+    spec_name as spec_name,
+)
+from driftduel.policies.replay import fold
+from driftduel.policies.requests import check_coefficients as check_coefficients
 from driftduel.policies.restart import Oracle, Periodic
+from driftduel.policies.restart_on_change import RestartOnChange
 from driftduel.policies.rex3 import Rex3
 from driftduel.policies.rmed1 import Rmed1
 from driftduel.policies.rmed2 import Rmed2
@@ -70,6 +96,14 @@ from driftduel.policies.uniform_random import UniformRandom
 from driftduel.policies.vdb import VersatileDuelingBandits
 from driftduel.policies.window import SlidingWindow
 from driftduel.policies.winner_stays import WinnerStaysStrong, WinnerStaysWeak
+from driftduel.policies.wrapper import (
+    Wrapper,
+    in_panel_by as in_panel_by,
+    no_notes_inside as no_notes_inside,
+    pass_on as pass_on,
+    prior_knowledge_of as prior_knowledge_of,
+    register_wrapper,
+)
 
 __all__ = [
     "GROW",
@@ -77,15 +111,15 @@ __all__ = [
     "POLICIES",
     "RESTARTED",
     "ActiveRanking",
+    "AdaptiveLogistic",
     "Anaconda",
-    "Anew",
-    "Around",
     "BeatTheMean",
     "BeatTheWinner",
     "BeatTheWinnerReset",
     "BordaDex3S",
     "BordaKing",
     "Ccb",
+    "CoLSTIM",
     "Court",
     "Detect",
     "Dex3P",
@@ -98,6 +132,7 @@ __all__ = [
     "DtsPlus",
     "Duel",
     "Event",
+    "EventLog",
     "Exp3S",
     "GlrRestart",
     "Info",
@@ -105,10 +140,11 @@ __all__ = [
     "KernelPolicy",
     "Kernels",
     "King",
-    "King0",
     "Knockout",
     "Ledger",
-    "Log",
+    "LinTS",
+    "LinUCB",
+    "MaxInP",
     "Metaswift",
     "Monitored",
     "MultiSBM",
@@ -116,9 +152,9 @@ __all__ = [
     "Parwis",
     "Periodic",
     "Policy",
-    "PublicAnaconda",
     "Rcs",
     "Recorder",
+    "RestartOnChange",
     "Rex3",
     "Rmed1",
     "Rmed2",
@@ -134,6 +170,7 @@ __all__ = [
     "VersatileDuelingBandits",
     "WinnerStaysStrong",
     "WinnerStaysWeak",
+    "Wrapper",
     "beta",
     "fold",
     "hot",
@@ -143,14 +180,14 @@ __all__ = [
     "normal",
     "policy_from_bytes",
     "policy_to_bytes",
-    "register_around",
+    "register_wrapper",
     "save_policy",
     "uniform",
 ]
 
-# Compositions by name. What keeps win counts can forget some of them, and take outcomes of duels it
-# did not ask for; what can be reset can be restarted; what must know T can be told an epoch's. MDB
-# and DETECT go around what their authors put inside, too.
+# Registered compositions. Policies with win counts can drop some of them and learn from duels that
+# they did not choose; policies with a kernel `reset` can be restarted; those that need T can run in
+# epochs of known length. MDB and DETECT also wrap the policies of their authors' program.
 _COUNTING = ["rucb", "rcs", "dts", "dts-plus", "rmed1", "rmed2", "ccb", "ttts"]
 _STAYING = ["btw", "btwr", "wsw", "wss"]
 _RESTARTABLE = [
@@ -169,9 +206,9 @@ for _wrapper, _bases in (
     (Periodic, _RESTARTABLE),
     (Doubling, _NEED_HORIZON),
 ):
-    register_around(_wrapper, _bases)
-# What the authors' own program puts inside: RUCB or Winner Stays (strong) for MDB, Winner Stays or
-# Beat the Winner for DETECT. With the constants of setting 2, which are the default here, it keeps
-# Winner Stays and notes that Beat the Winner does badly; with setting 1 it is the other way round.
+    register_wrapper(_wrapper, _bases)
+# Wrapped policies in the authors' program: RUCB or Winner Stays (strong) for MDB, Winner Stays or
+# Beat the Winner for DETECT. With the constants of setting 2, the default here, the program uses
+# Winner Stays and notes that Beat the Winner performs badly; with setting 1 it is the reverse.
 POLICIES.alias("mdb", "mdb-rucb")
 POLICIES.alias("detect", "detect-wsw")

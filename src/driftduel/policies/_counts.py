@@ -1,38 +1,38 @@
-"""What policies that keep pairwise win counts share.
+"""Kernels shared by policies with pairwise win counts.
 
-Everything is computed from `wins` when it is needed; nothing derived is kept, so that a sliding
-window or a discount may change the counts between two rounds.
+All statistics are computed from the array `wins` on demand and not cached, because a sliding window
+or a discount may change the counts between two rounds.
 """
 
 import math
 from collections.abc import Callable
 from typing import Any
 
-from driftduel._compile import hot, kernel
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import uniform
 from driftduel.policies.base import Kernels
 from driftduel.policies.fields import MOST
 
 __all__ = [
+    "add_past_win",
     "any_present",
     "bonus",
-    "come_or_go",
     "count_duel",
     "count_win",
     "counting",
     "forget_wins",
-    "hear_win",
     "is_present",
     "may_beat",
     "most_of_all",
     "most_victories",
+    "set_present",
     "upper",
 ]
 
 
 @hot
 def bonus(alpha: float, t: int) -> float:
-    """Return alpha log t, the numerator of the confidence radius."""
+    """Return alpha log t, the numerator of the squared confidence radius, 0 for t = 0."""
     return alpha * math.log(float(max(t, 1)))
 
 
@@ -50,7 +50,7 @@ def upper(wins: Any, i: int, j: int, width: float) -> float:
 
 @hot
 def may_beat(wins: Any, i: int, j: int, width: float) -> bool:
-    """Tell whether u_ij >= 1/2, without a division or a root."""
+    """Return whether u_ij >= 1/2, without a division or a root."""
     n = wins[i, j] + wins[j, i]
     lack = 0.5 * n - wins[i, j]
     return lack <= 0.0 or lack * lack <= width * n
@@ -58,7 +58,7 @@ def may_beat(wins: Any, i: int, j: int, width: float) -> bool:
 
 @hot
 def count_win(wins: Any, first: int, second: int, won: int) -> None:
-    """Enter an outcome; a duel of an arm with itself says nothing."""
+    """Count a result (1 or 0); a duel of an arm with itself is ignored."""
     if first != second:
         if won == 1:
             wins[first, second] += 1.0
@@ -68,7 +68,7 @@ def count_win(wins: Any, first: int, second: int, won: int) -> None:
 
 @hot
 def count_duel(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
-    """Be a `tell` that counts, and does nothing else."""
+    """Count the result; the complete `tell` kernel of policies without further state."""
     count_win(state.wins, first, second, won)
     return 0
 
@@ -95,26 +95,26 @@ def most_of_all(table: Any) -> int:
 
 
 @kernel
-def hear_win(state: Any, winner: int, loser: int, weight: float) -> None:
-    """Count a vote that nobody asked for."""
+def add_past_win(state: Any, winner: int, loser: int, weight: float) -> None:
+    """Count a vote on a pair that the policy did not choose; the count is capped at `MOST`."""
     state.wins[winner, loser] = min(state.wins[winner, loser] + weight, MOST)
 
 
 @kernel
-def come_or_go(state: Any, rng: Any, t: int, arm: int, here: int) -> None:
-    """Note that an arm comes or leaves; what was counted of it stays."""
+def set_present(state: Any, rng: Any, t: int, arm: int, here: int) -> None:
+    """Mark an arm as present or absent; its counts are kept."""
     state.present[arm] = here
 
 
 @hot
 def is_present(state: Any, arm: int) -> int:
-    """Return 1 for an arm that is there, else 0."""
+    """Return 1 for a present arm, else 0."""
     return state.present[arm]
 
 
 @hot
 def any_present(present: Any, rng: Any) -> int:
-    """Draw one of the arms that are there."""
+    """Return a present arm drawn uniformly."""
     count = 0
     for i in range(len(present)):
         count += present[i]
@@ -131,7 +131,7 @@ def _always(state: Any, arm: int) -> int:
 
 
 def _most_victories(counts: Any) -> Any:
-    def suspect(state):  # type: ignore[no-untyped-def]
+    def best_guess(state):  # type: ignore[no-untyped-def]
         wins = state.wins
         arms = wins.shape[0]
         best, most = 0, -1.0
@@ -142,33 +142,35 @@ def _most_victories(counts: Any) -> Any:
             for j in range(arms):
                 if j != i and wins[i, j] + wins[j, i] > 0.0 and counts(state, j) == 1:
                     share = wins[i, j] / (wins[i, j] + wins[j, i])
-                    # The margin breaks ties between arms that beat equally many.
+                    # The margin breaks ties between arms with equally many victories.
                     score += (1.0 if share > 0.5 else 0.0) + 1e-3 * share
             if score > most:
                 best, most = i, score
         return best
 
-    return kernel(suspect)
+    return kernel(best_guess)
 
 
 most_victories = _most_victories(_always)
-"""The arm that has won against most others, by more than half of their duels."""
+"""Kernel that returns the arm with most pairwise victories: more than half of the pair's duels."""
 _most_victories_present = _most_victories(is_present)
 
 
 def counting(
     ask: Callable[..., Any], tell: Callable[..., Any], reset: Any, *, presence: bool = False
 ) -> Kernels:
-    """Return the kernels of a policy that learns by counting wins, whoever chose the duels.
+    """Return the kernels of a policy that learns by counting wins, from duels of any origin.
 
     Parameters
     ----------
     ask, tell, reset
-        Its kernels.
+        The kernels of the policy.
     presence
-        Whether its record has a field `present`, and it asks for nobody else.
+        Whether the record has a field `present` and `ask` chooses present arms only.
     """
-    kernels = Kernels(ask, tell, reset, most_victories, any_duel=True, hear=hear_win)
+    kernels = Kernels(ask, tell, reset, most_victories, any_duel=True, add_past_vote=add_past_win)
     if not presence:
         return kernels
-    return kernels._replace(suspect=_most_victories_present, change=come_or_go, present=is_present)
+    return kernels._replace(
+        best_guess=_most_victories_present, change=set_present, present=is_present
+    )

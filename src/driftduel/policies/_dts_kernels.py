@@ -1,64 +1,64 @@
-"""The kernels of Double Thompson Sampling: draw what decides, and nothing else.
+"""Kernels of Double Thompson Sampling that draw only the samples which can affect the choice.
 
-Both samples consist of independent draws, so they may be drawn in any order, and what cannot change
-the choice need not be drawn at all. Three facts save most of it:
+Both samples consist of independent draws, so they may be drawn in any order, and a draw that cannot
+change the choice may be omitted. Three facts save most draws:
 
-1. **Nobody wins more than all duels.** There is one arm, the leader, whose duels are drawn first.
-   If it wins all of them it is the sampled winner, and no other duel matters. While it may beat
-   everybody, it is a candidate, and who else is one does not matter either.
-2. **Whoever has lost more than another will not win.** Else the arms with the fewest defeats so far
-   come next, until all that are left have lost more often than one of those.
-3. **A sample below 1/2 is as good as any other such** (`_tails`). Whether it is, is mostly clear
-   beforehand: coins that hardly ever fall stand for the draws. One number decides when the next
-   coin falls, and in most rounds none does.
+1. **No arm wins more than all duels.** The duels of one arm, the leader, are drawn first. If it
+   wins all of them it is the sampled winner, and no other draw matters. While its optimistic score
+   is maximal, it is a candidate, and the set of other candidates does not matter either.
+2. **An arm with more losses than another is not the winner.** Otherwise the arms with the minimum
+   number of defeats so far come next, until all remaining arms have more losses than one of those.
+3. **All samples below 1/2 are equivalent** (`_tails`). This comparison is nearly certain in
+   advance: biased coins of small probability replace the draws. One uniform number determines the
+   next coin that shows heads, and in most rounds none does.
 """
 
 import math
 from typing import Annotated, Any, NamedTuple
 
-from driftduel._compile import hot, kernel
-from driftduel._random import beta, uniform
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import beta, uniform
 from driftduel.policies._counts import bonus, forget_wins, may_beat
 from driftduel.policies._tails import beats, doubt, resolve
 from driftduel.policies.fields import ANY, CONSTANT, COUNT, PRESENT
 
-__all__ = ["State", "ask", "reset"]
+__all__ = ["DtsState", "ask", "reset"]
 
-_DRAWN = 2  # a mark of candidates all of whose duels were drawn
+_DRAWN = 2  # mark of a candidate after all its duels are drawn
 
 
-class State(NamedTuple):
-    """Win counts."""
+class DtsState(NamedTuple):
+    """Win counts, parameters and scratch arrays; a field with the rule ANY has no memory."""
 
     wins: Annotated[Any, COUNT]
-    """(K, K) how often i beat j."""
+    """(K, K) number of wins of i over j."""
     present: Annotated[Any, PRESENT]
-    """(K,) 1 for the arms that may be asked for."""
+    """(K,) 1 for present arms, else 0."""
     candidates: Annotated[Any, ANY]
-    """(K,) scratch: 1 for the arms whose optimistic Copeland score is the largest. Between two
-    rounds 1 for the leader, whose sample is drawn first; whoever that is, the choice is the same in
-    distribution."""
+    """(K,) scratch: 1 for the arms with the maximum optimistic Copeland score. Between two rounds 1
+    for the leader; its sample is drawn first and the distribution of the choice does not depend on
+    the leader."""
     sample: Annotated[Any, ANY]
     """(K, K) scratch: preferences drawn from the posterior, for DTS+."""
     scores: Annotated[Any, ANY]
-    """(K,) scratch: duels of the sample that were lost so far."""
+    """(K,) scratch: number of lost duels in the sample so far."""
     alpha: Annotated[Any, CONSTANT]
     """(1,) the exploration parameter."""
     plus: Annotated[Any, CONSTANT]
     """(1,) 1 for DTS+, which breaks ties of the first arm by cost."""
 
 
-# ---- most rounds: the leader wins every duel of both samples ----
+# ---- the common case: the leader wins all duels of both samples ----
 
 
 @hot
 def ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
-    """Choose by two samples from the posterior: a champion, and who should meet it."""
+    """Choose the champion and its opponent by two samples from the posterior."""
     width = bonus(state.alpha[0], t)
     leader = _leader(state)
     quiet = _quiet(state, leader, width)
     u = uniform(rng)
-    if u < quiet * quiet:  # no coin falls, in neither sample
+    if u < quiet * quiet:  # no coin shows heads in either sample
         return leader, leader
     return _ask_closely(state, rng, leader, width, u)
 
@@ -73,7 +73,10 @@ def _leader(state: Any) -> int:
 
 @hot
 def _quiet(state: Any, leader: int, width: float) -> float:
-    """Bound the chance that a sample has nobody beat the leader; 0 if it is no sure candidate."""
+    """Return a lower bound on the probability that no arm beats the leader in a sample, or 0.
+
+    The value 0 is returned if the leader might not be a candidate.
+    """
     wins, present = state.wins, state.present
     quiet = float(present[leader])
     for j in range(len(present)):
@@ -84,17 +87,17 @@ def _quiet(state: Any, leader: int, width: float) -> float:
     return quiet
 
 
-# ---- all others ----
+# ---- the general case ----
 
 
 @kernel
 def _ask_closely(state: Any, rng: Any, leader: int, width: float, u: float) -> Any:
-    """Draw what decides, beginning with the leader's duels.
+    """Draw the samples that decide, beginning with the leader's duels.
 
     Parameters
     ----------
     u
-        A number from [0, 1) that no coin has used yet.
+        A uniform number from [0, 1) that has not been used for a coin.
     """
     first, count, left = leader, 0, 1.0
     sure = _may_beat_all(state, leader, width)
@@ -105,7 +108,7 @@ def _ask_closely(state: Any, rng: Any, leader: int, width: float, u: float) -> A
         upsets = 1
         if drawn:
             upsets, u, left = _draw_leader(state, rng, leader, u)
-        if upsets == 0:  # nobody else can win as many duels
+        if upsets == 0:  # no other arm can win as many duels
             first = leader
         else:
             if sure:
@@ -117,7 +120,7 @@ def _ask_closely(state: Any, rng: Any, leader: int, width: float, u: float) -> A
 
 @kernel
 def _may_beat_all(state: Any, i: int, width: float) -> bool:
-    """Tell whether an arm is a candidate whatever the others are."""
+    """Return whether an arm is a candidate for every set of other candidates."""
     for j in range(len(state.present)):
         if j != i and state.present[j] == 1 and not may_beat(state.wins, i, j, width):
             return False
@@ -126,7 +129,7 @@ def _may_beat_all(state: Any, i: int, width: float) -> bool:
 
 @kernel
 def _remember(state: Any, leader: int, first: int) -> None:
-    """Let another lead if the leader is behind in its duels with anybody."""
+    """Replace the leader if it is behind in its duels with another arm."""
     wins, present = state.wins, state.present
     behind = present[leader] == 0
     for j in range(len(present)):
@@ -137,11 +140,11 @@ def _remember(state: Any, leader: int, first: int) -> None:
 
 @kernel
 def _find_candidates(state: Any, width: float) -> Any:
-    """Mark the arms that optimistically beat most others; return how many, and one of them."""
+    """Mark the arms with the maximum optimistic score; return their number, and one of them."""
     wins, candidates, present = state.wins, state.candidates, state.present
     arms = wins.shape[0]
     for i in range(arms):
-        candidates[i] = present[i] - 1  # whoever is away beats fewer than anybody
+        candidates[i] = present[i] - 1  # an absent arm has a score below that of any present one
     for i in range(arms):
         if present[i] == 0:
             continue
@@ -162,10 +165,10 @@ def _find_candidates(state: Any, width: float) -> Any:
 
 @kernel
 def _draw_leader(state: Any, rng: Any, leader: int, u: float) -> Any:
-    """Draw how the others do against the leader; return how many beat it, and the open number.
+    """Draw the duels against the leader; return the number of its defeats and the unused u.
 
-    One number u decides when the first coin falls: the first with u >= the product of all chances
-    so far that none does. Then another number is drawn, and so on.
+    One number u determines the first coin that shows heads: the first with u >= the product of the
+    probabilities of tails so far. Then a new number is drawn for the next one.
     """
     wins, lost = state.wins, state.scores
     left, upsets = 1.0, 0
@@ -192,15 +195,15 @@ def _draw_leader(state: Any, rng: Any, leader: int, u: float) -> Any:
 
 @kernel
 def _sampled_winner(state: Any, rng: Any, leader: int) -> int:
-    """Return the candidate that loses fewest duels of a sample from the posterior.
+    """Return the candidate with the minimum number of defeats in a sample from the posterior.
 
-    An arm's duels are drawn when it has lost no more often so far than whoever has lost least of
-    those whose duels are drawn; DTS+ draws all, its costs need them.
+    The duels of an arm are drawn if it has no more defeats so far than the best arm with drawn
+    duels. DTS+ draws all duels, because its costs depend on them.
 
     Parameters
     ----------
     leader
-        The candidate whose duels were drawn already; -1 for none.
+        The candidate with duels already drawn, or -1.
     """
     candidates, lost = state.candidates, state.scores
     plus = state.plus[0] == 1
@@ -227,7 +230,7 @@ def _sampled_winner(state: Any, rng: Any, leader: int) -> int:
 
 @hot
 def _draw_duels(state: Any, rng: Any, i: int) -> None:
-    """Draw who wins an arm's duels, but for those that were drawn already."""
+    """Draw the winners of an arm's duels, except for those already drawn."""
     wins, lost = state.wins, state.scores
     for j in range(len(lost)):
         if j != i and state.present[j] == 1 and state.candidates[j] != _DRAWN:
@@ -238,7 +241,7 @@ def _draw_duels(state: Any, rng: Any, i: int) -> None:
 
 @kernel
 def _next_candidate(state: Any, fewest: float) -> int:
-    """Return the candidate with the fewest defeats so far; -1 if it has more than somebody has."""
+    """Return the candidate with the fewest defeats so far; -1 if another has fewer in all duels."""
     best = -1
     for i in range(len(state.candidates)):
         beaten = state.scores[i] > fewest if best < 0 else state.scores[i] >= state.scores[best]
@@ -249,14 +252,14 @@ def _next_candidate(state: Any, fewest: float) -> int:
 
 @kernel
 def _draw_all(state: Any, rng: Any, leader: int) -> None:
-    """Draw all numbers of a sample, for DTS+; of the leader's, only what is missing."""
+    """Draw all values of a sample, for DTS+; for the leader only the missing ones."""
     wins, sample, present, lost = state.wins, state.sample, state.present, state.scores
     for i in range(len(present)):
         for j in range(i):
             if present[i] == 0 or present[j] == 0:
                 continue
             a, b = (i, j) if leader != j else (j, i)
-            if leader == a:  # of a number below 1/2 no more may be known
+            if leader == a:  # of a value below 1/2 only this fact is drawn so far
                 known = sample[b, a] > 0.0
                 x = sample[b, a] if known else 1.0
                 while not known and x > 0.5:
@@ -270,13 +273,13 @@ def _draw_all(state: Any, rng: Any, leader: int) -> None:
 
 @kernel
 def _cost(state: Any, i: int) -> float:
-    """Return what telling arm i from the others will cost, if the sample is the truth."""
+    """Return the estimated cost of separating arm i from the others, if the sample is true."""
     total = 0.0
     for j in range(state.wins.shape[0]):
         if j != i and state.present[j] == 1:
             p = state.sample[i, j]
             divergence = p * math.log(2.0 * p) + (1.0 - p) * math.log(2.0 - 2.0 * p)
-            more = state.scores[j] - state.scores[i]  # no candidate has lost less than i
+            more = state.scores[j] - state.scores[i]  # nonnegative: i has the minimum
             if more > 0.0:
                 total += more / max(divergence, 1e-300)
     return total
@@ -284,7 +287,7 @@ def _cost(state: Any, i: int) -> float:
 
 @kernel
 def _second(state: Any, rng: Any, first: int, width: float, u: float, left: float) -> int:
-    """Draw again how everyone does against the first; the best that is not surely worse."""
+    """Draw a second sample of the duels against `first`; return the best plausible opponent."""
     wins = state.wins
     second, most = first, 0.5
     for j in range(wins.shape[0]):
@@ -303,6 +306,6 @@ def _second(state: Any, rng: Any, first: int, width: float, u: float, left: floa
 
 @hot
 def reset(state: Any) -> None:
-    """Forget everything."""
+    """Reset all counts to zero."""
     forget_wins(state.wins)
     state.candidates[:] = 0

@@ -1,6 +1,6 @@
 """Exponential weights, shared by the policies that play dueling bandits as an adversarial game.
 
-A player is a row: of `scores`, whose exponentials are its weights, or of `weights` themselves. It
+A player is a row: of the array `scores` (logarithms of the weights), or of the array `weights`. It
 draws from ``(1 - gamma) weights / sum + gamma / K``.
 """
 
@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import uniform
 from driftduel.policies._counts import most_of_all
 from driftduel.policies.base import KernelPolicy
 from driftduel.policies.fields import ANY, CONSTANT, FINITE, PROBABILITY, SHARES, Rule, records
@@ -18,7 +18,7 @@ from driftduel.policies.fields import ANY, CONSTANT, FINITE, PROBABILITY, SHARES
 __all__ = [
     "Players",
     "Scores",
-    "Shares",
+    "SharedWeights",
     "chance",
     "credit",
     "draw_both",
@@ -36,18 +36,18 @@ __all__ = [
 
 
 class Scores(NamedTuple):
-    """What players know who keep scores."""
+    """The record of players that store scores (log weights)."""
 
     numbers: Annotated[Any, CONSTANT]
     """Settings: exploration gamma, learning rate eta, bias beta, ..."""
     scores: Annotated[Any, FINITE]
     """(players, K) logarithms of the weights."""
     weights: Annotated[Any, ANY]
-    """(players, K) the weights, each row adding up to 1; computed anew in every round."""
+    """(players, K) the weights, each row adding up to 1; recomputed in every round."""
 
 
-class Shares(NamedTuple):
-    """What players know who keep weights, of which every arm gets a share in every round."""
+class SharedWeights(NamedTuple):
+    """The record of players that store weights and share a part of them in every round."""
 
     numbers: Annotated[Any, CONSTANT]
     """Settings: exploration gamma, learning rate eta, bias beta, the share, ..."""
@@ -56,25 +56,25 @@ class Shares(NamedTuple):
 
 
 def fresh_scores(players: int, arms: int, **numbers: float) -> Scores:
-    """Return the record of players who have seen nothing."""
+    """Return the initial record of `players` players; keyword arguments are the settings."""
     weights = np.full((players, arms), 1.0 / arms)
     return Scores(records(1, **numbers), np.zeros((players, arms)), weights)
 
 
-def fresh_shares(players: int, arms: int, **numbers: float) -> Shares:
-    """Return the record of players who have seen nothing."""
-    return Shares(records(1, **numbers), np.full((players, arms), 1.0 / arms))
+def fresh_shares(players: int, arms: int, **numbers: float) -> SharedWeights:
+    """Return the initial record of `players` players; keyword arguments are the settings."""
+    return SharedWeights(records(1, **numbers), np.full((players, arms), 1.0 / arms))
 
 
 class Players(KernelPolicy):
-    """Learn from estimates that are weighted with the probabilities of both arms."""
+    """The base class of policies with importance-weighted estimates of both arms."""
 
     ties = "coin"  # its estimates would be biased without
     notes: ClassVar[tuple[Rule, ...]] = (PROBABILITY, PROBABILITY)
 
 
 def exp3s_gamma(arms: int, horizon: int, phases: float) -> float:
-    """Return the exploration of EXP3.S (Auer et al. 2002, Corollary 8.3) for so many phases."""
+    """Return the exploration of EXP3.S (Auer et al. 2002, Corollary 8.3) for a number of phases."""
     effort = arms * (phases * math.log(arms * horizon) + math.e)
     return min(1.0, math.sqrt(effort / ((math.e - 1.0) * horizon)))
 
@@ -96,7 +96,7 @@ def weigh(scores: Any, weights: Any, row: int) -> None:
 
 @hot
 def chance(weights: Any, row: int, gamma: float, i: int) -> float:
-    """Return the probability with which a player draws arm i."""
+    """Return the probability that a player draws arm i."""
     return (1.0 - gamma) * weights[row, i] + gamma / weights.shape[1]
 
 
@@ -116,7 +116,7 @@ def pick(weights: Any, row: int, u: float) -> int:
 def draw(weights: Any, row: int, gamma: float, rng: Any) -> int:
     """Draw an arm; the weights add up to 1."""
     u = uniform(rng)
-    if u < gamma:  # what is left of the number picks one of all arms
+    if u < gamma:  # u / gamma is uniform as well and selects one of all arms
         arms = weights.shape[1]
         return min(int(u / gamma * arms), arms - 1)
     return pick(weights, row, (u - gamma) / (1.0 - gamma))
@@ -143,7 +143,7 @@ def draw_jointly(weights: Any, gamma: float, rng: Any, notes: Any) -> Any:
 
 @hot
 def credit(weights: Any, row: int, gamma: float, bias: float) -> float:
-    """Multiply every weight by exp(bias / its chance), norm them; return what they added up to."""
+    """Multiply each weight by exp(bias / its chance) and normalise; return the previous sum."""
     arms = weights.shape[1]
     total = 0.0
     for i in range(arms):
@@ -156,7 +156,7 @@ def credit(weights: Any, row: int, gamma: float, bias: float) -> float:
 
 @hot
 def share(weights: Any, row: int, arm: int, factor: float, bonus: float) -> None:
-    """Multiply one weight, then give every arm the same share, and norm the weights."""
+    """Multiply one weight, then give every arm the same share, and normalise the weights."""
     arms = weights.shape[1]
     weights[row, arm] *= factor
     total = 0.0
@@ -169,18 +169,18 @@ def share(weights: Any, row: int, arm: int, factor: float, bonus: float) -> None
 
 @hot
 def forget_shares(state: Any) -> None:
-    """Forget everything learned."""
+    """Reset the learned state."""
     state.weights[:] = 1.0 / state.weights.shape[1]
 
 
 @hot
 def forget_scores(state: Any) -> None:
-    """Forget everything learned."""
+    """Reset the learned state."""
     state.scores[:] = 0.0
     forget_shares(state)
 
 
 @kernel
 def heaviest(state: Any) -> int:
-    """Return the arm with the largest weight, those of all players added up."""
+    """Return the arm with the largest weight, summed over all players."""
     return most_of_all(state.weights)

@@ -1,60 +1,61 @@
-"""The compiled loop of `folding`: events in, a policy's record and its open duels out."""
+"""The compiled loop of `fold`: replays events on a policy's record and its pending duels."""
 
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import uniform
 from driftduel.policies.base import GROW, RESTARTED, Kernels
 from driftduel.policies.ledger import UNANSWERED, Duel
+from driftduel.requests import NORM_ERROR
 
 __all__ = [
-    "APART_OR_WRONG",
     "DISAGREES",
+    "FINISHED",
     "FULL",
-    "NARROW",
-    "THROUGH",
+    "MUST_GROW",
+    "NEEDS_PYTHON",
     "Rows",
     "compiled_fold",
     "from_ledger",
-    "roomy",
+    "make_room",
     "to_ledger",
 ]
 
-THROUGH, NARROW, FULL, APART_OR_WRONG, DISAGREES = range(5)
-"""Why the loop returned: it is through, the policy needs room, there is no more room for restarts,
-the event is not for it, the policy asks for another duel."""
+FINISHED, MUST_GROW, FULL, NEEDS_PYTHON, DISAGREES = range(5)
+"""Exit codes of the loop: all events replayed; the state must grow; the array of restarts is full;
+an event needs the Python code (a rare kind, or an invalid one); the policy chooses another duel."""
 
-_ASKED, _TOLD, _DECIDED, _TIED, _FORGOTTEN = range(5)  # kinds of events that it knows
-_OPEN, _HELD, _DONE = range(3)  # a duel is not answered, to be learned in its turn, learned
+_ASKED, _TOLD, _DECIDED, _TIED, _FORGOTTEN = range(5)  # kinds of events replayed in compiled code
+_OPEN, _HELD, _DONE = range(3)  # status of a duel: pending; answered but held; learned
 
 
 # ---- duels between asking and learning ----
 
 
 class Rows(NamedTuple):
-    """Duels between asking and learning, in the order of asking: a ledger for the loop."""
+    """Duels between choice and learning in order of rounds: the ledger as arrays of the loop."""
 
     round: Any
     first: Any
     second: Any
     status: Any
     won: Any
-    """Of an answer that waits for its turn."""
+    """1, 0 or -1: the result of a held answer."""
     notes: Any
-    """(rows, notes)"""
+    """(rows, notes) float."""
     asked: Any
-    """(1,) duels asked for so far."""
+    """(1,) number of duels chosen so far."""
     due: Any
-    """(1,) the round whose answer comes next in the order of asking."""
+    """(1,) the next round to learn with ``order="asked"``."""
     used: Any
-    """(1,) rows in use."""
+    """(1,) number of rows in use."""
 
 
 def from_ledger(policy: Any) -> Rows:
-    """Take the duels out of a policy's ledger."""
+    """Return the pending and held duels of a policy's ledger as arrays."""
     ledger = policy.ledger
     waiting = {t: (duel, _OPEN, 0) for t, duel in ledger.open.items()}
     waiting |= {t: (duel, _HELD, won) for t, (duel, won) in ledger.held.items()}
@@ -67,7 +68,7 @@ def from_ledger(policy: Any) -> Rows:
 
 
 def to_ledger(rows: Rows, policy: Any) -> None:
-    """Put the duels back into a policy's ledger."""
+    """Write the duels back to a policy's ledger."""
     ledger = policy.ledger
     ledger.asked, ledger.due = int(rows.asked[0]), int(rows.due[0])
     ledger.open, ledger.held = {}, {}
@@ -86,8 +87,8 @@ def _empty(size: int, notes: int) -> Rows:
     return Rows(*columns, np.zeros((size, notes)), *numbers)  # type: ignore[call-arg]
 
 
-def roomy(rows: Rows, more: int) -> Rows:
-    """Return rows with room for more of them, without those that are done with."""
+def make_room(rows: Rows, more: int) -> Rows:
+    """Return rows with space for `more` duels; drops learned duels if the arrays must grow."""
     used = int(rows.used[0])
     if used + more <= len(rows.status):
         return rows
@@ -100,8 +101,8 @@ def roomy(rows: Rows, more: int) -> Rows:
 
 
 @hot
-def _note_down(rows: Any, row: int, t: int, first: int, second: int, notes: Any) -> None:
-    """Write an open duel into a row."""
+def _write_row(rows: Any, row: int, t: int, first: int, second: int, notes: Any) -> None:
+    """Write a pending duel to a row."""
     rows.status[row] = _OPEN
     rows.round[row] = t
     rows.first[row] = first
@@ -112,8 +113,8 @@ def _note_down(rows: Any, row: int, t: int, first: int, second: int, notes: Any)
 
 @hot
 def _find(rounds: Any, used: int, asked: int, t: int) -> int:
-    """Return the row of a round, or -1; rows ascend, and the rounds that are gone are gaps."""
-    low = used - 1 - (asked - t)  # if there are no gaps after it
+    """Return the row of round t, or -1; `rounds` ascends, and dropped rounds leave gaps."""
+    low = used - 1 - (asked - t)  # the row if there is no gap after it, otherwise a lower bound
     if t > asked or t < 1:
         return -1
     if low >= 0 and rounds[low] == t:
@@ -133,7 +134,7 @@ def _find(rounds: Any, used: int, asked: int, t: int) -> int:
 
 @hot
 def _agrees(columns: Any, until: Any, at: int, t: int, first: int, second: int, notes: Any) -> bool:
-    """Tell whether an event asks for what the policy asks for in round t."""
+    """Return whether the event `at` has the round, arms and notes that the policy chose."""
     known = columns.noted[at]
     same = columns.round[at] == t and columns.arm[at] == first and columns.other[at] == second
     same = same and known in (0, len(notes))
@@ -143,8 +144,21 @@ def _agrees(columns: Any, until: Any, at: int, t: int, first: int, second: int, 
 
 
 @hot
+def _copy_request(columns: Any, until: Any, at: int, size: int, notes: Any) -> bool:
+    """Copy the request of an event to the end of the notes; return False if it is not one."""
+    known = columns.noted[at]
+    if known != len(notes):
+        return False
+    square = 0.0
+    for i in range(known - size, known):
+        notes[i] = columns.notes[until[at] - known + i]
+        square += notes[i] * notes[i]
+    return abs(square - 1.0) <= NORM_ERROR
+
+
+@hot
 def _outcome(columns: Any, at: int, first: int, second: int, flips: bool, coins: Any) -> int:
-    """Return whether the first arm won the duel that an event is about, or UNANSWERED."""
+    """Return the result of a duel by its event: first arm won (1), lost (0) or UNANSWERED."""
     kind = columns.kind[at]
     if kind == _DECIDED:
         return int(columns.won[at])
@@ -159,16 +173,18 @@ def _outcome(columns: Any, at: int, first: int, second: int, flips: bool, coins:
 
 @cache
 def compiled_fold(kernels: Kernels) -> Any:
-    """Return the loop that folds events into a policy made of these kernels.
+    """Return the compiled loop that replays events on a policy with these kernels.
 
-    It goes on from the event `at` of some columns and returns the event that comes next, why it
-    returned, how many restarts it saw, and the duel that the policy asks for instead of the log's.
+    The loop starts at the event with the index `at` and returns a tuple: index of the next event,
+    exit code, number of restarts, and the pair of arms that the policy chose if it disagrees with
+    the log. The argument `size` is the size of a scaled request, 0 if the policy takes none. The
+    result is cached per instance of `Kernels`.
     """
-    ask, tell = kernels.ask, kernels.tell
+    ask, tell, takes_requests = kernels.ask, kernels.tell, kernels.request
 
     @hot
     def learn(rows, row, state, notes, unanswered):  # type: ignore[no-untyped-def]
-        """Learn the answer of a row, unless there is none and the policy does not hear of that."""
+        """Call `tell` for a row; a missing result is passed only if `unanswered` is set."""
         rows.status[row] = _DONE
         won = rows.won[row]
         if won == UNANSWERED and not unanswered:
@@ -179,16 +195,16 @@ def compiled_fold(kernels: Kernels) -> Any:
 
     def loop(  # type: ignore[no-untyped-def]
         columns, until, at, rows, state, rng, scratch,
-        arms, unanswered, in_turn, flips, coins, restarts,
+        arms, unanswered, in_turn, flips, coins, restarts, size,
     ):  # fmt: skip
         asked, due, used = rows.asked[0], rows.due[0], rows.used[0]
-        why = THROUGH
+        why = FINISHED
         seen = 0
         pair = (0, 0)
-        row = -1  # what is to be learned now
+        row = -1  # index of the row to learn now, or -1
         while True:
             if in_turn and row < 0 and due <= asked:
-                head = used - 1 - (asked - due)  # all since then are there
+                head = used - 1 - (asked - due)  # no gaps: all rounds from `due` on are present
                 if rows.status[head] == _HELD:
                     row = head
                     due += 1
@@ -199,7 +215,7 @@ def compiled_fold(kernels: Kernels) -> Any:
                     seen += 1
                 row = -1
                 if flags & GROW:
-                    why = NARROW
+                    why = MUST_GROW
                     break
                 if seen == len(restarts):
                     why = FULL
@@ -210,22 +226,29 @@ def compiled_fold(kernels: Kernels) -> Any:
             kind = columns.kind[at]
             if kind == _ASKED:
                 t = asked + 1
+                if (
+                    takes_requests
+                    and size > 0
+                    and not _copy_request(columns, until, at, size, scratch)
+                ):
+                    why = NEEDS_PYTHON  # the public method raises the error
+                    break
                 first, second = ask(state, rng, t, scratch)
                 there = 0 <= first < arms and 0 <= second < arms
                 if not there or not _agrees(columns, until, at, t, first, second, scratch):
                     why, pair = DISAGREES, (int(first), int(second))
                     break
-                _note_down(rows, used, t, first, second, scratch)
+                _write_row(rows, used, t, first, second, scratch)
                 asked = t
                 used += 1
             else:
                 which = _find(rows.round, used, asked, columns.round[at])
                 if kind > _FORGOTTEN or which < 0 or rows.status[which] != _OPEN:
-                    why = APART_OR_WRONG
+                    why = NEEDS_PYTHON
                     break
                 first, second = rows.first[which], rows.second[which]
                 if kind == _TOLD and columns.arm[at] not in (first, second):
-                    why = APART_OR_WRONG
+                    why = NEEDS_PYTHON
                     break
                 rows.won[which] = _outcome(columns, at, first, second, flips, coins)
                 rows.status[which] = _HELD

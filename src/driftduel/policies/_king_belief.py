@@ -1,21 +1,22 @@
-"""The belief of king's panel form: a Bayes filter on the leader's lead over each rival.
+"""Belief state of king's panel mode: a Bayes filter on the leader's lead over each rival.
 
 The leader beats rival j with probability 1/2 + d. The lead d takes 18 values, 9 of each sign. Each
-rival has two posteriors over them: `kept`, which holds if no *global* change (of all leads) has
-happened in this reign, and `redrawn`, which holds if one has. The posterior probability of a global
-change weighs the two. A *local* change redraws one lead. The rates of both kinds of change, the
-kind of rival that takes over, and the distributions of leads before and after a global change are
-learned from the falls of settled leaders; there is nothing to set.
+rival has two posteriors over them: `kept`, conditional on no *global* change (of all leads) in this
+reign, and `redrawn`, conditional on one. The posterior probability of a global change weighs the
+two. A *local* change redraws one lead. The rates of both kinds of change, the kind of rival that
+takes over, and the distributions of leads before and after a global change are learned from the
+falls of settled leaders; there are no parameters.
 
-Time passes in steps of four votes. Apart from the weights of past votes all arithmetic is addition,
-multiplication and division of doubles in a fixed order: a state is the same on every machine.
+Transitions are applied once per four votes. Apart from the weights of past votes all arithmetic is
+addition, multiplication and division of doubles in a fixed order, so states are reproducible on
+all machines.
 """
 
 from typing import Any
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
+from driftduel._internal.compiler import hot, kernel
 from driftduel.policies._king_succession import RECENT, rhythm
 
 __all__ = [
@@ -42,23 +43,23 @@ __all__ = [
 
 _SIZES = np.array([0.01, 0.025, 0.045, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4])
 LEADS = np.concatenate([-_SIZES[::-1], _SIZES])
-"""(18,) the values of a lead, ascending; those below 0 mean that the rival is better."""
+"""(18,) the values of a lead, ascending; for values below 0 the rival is better."""
 VALUES = len(LEADS)
 _HALF = VALUES // 2
 EVEN = 1.0 / VALUES
-"""The probability of each value before the first vote."""
+"""(18,) the prior probability of each value."""
 GAIN = float(_SIZES.sum()) * EVEN
-"""The gain of a rival about which nothing is known."""
+"""The prior gain of a rival without votes."""
 SLOTS = 16
-"""Former leaders whose leads are remembered."""
+"""Maximum number of former leaders with stored leads."""
 STEP = 4
-"""Votes after which time passes."""
-_FASTEST = 0.05  # falls per vote, at most
-_ALIKE, _CLOSE = 3.0, 3.0  # falls that count as seen: by all rivals alike, and by the closest one
-_PRIOR = 3.0  # falls after which a learned distribution weighs as much as the first one
-_DOUBT = 0.1  # share of the learned distribution in what a new leader inherits
-_SETTLED = 0.2  # sum of the probabilities that a rival is better, below which a leader is settled
-_EQUAL = 1e-9  # differences of leads below this are rounding
+"""Number of votes per transition step."""
+_FASTEST = 0.05  # maximum rate of falls per vote
+_ALIKE, _CLOSE = 3.0, 3.0  # prior counts of falls: to a uniformly drawn rival, to the closest one
+_PRIOR = 3.0  # number of falls after which a learned distribution has the weight of the prior
+_DOUBT = 0.1  # weight of the learned distribution in the leads that a new leader inherits
+_SETTLED = 0.2  # a leader is settled if the probabilities of better rivals sum to less than this
+_EQUAL = 1e-9  # tolerance for rounding errors in comparisons of leads
 
 
 # ---- a rival ----
@@ -66,21 +67,21 @@ _EQUAL = 1e-9  # differences of leads below this are rounding
 
 @hot
 def behind(state: Any, i: int) -> float:
-    """Return the probability that rival `i` is better than the leader."""
+    """Return the posterior probability that rival `i` is better than the leader."""
     g, rival = state.numbers[0].changed, state.arms[i]
     return (1.0 - g) * rival.behind + g * rival.behind_redrawn
 
 
 @hot
 def gain(state: Any, i: int) -> float:
-    """Return how much is lost by not leading with rival `i`, on average."""
+    """Return the expected loss per vote of not leading with rival `i`."""
     g, rival = state.numbers[0].changed, state.arms[i]
     return (1.0 - g) * rival.gain + g * rival.gain_redrawn
 
 
 @hot
 def mean_lead(state: Any, i: int) -> float:
-    """Return the mean of the leader's lead over rival `i`."""
+    """Return the posterior mean of the leader's lead over rival `i`."""
     g, rival = state.numbers[0].changed, state.arms[i]
     return (1.0 - g) * rival.lead + g * rival.lead_redrawn
 
@@ -92,7 +93,7 @@ def _is_rival(state: Any, i: int) -> bool:
 
 @hot
 def _summarize(state: Any, i: int) -> None:
-    """Compute what `behind`, `gain` and `mean_lead` need of the two posteriors of rival `i`."""
+    """Update the cached values of `behind`, `gain` and `mean_lead` of rival `i`."""
     rival, kept, redrawn = state.arms[i], state.kept[i], state.redrawn[i]
     a = b = c = x = y = z = 0.0
     for k in range(_HALF):
@@ -109,7 +110,7 @@ def _summarize(state: Any, i: int) -> None:
 
 @hot
 def update_row(state: Any, j: int, won: int) -> None:
-    """Condition the belief about rival `j` on a duel that the leader won (1) or lost (0)."""
+    """Condition the posteriors of rival `j` on a duel that the leader won (1) or lost (0)."""
     numbers = state.numbers[0]
     kept, redrawn = state.kept[j], state.redrawn[j]
     sign = 2.0 * won - 1.0
@@ -131,7 +132,7 @@ def update_row(state: Any, j: int, won: int) -> None:
 
 @hot
 def condition_on_past(state: Any, j: int, won: float, lost: float) -> None:
-    """Condition the belief about rival `j` on past duels, so many won and lost by the leader."""
+    """Condition the posteriors of rival `j` on past duels; `won`, `lost` count from the leader."""
     kept, redrawn = state.kept[j], state.redrawn[j]
     if_kept = if_redrawn = 0.0
     for k in range(VALUES):
@@ -158,7 +159,7 @@ def is_settled(state: Any) -> bool:
 
 @kernel
 def closest(state: Any) -> int:
-    """Return the rival with the least mean lead, of equals the first in order."""
+    """Return the rival with the minimum mean lead; ties are broken by the order."""
     j, least = -1, 1.0
     for i in state.order:
         if _is_rival(state, i):
@@ -173,7 +174,7 @@ def closest(state: Any) -> int:
 
 @hot
 def drift(state: Any, t: int) -> None:
-    """Let the time of a few votes pass before round `t`."""
+    """Apply the transition of a few votes to all posteriors before round `t`."""
     _set_rates(state, t)
     numbers, prior = state.numbers[0], state.prior[1]
     g, x = numbers.changed, STEP * numbers.hazard
@@ -204,7 +205,7 @@ def drift(state: Any, t: int) -> None:
 
 @hot
 def _set_rates(state: Any, t: int) -> None:
-    """Set the hazards of a global change and of a change of each rival, and the rivals' kinds.
+    """Set the hazard rates of a global change and of local changes, and the kind of each rival.
 
     Kinds: 1, the closest rival; 2, the last settled leader of the others; 3, the two before that
     one; 0, the rest.
@@ -251,7 +252,7 @@ def _set_rates(state: Any, t: int) -> None:
 
 @kernel
 def remember_fall(state: Any, t: int, j: int) -> None:
-    """Learn from the fall of a settled leader to `j` in round `t`."""
+    """Update the learned rates and distributions by the fall of a settled leader to `j`."""
     numbers = state.numbers[0]
     king, g = numbers.king, numbers.changed
     state.ended[numbers.falls % RECENT] = t
@@ -274,7 +275,7 @@ def remember_fall(state: Any, t: int, j: int) -> None:
 
 @hot
 def _slot_of(state: Any, arm: int) -> int:
-    """Return where the leads of a former leader are remembered, or -1."""
+    """Return the index of the stored leads of a former leader, or -1."""
     found = -1
     for s in range(SLOTS):
         if state.slots[s].arm == arm:
@@ -284,7 +285,7 @@ def _slot_of(state: Any, arm: int) -> int:
 
 @kernel
 def remember_leads(state: Any, t: int) -> None:
-    """Remember the leader's leads, in the place of those that were remembered longest ago."""
+    """Store the leader's leads in the slot that was written longest ago."""
     numbers = state.numbers[0]
     s = _slot_of(state, numbers.king)
     if s < 0:
@@ -301,11 +302,11 @@ def remember_leads(state: Any, t: int) -> None:
 
 @kernel
 def inherit(state: Any, t: int, j: int) -> None:
-    """Turn the belief about the leader's leads into one about those of `j`, that takes over.
+    """Convert the belief about the leader's leads to that about the leads of its successor `j`.
 
-    Because `j` beats the leader, its leads are taken to be those of the leader; what is remembered
-    of its own last reign counts as far as no change is likely since. The belief about the two is
-    mirrored.
+    Because `j` beats the leader, its leads are taken to be those of the leader. The stored leads of
+    its last reign are mixed in with the probability of no change since then. The lead between the
+    two is mirrored.
     """
     numbers = state.numbers[0]
     king, g, s = numbers.king, numbers.changed, _slot_of(state, j)
@@ -333,7 +334,7 @@ def inherit(state: Any, t: int, j: int) -> None:
 
 @hot
 def forget_lead(state: Any, i: int) -> None:
-    """Forget what is known of the lead over rival `i`."""
+    """Reset the belief about the lead over rival `i` to the prior."""
     for k in range(VALUES):
         state.kept[i, k] = EVEN
         state.redrawn[i, k] = EVEN
@@ -342,7 +343,7 @@ def forget_lead(state: Any, i: int) -> None:
 
 @kernel
 def forget_arm(state: Any, arm: int) -> None:
-    """Forget an arm: its reigns, the leads over it, and its own leads."""
+    """Reset all values of an arm: its reigns, the leads over it, and its stored leads."""
     rival = state.arms[arm]
     rival.reigned, rival.kind, rival.hazard = 0, 0, 0.0
     forget_lead(state, arm)

@@ -1,21 +1,22 @@
-"""What speaks against a king: bets that know when the match ends.
+"""Evidence against a king: bets adapted to the rule that ends a match.
 
-A bet of stake s on the challenger multiplies what it owns by 1 + s or 1 - s. A match ends when the
-challenger is one behind, and what a bet still owns then, at least 1 - s, is thrown away. Better to
-lose all of it there, and to own more as long as the match goes on. With *long* a bet on the
+A bet of stake s on the challenger multiplies its wealth by 1 + s or 1 - s. A match ends when the
+challenger is one behind; the remaining wealth, at least 1 - s, has no further use. It is better to
+lose this remainder and to have more wealth in matches that continue. With *long* a bet on the
 challenger and *short* one on the king,
 
     (1 + s) / (2 s) * long - (1 - s) / (2 s) * short
 
-begins at 1, is 0 as soon as the challenger is one behind, and is fair while the two are equal,
-because both bets are. (It is Doob's transform of the bet: the odds of a walk that never falls below
-its start.) In a match that lasts, it comes to own (1 + s) / (2 s) times as much as the plain bet:
-20 times for the smallest stake, which is the one for small gaps.
+has the initial value 1, is 0 when the challenger is one behind, and is a martingale while the two
+arms are equal, because both bets are. (It is Doob's h-transform of the bet, for a random walk that
+stays above its start.) In a long match its wealth approaches (1 + s) / (2 s) times that of the
+plain bet: a factor of 20 for the smallest stake, which is the one for small gaps.
 
-**A challenger that is worse does not gain by it.** In lead and duels the sum is
-(1 - s^2)^(n / 2) sinh((lead + 1) c) / sinh(c), with c = atanh s, which grows with the lead; so if a
-win is less likely than a loss, the sum falls on average. It is a nonnegative supermartingale from 1
-for any challenger that is no better, and Ville's inequality says the same as of plain bets.
+**No gain for a worse challenger.** As a function of lead and number n of duels the sum is
+(1 - s^2)^(n / 2) sinh((lead + 1) c) / sinh(c), with c = atanh s, which increases with the lead; so
+if a win is less likely than a loss, its expected value decreases. It is a nonnegative
+supermartingale from 1 for any challenger that is no better, so Ville's inequality applies as for
+plain bets.
 """
 
 import math
@@ -23,14 +24,14 @@ from typing import Any
 
 import numpy as np
 
-from driftduel._compile import hot
+from driftduel._internal.compiler import hot
 from driftduel.policies._king_matches import remember, settling
 from driftduel.policies.info import Contest, nearest_first
 
 __all__ = ["STAKES", "begin", "bet_and_judge", "contest", "least_evidence", "settle", "start_over"]
 
 STAKES = 6
-"""0.8, 0.4, ..., 0.025."""
+"""Number of stakes: 0.8, 0.4, ..., 0.025."""
 _LEAST = 0.001
 _EASY = 12.5
 _KNOWN = 60  # as in `_king_matches`
@@ -38,7 +39,7 @@ _KNOWN = 60  # as in `_king_matches`
 
 @hot
 def begin(state: Any, j: int) -> None:
-    """Let the bets on `j` begin: first those on the challenger, then those on the king."""
+    """Set the bets of a match with `j` to 1: indices 0 to 5 on the challenger, then on the king."""
     stake = 0.8
     for k in range(STAKES):
         state.bets[j, k] = 0.5 + 0.5 / stake
@@ -48,25 +49,25 @@ def begin(state: Any, j: int) -> None:
 
 @hot
 def least_evidence(state: Any, j: int) -> Any:
-    """Return what it takes to fell the king in the match of `j`, and what is beyond doubt.
+    """Return two thresholds for the match of `j`: for a fall of the king, and for an alarm.
 
-    An equal challenger gets as far as a bar b with probability 1 / b. So a fresh king, who meets
-    everybody, needs a bar that grows with their number to stay if it is the winner. What is beyond
-    doubt is four times as much and, after B matches, B / 2 more: at least 50 + B / 2.
+    An equal challenger reaches a threshold b with probability 1 / b. The threshold of a fresh king
+    grows with the number of its challengers, since otherwise the winner would not stay king. The
+    threshold of an alarm is four times as large plus B / 2 after B matches: at least 50 + B / 2.
     """
     numbers, tries = state.numbers[0], state.arms[j].tries
     easy = max(_EASY, 0.5 * numbers.here)
     needed = easy * 2.0 ** min(60.0, numbers.held / (numbers.here - 1.0))
-    if tries < _KNOWN:  # a newcomer, that it hardly met
+    if tries < _KNOWN:  # a newcomer with few duels against this king
         needed = min(needed, _EASY * 2.0 ** (tries - 1.0))
     return needed, 4.0 * easy + 0.5 * numbers.matches
 
 
 @hot
 def bet_and_judge(state: Any, j: int, won: int) -> int:
-    """Settle a duel of the match of `j`, won by the king or not; return what the evidence says.
+    """Update the bets by a duel of the match of `j`, won by the king (1) or not; return a verdict.
 
-    -1, it is hopeless; 0, go on; 1, the king falls; 2, it falls, and that is an alarm.
+    Values: -1, the match is lost; 0, it continues; 1, the king falls; 2, it falls with an alarm.
     """
     rival = state.arms[j]
     rival.tied = 0
@@ -91,7 +92,7 @@ def bet_and_judge(state: Any, j: int, won: int) -> int:
 
 @hot
 def start_over(state: Any, j: int) -> None:
-    """Let the duels of a lost match that are still out be the first of another one."""
+    """Start the next match of `j` with the pending duels of a lost one."""
     numbers, rival = state.numbers[0], state.arms[j]
     rival.lead = 0
     numbers.matches += 1
@@ -103,9 +104,9 @@ settle = settling(bet_and_judge, start_over)
 
 
 def contest(state: Any) -> Contest:
-    """Tell since when the king reigns, and how near its challengers are to its fall.
+    """Return the round of the coronation and the challengers by share of their threshold.
 
-    Evidence multiplies, so half of what it takes is the square root of the bar.
+    Evidence is multiplicative, so a share of one half is the square root of the threshold.
     """
     shares = []
     for j in np.flatnonzero(state.arms["on"]):

@@ -1,7 +1,7 @@
-"""A king and its matches: what is remembered, how a match is opened, bet on and ended.
+"""The record of a king and its matches, and the kernels that open, update and end a match.
 
-`court` and `borda-king` have records with more fields, and so has `king`, whose evidence is its own
-(`_king_evidence`). King's panel form has another record (`_king_panel`).
+`court`, `borda-king` and `king` extend this record by fields; `king` has separate kernels for the
+evidence (`_king_evidence`), and its panel mode another record (`_king_panel`).
 """
 
 import math
@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
+from driftduel._internal.compiler import hot, kernel
 from driftduel.policies.fields import (
     ARM,
     ARMS,
@@ -32,9 +32,11 @@ __all__ = [
     "PATIENCE",
     "RIVALS",
     "WEALTH",
-    "State",
+    "MatchState",
+    "add_past_vote",
     "bars",
     "begin_match",
+    "best_guess",
     "bet",
     "change",
     "close_match",
@@ -42,7 +44,6 @@ __all__ = [
     "crown",
     "false_alarms",
     "first_state",
-    "hear",
     "heir",
     "newcomer",
     "open_match",
@@ -50,18 +51,17 @@ __all__ = [
     "remember",
     "settle",
     "settling",
-    "suspect",
     "verdict",
 ]
 
 PATIENCE = 64
-"""Duels without an end after which another match is opened, and without an answer, ended."""
+"""Number of duels without an end after which another match opens, or of ties that end a match."""
 NEVER = MOST
-"""A round that does not come."""
+"""A round beyond the maximum, used as infinity."""
 _BETS = 6
 _LEAST = 0.001
-_KNOWN = 60  # tries of an arm that is no newcomer: its own bar, 4 * 2^60, is beyond reach
-_OLDER = 7.389056  # e^2: 1 / (2 age) a round make one match until an arm is so many times as old
+_KNOWN = 60  # tries of an arm that is no newcomer: a separate threshold 4 * 2^60 is out of reach
+_OLDER = 7.389056  # e^2: at a rate of 1 / (2 age) one match is due per growth of the age by this
 
 
 NUMBERS = Named(
@@ -80,7 +80,7 @@ NUMBERS = Named(
     wake=COUNT,
     due=Within(0, 1),
 )
-"""What the numbers of a king's record, and of those with more fields, may be."""
+"""Rules for the numbers of a king's record; other policies extend them."""
 RIVALS = Named(
     on=FLAG,
     lead=Within(-MOST, MOST),
@@ -94,48 +94,48 @@ RIVALS = Named(
     record=Within(0, 1),
     seen=COUNT,
 )
-"""The same of each arm's."""
+"""Rules for the fields of each arm's record."""
 WEALTH = Within(0, 1e100)
-"""The same of a bet's."""
+"""Rule for the wealth of a bet."""
 
 
-class State(NamedTuple):
-    """The king, and its matches."""
+class MatchState(NamedTuple):
+    """The record of a king and its matches."""
 
     numbers: Annotated[Any, NUMBERS]
-    """The king; open matches; the last challenger played; the round of the coronation; alarms;
-    the place in the order; matches so far; duels since one was opened; matches of this king; the
-    round asked for last; arms present; when the next newcomer's match is due; until when nothing is
-    to be done, which is then or, while matches are open, always over; and the part of the next
-    match that is due."""
+    """The king; number of open matches; the last challenger; the round of the coronation; number of
+    alarms; the index in the order; number of matches; duels since a match was opened; matches of
+    this king; the last round; number of present arms; the round of the next newcomer's match; the
+    round until which no match has to be opened or continued; and the fraction of the next match
+    that is due."""
     order: Annotated[Any, ORDER]
-    """(K,) the order in which challengers come."""
+    """(K,) the order of challengers."""
     arms: Annotated[Any, RIVALS]
-    """(K,) of each arm: whether it has a match; its wins minus losses in it, -1 if it has none;
-    duels that are out, without an answer; those in a row that nobody won; the round in which its
-    last match was opened, so that duels asked for before are not of it; that of its last duel; if
-    it is a newcomer, the round in which it came, that in which its own next match is due, and its
-    matches since, else 60 or more; about how often it beats this king; and in how many duels."""
+    """(K,) of each arm: whether it has a match; its wins minus losses in it, or -1; number of
+    pending duels; number of ties in a row; the round in which its last match was opened, so that
+    duels of earlier rounds do not count; the round of its last duel; for a newcomer, the round of
+    its arrival, the round of its next separate match, and its number of matches since, else 60 or
+    more; its estimated rate of wins against this king; and the number of these duels."""
     bets: Annotated[Any, WEALTH]
-    """(K, 6) the wealth of six bets on the challenger, from 1 at the start of its match."""
+    """(K, 6) the wealth of six bets on the challenger, 1 at the start of its match."""
     present: Annotated[Any, PRESENT]
-    """(K,) whether it is there."""
+    """(K,) 1 if the arm is present, else 0."""
     heard: Annotated[Any, Growing(COUNT)]
-    """(K, K) wins in votes of the past; (0, K) if there were none."""
+    """(K, K) wins in past votes; shape (0, K) if there are none."""
 
 
-def first_state(order: Any, **more: float) -> State:
-    """Return the record of a policy that has seen nothing, and begins with the first in order.
+def first_state(order: Any, **more: float) -> MatchState:
+    """Return the initial record of a policy; the first king is the first arm in `order`.
 
     Parameters
     ----------
     order
-        The order in which challengers come.
+        (K,) permutation of the arms: the order of challengers.
     more
-        Numbers beyond those of a king, if there are any.
+        Names and initial values of further fields in `numbers`.
     """
     arms = len(order)
-    return State(
+    return MatchState(
         numbers=records(
             1, king=int(order[0]), open=0, last=0, crowned=0, alarms=0, next=0, matches=0, waited=0,
             held=0, now=0, here=arms, trial=NEVER, wake=NEVER,
@@ -153,9 +153,9 @@ def first_state(order: Any, **more: float) -> State:
 
 
 def contest(state: Any) -> Contest:
-    """Tell since when the king reigns, and how near its challengers are to its fall.
+    """Return the round of the coronation and the challengers by share of their threshold.
 
-    Evidence multiplies, so half of what it takes is the square root of the bar.
+    Evidence is multiplicative, so a share of one half is the square root of the threshold.
     """
     shares = (
         (int(j), math.log(max(1.0, state.bets[j].mean())) / math.log(min(bars(state, j))))
@@ -166,7 +166,7 @@ def contest(state: Any) -> Contest:
 
 
 def false_alarms(state: Any, factor: float = 2.0) -> float:
-    """Return how many false alarms are expected in the matches so far, at most."""
+    """Return an upper bound on the expected number of false alarms in the matches so far."""
     return factor * math.log1p(float(state.numbers[0].matches) / 100)
 
 
@@ -175,7 +175,7 @@ def false_alarms(state: Any, factor: float = 2.0) -> float:
 
 @hot
 def open_match(state: Any, t: int, j: int) -> int:
-    """Open a match of the king and `j`, and ask for its first duel in round `t`."""
+    """Open a match of the king and `j` in round `t` and count its first duel as pending."""
     numbers, rival = state.numbers[0], state.arms[j]
     begin_match(state, t, j)
     rival.out = 1
@@ -187,7 +187,7 @@ def open_match(state: Any, t: int, j: int) -> int:
 
 @hot
 def begin_match(state: Any, t: int, j: int) -> None:
-    """Let a match of the king and `j` begin in round `t`, with all bets at 1."""
+    """Start a match of the king and `j` in round `t` with all bets at 1."""
     numbers, rival = state.numbers[0], state.arms[j]
     rival.on = 1
     rival.lead = 0
@@ -204,7 +204,7 @@ def begin_match(state: Any, t: int, j: int) -> None:
 
 @hot
 def close_match(state: Any, j: int) -> None:
-    """End the match of `j`."""
+    """Close the match of `j`."""
     numbers = state.numbers[0]
     state.arms[j].on = 0
     state.arms[j].lead = -1
@@ -215,7 +215,7 @@ def close_match(state: Any, j: int) -> None:
 
 @hot
 def remember(state: Any, j: int, won: int) -> None:
-    """Let the record of `j` against the king follow a duel of theirs."""
+    """Update the record of `j` against the king by one duel."""
     rival = state.arms[j]
     rival.seen += 1.0
     step = max(0.05, 1.0 / (rival.seen + 2.0))
@@ -224,7 +224,7 @@ def remember(state: Any, j: int, won: int) -> None:
 
 @hot
 def bet(state: Any, j: int, won: int) -> float:
-    """Settle a duel of the match of `j`, won by the king or not; return the evidence against it."""
+    """Update the bets of the match of `j` by one duel; return the evidence against the king."""
     rival = state.arms[j]
     rival.tied = 0
     remember(state, j, won)
@@ -240,10 +240,10 @@ def bet(state: Any, j: int, won: int) -> float:
 
 @hot
 def bars(state: Any, j: int) -> Any:
-    """Return what it takes to fell the king in the match of `j`, and what is beyond doubt.
+    """Return two thresholds for the match of `j`: for a fall of the king, and for an alarm.
 
-    A king that hardly reigned, or a newcomer that it hardly met, needs less to fall than is beyond
-    doubt: that is still finding the winner, and no alarm.
+    For a fresh king, and for a newcomer with few duels, the first is lower: such falls belong to
+    the search for the winner and are no alarms.
     """
     numbers, tries = state.numbers[0], state.arms[j].tries
     needed = 4.0 * 2.0 ** min(60.0, numbers.held / (numbers.here - 1.0))
@@ -254,7 +254,7 @@ def bars(state: Any, j: int) -> Any:
 
 @hot
 def verdict(state: Any, j: int, wealth: float) -> int:
-    """Return what the evidence says: -1, it is hopeless; 0, go on; 1, the king falls; 2, alarm."""
+    """Return the verdict: -1, the match is lost; 0, continue; 1, the king falls; 2, alarm."""
     if wealth < _LEAST:
         return -1
     needed, beyond_doubt = bars(state, j)
@@ -264,18 +264,18 @@ def verdict(state: Any, j: int, wealth: float) -> int:
 
 
 def settling(learn: Any, start_over: Any) -> Any:
-    """Return a kernel that learns how a duel of a match ended, and returns what that says.
+    """Return a kernel that updates a match by the result of one duel and returns a verdict.
 
-    ``settle(state, j, won)`` takes the other side's outcome for the challenger `j`. It returns the
-    verdict, see `verdict`; or -1 if the match is over. One of which nobody won 64 duels in a row
-    is, and one that is lost when no duels are out that might turn it.
+    ``settle(state, j, won)`` takes the result for the king; -1 is a tie. It returns the value of
+    `verdict`, or -1 if the match is closed. A match is closed after 64 ties in a row, and if it is
+    lost and has no pending duels that could turn it.
 
     Parameters
     ----------
     learn
-        A kernel of the state, the challenger and who won: it bets, and returns the verdict.
+        Kernel ``(state, j, won)`` that updates the bets and returns the verdict.
     start_over
-        A kernel of the state and the challenger, for a match that is lost while duels are out.
+        Kernel ``(state, j)`` for a match that is lost while duels are pending.
     """
 
     def settle(state, j, won):  # type: ignore[no-untyped-def]
@@ -304,7 +304,7 @@ def _bet_and_judge(state: Any, j: int, won: int) -> int:
 
 @hot
 def _go_on(state: Any, j: int) -> None:
-    """Let it catch up."""
+    """Continue the match: pending duels may turn it."""
 
 
 settle = settling(_bet_and_judge, _go_on)
@@ -312,7 +312,7 @@ settle = settling(_bet_and_judge, _go_on)
 
 @kernel
 def crown(state: Any, t: int, j: int) -> None:
-    """Make `j` the king after round `t`, and forget all about the one before."""
+    """Make `j` the king after round `t` and reset the records of its predecessor."""
     numbers = state.numbers[0]
     for i in range(len(state.arms)):
         rival = state.arms[i]
@@ -337,7 +337,7 @@ def crown(state: Any, t: int, j: int) -> None:
 
 @kernel
 def change(state: Any, rng: Any, t: int, arm: int, here: int) -> None:
-    """Let an arm come, as a newcomer, or leave before round `t`."""
+    """Update the record for an arm that arrives as a newcomer, or leaves, before round `t`."""
     numbers, rival = state.numbers[0], state.arms[arm]
     if state.present[arm] == here:
         return
@@ -361,7 +361,7 @@ def change(state: Any, rng: Any, t: int, arm: int, here: int) -> None:
 
 @hot
 def heir(state: Any) -> int:
-    """Return who did best against a king that left, of those present."""
+    """Return the present arm with the best record against a king that has left."""
     j, most = -1, -1.0
     for i in state.order:
         if state.present[i] and state.arms[i].record > most:
@@ -371,7 +371,7 @@ def heir(state: Any) -> int:
 
 @kernel
 def newcomer(state: Any, t: int) -> int:
-    """Return a newcomer whose own match is due and that has none, or -1; plan the next."""
+    """Return a newcomer without a match and with one due, or -1; schedule the next."""
     due, soonest = -1, NEVER
     for i in range(len(state.arms)):
         rival = state.arms[i]
@@ -389,21 +389,22 @@ def newcomer(state: Any, t: int) -> int:
 
 @kernel
 def present(state: Any, arm: int) -> int:
-    """Return 1 if an arm is there, else 0."""
+    """Return 1 if an arm is present, else 0."""
     return state.present[arm]
 
 
 @kernel
-def suspect(state: Any) -> int:
+def best_guess(state: Any) -> int:
     """Return the king."""
     return state.numbers[0].king
 
 
 @kernel
-def hear(state: Any, winner: int, loser: int, weight: float) -> None:
-    """Count a vote of the past, and begin with who leads: most majorities, then share of its votes.
+def add_past_vote(state: Any, winner: int, loser: int, weight: float) -> None:
+    """Count a past vote and make the leader of all votes king: most majorities, then vote share.
 
-    Of equals the first in the order of challengers. There must be room for what is heard.
+    Ties are broken by the order of challengers. The array `heard` must have K rows: the method
+    `add_past_vote` allocates them before the call.
     """
     heard = state.heard
     heard[winner, loser] += weight

@@ -1,22 +1,23 @@
-"""King in panels: the leader by belief meets a rival in every vote; bets certify its falls.
+"""Panel mode of king: the leader meets a rival in each vote; bets certify its falls as alarms.
 
-In serve mode a duel of the king with a challenger costs regret, so matches are rationed. People who
-came to compare see two different arms in every vote, so here the leader meets rivals all the time.
+In serve mode a duel of the king with a challenger costs regret, so matches are rationed. In panel
+mode each vote has two different arms, so the leader meets rivals all the time.
 
 - **The belief** (`_king_belief`) decides the pair and the leader. The rival shown is the one with
-  the largest expected loss if it is better, divided by 1 + its open duels + its ties in a row. It
-  takes over when it is better than the leader with a probability above a threshold.
-- **The bets** decide what is an alarm, and nothing else. A rival has a *match* from the first duel
-  that it wins until its evidence, the mean of six bets, falls below 1. If a rival takes over with
-  evidence of at least 50 + B / 2 after B matches, this is an alarm. If it takes over with less, its
-  match continues on later duels of the two, and the alarm is raised when it gets there. All other
-  matches are void when the leader changes.
+  the largest expected loss if it is better, divided by 1 + its pending duels + its ties in a row.
+  It takes over if it is better than the leader with a probability above a threshold.
+- **The bets** only decide which falls are alarms. A rival has a *match* from its first won duel
+  until its evidence, the mean of six bets, falls below 1. If a rival takes over with evidence of at
+  least 50 + B / 2 after B matches, this is an alarm. If it takes over with less, its match
+  continues on later duels of the two, and the alarm is raised when the evidence reaches this value.
+  All other matches are void when the leader changes.
 
-**Guaranteed**: in the first n matches, at most 2.6 log(1 + n / 100) false alarms are expected. The
-pair of a vote depends on the past only. So the evidence of a match is a nonnegative supermartingale
-from 1.2625, the mean of 1.8, 1.4, ..., 1.025, while the challenger is no better than the leader; it
-reaches 50 + B / 2 >= 50 + b / 2 in match number b with probability at most 2.525 / (100 + b),
-whatever chooses pairs and leaders. There is at most one alarm per match.
+**Guarantee**: in the first n matches, the expected number of false alarms is at most
+2.6 log(1 + n / 100). The pair of a vote depends on the past only. So the evidence of a match is a
+nonnegative supermartingale with initial value 1.2625, the mean of 1.8, 1.4, ..., 1.025, while the
+challenger is no better than the leader; it reaches 50 + B / 2 >= 50 + b / 2 in match number b with
+probability at most 2.525 / (100 + b), for every rule that chooses pairs and leaders. There is at
+most one alarm per match.
 """
 
 import math
@@ -24,7 +25,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
+from driftduel._internal.compiler import hot, kernel
 from driftduel.policies._king_belief import (
     EVEN,
     GAIN,
@@ -46,7 +47,7 @@ from driftduel.policies._king_belief import (
     remember_leads,
     update_row,
 )
-from driftduel.policies._king_matches import WEALTH, hear, present, suspect
+from driftduel.policies._king_matches import WEALTH, add_past_vote, best_guess, present
 from driftduel.policies._king_succession import KINDS, RECENT
 from driftduel.policies.base import RESTARTED, Kernels
 from driftduel.policies.fields import (
@@ -71,9 +72,9 @@ __all__ = ["PANEL", "PanelState", "contest", "first_panel_state", "holds_togethe
 _BETS = 6
 _SURE = 0.9  # probability at which a rival takes over from a settled leader
 _EARLY = 0.2  # 1 minus that for the first leader, and for the first one after a settled leader
-_EQUAL = 1.0 + 1e-9  # promises whose ratio is less are equal
-_RICHEST = 1e90  # a bet that owns more owns this
-_PAST = 50.0  # past votes of a pair that count, at most
+_EQUAL = 1.0 + 1e-9  # scores are equal if their ratio is below this (rounding)
+_RICHEST = 1e90  # the wealth of a bet is capped here, against overflow
+_PAST = 50.0  # maximum number of past votes of a pair that count
 _LEAD = Within(-1, 1)
 
 
@@ -88,11 +89,11 @@ class PanelState(NamedTuple):
             changed=Within(0, 1), hazard=Within(0, 1), globals=COUNT, locals=COUNT,
         ),
     ]  # fmt: skip
-    """The leader; the place in the order of the last rival shown; the round of the coronation; the
-    round asked for last; arms present; whether the leader is settled; leaders since the last
-    settled one that fell without being settled; falls of settled leaders; alarms; matches; the
+    """The leader; the index in the order of the last rival shown; the round of the coronation; the
+    last round; number of present arms; whether the leader is settled; number of leaders since the
+    last settled one that fell without being settled; falls of settled leaders; alarms; matches; the
     former leader against which the leader's match continues, or -1; the probability of a global
-    change in this reign; its rate per vote; and the falls by global and by local changes."""
+    change in this reign; its rate per vote; the numbers of falls by global and local changes."""
     order: Annotated[Any, ORDER]
     """(K,) the order of equal rivals."""
     arms: Annotated[
@@ -103,38 +104,38 @@ class PanelState(NamedTuple):
             behind_redrawn=Within(0, 1.001), gain_redrawn=Within(0, 1), lead_redrawn=_LEAD,
         ),
     ]  # fmt: skip
-    """(K,) of each arm: whether it has a match; its ties with the leader in a row; the round in
-    which it came, if it did; the round in which its last settled reign ended, or 0; its kind and
-    the rate of a change of it (`_king_belief`); and of its two posteriors the probability that it
-    is better than the leader, the expected loss if it is, and the mean of the leader's lead."""
+    """(K,) of each arm: whether it has a match; its ties with the leader in a row; the round of its
+    arrival, if any; the round in which its last settled reign ended, or 0; its kind and the hazard
+    rate of its change (`_king_belief`); and of its two posteriors the probability that it is better
+    than the leader, the expected loss if it is, and the mean of the leader's lead."""
     kept: Annotated[Any, SHARES]
     """(K, 18) posterior of the leader's lead over each arm without a global change."""
     redrawn: Annotated[Any, SHARES]
-    """(K, 18) the same after a global change in this reign."""
+    """(K, 18) posterior of the same lead after a global change in this reign."""
     prior: Annotated[Any, SHARES]
     """(2, 18) learned distributions of leads: in a reign, and after a global change."""
     slots: Annotated[Any, Named(arm=ARM_OR_NONE, time=ROUND)]
-    """(16,) former settled leaders whose leads are remembered, or -1, and since when."""
+    """(16,) former settled leaders with stored leads, or -1, and the round of storage."""
     memory: Annotated[Any, SHARES]
     """(16, K, 18) posteriors of their leads."""
     successions: Annotated[Any, COUNT]
-    """(4,) how often a leader fell to an arm of each kind."""
+    """(4,) number of falls to an arm of each kind."""
     ended: Annotated[Any, ROUND]
-    """(64,) the rounds of the last falls; fall number n is at n modulo 64."""
+    """(64,) ring buffer of the rounds of the last falls; fall n is at index n modulo 64."""
     bets: Annotated[Any, WEALTH]
-    """(K, 6) the wealth of six bets on each rival, from 1 at the start of its match."""
+    """(K, 6) the wealth of six bets on each rival, 1 at the start of its match."""
     claim: Annotated[Any, WEALTH]
-    """(6,) the same of the leader, in the match that continues."""
+    """(6,) the wealth of the leader's bets in the match that continues."""
     pending: Annotated[Any, COUNT]
-    """(K, K) duels of each pair without an answer, in both orders."""
+    """(K, K) number of pending duels of each pair, symmetric."""
     present: Annotated[Any, PRESENT]
-    """(K,) whether it is there."""
+    """(K,) 1 if the arm is present, else 0."""
     heard: Annotated[Any, Growing(COUNT)]
-    """(K, K) wins in votes of the past; (0, K) if there were none."""
+    """(K, K) wins in past votes; shape (0, K) if there are none."""
 
 
 def first_panel_state(order: Any) -> PanelState:
-    """Return the record of a policy without any vote, whose first leader is the first in order."""
+    """Return the initial record; the leader is the first arm in `order`."""
     arms = len(order)
     return PanelState(
         numbers=records(
@@ -173,7 +174,7 @@ def _threshold(numbers: Any) -> float:
 
 @hot
 def _takes_over(state: Any, j: int) -> bool:
-    """Return whether rival `j` is likely enough to be better, and better on average."""
+    """Return whether rival `j` exceeds the threshold and is better on average."""
     return behind(state, j) > _threshold(state.numbers[0]) and mean_lead(state, j) < 0.0
 
 
@@ -211,7 +212,7 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
         state.pending[first, second] -= 1
         state.pending[second, first] -= 1
     if t < state.arms[first].came or t < state.arms[second].came:
-        return 0  # it has left since, or another one is there by its name
+        return 0  # it has left, or a new arm has its index
     if not state.present[first] or not state.present[second]:
         return 0
     king = state.numbers[0].king
@@ -219,12 +220,12 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
         return _learn(state, second, won)
     if second == king:
         return _learn(state, first, 1 - won if won >= 0 else won)
-    return 0  # neither is the leader any more
+    return 0  # neither arm is the leader now
 
 
 @kernel
 def _learn(state: Any, j: int, won: int) -> int:
-    """Learn that the leader won a duel with `j` (1), lost it (0), or neither (-1)."""
+    """Learn the result of a duel with `j`: the leader won (1), lost (0), or neither (-1)."""
     numbers, rival = state.numbers[0], state.arms[j]
     if won < 0:
         rival.tied += 1
@@ -245,7 +246,7 @@ def _learn(state: Any, j: int, won: int) -> int:
 
 @kernel
 def _fall(state: Any, j: int) -> bool:
-    """Let `j` take over; return whether this is an alarm."""
+    """Make `j` the leader; return whether this fall is an alarm."""
     numbers, rival = state.numbers[0], state.arms[j]
     king, is_new = numbers.king, rival.came > numbers.crowned
     certified, claimed = False, False
@@ -266,7 +267,7 @@ def _fall(state: Any, j: int) -> bool:
 
 @kernel
 def _crown(state: Any, t: int, j: int) -> None:
-    """Make `j` the leader after round `t`; all matches are void."""
+    """Make `j` the leader after round `t` and update all beliefs; all matches become void."""
     numbers = state.numbers[0]
     if numbers.settled:
         remember_leads(state, t)
@@ -290,7 +291,7 @@ def _alarm_bar(numbers: Any) -> float:
 
 @hot
 def _stake(bets: Any, sign: float) -> float:
-    """Settle six bets on a side that won (1.0) or lost (-1.0); return their mean."""
+    """Update six bets on a side that won (1.0) or lost (-1.0); return their mean."""
     wealth, stake = 0.0, 0.8
     for k in range(_BETS):
         bets[k] = min(_RICHEST, bets[k] * (1.0 + sign * stake))
@@ -301,7 +302,7 @@ def _stake(bets: Any, sign: float) -> float:
 
 @hot
 def _bet(state: Any, j: int, won: int) -> bool:
-    """Bet on a duel of the leader and `j`; return whether the leader's own match is an alarm."""
+    """Update the bets by a duel with `j`; return whether the leader's own match is an alarm."""
     numbers, rival = state.numbers[0], state.arms[j]
     alarm = False
     if numbers.claim == j:
@@ -324,7 +325,7 @@ def _bet(state: Any, j: int, won: int) -> bool:
 
 @kernel
 def _change(state: Any, rng: Any, t: int, arm: int, here: int) -> None:
-    """Let an arm come, about which nothing is known, or leave before round `t`."""
+    """Update the record for an arm that arrives with the prior, or leaves, before round `t`."""
     numbers, rival = state.numbers[0], state.arms[arm]
     if state.present[arm] == here:
         return
@@ -346,17 +347,17 @@ def _change(state: Any, rng: Any, t: int, arm: int, here: int) -> None:
 
 
 @kernel
-def _hear(state: Any, winner: int, loser: int, weight: float) -> None:
-    """Count a vote of the past.
+def _add_past_vote(state: Any, winner: int, loser: int, weight: float) -> None:
+    """Count a past vote.
 
-    Before the first duel the leader in all of them leads, and the belief about each rival starts
-    from the votes of the two, scaled down to 50. Later a vote changes the belief if the leader is
-    one of the two, up to 50 votes of a pair. The ages of the votes are unknown, hence the limit.
+    Before the first duel the leader is that of all votes, and the belief about each rival starts
+    from the votes of the pair, scaled down to 50. Later a vote updates the belief if the leader is
+    one of the two arms, up to 50 votes of a pair. The limit exists because votes have no age.
     """
     numbers, heard = state.numbers[0], state.heard
     before = heard[winner, loser] + heard[loser, winner]
     if numbers.now == 0:
-        hear(state, winner, loser, weight)
+        add_past_vote(state, winner, loser, weight)
         king = numbers.king
         for i in range(len(state.arms)):
             if i != king and state.present[i]:
@@ -378,13 +379,14 @@ def _hear(state: Any, winner: int, loser: int, weight: float) -> None:
 
 
 def contest(state: Any) -> Contest:
-    """Return since when the leader leads, and how near its rivals are to taking over.
+    """Return the round of the coronation and the rivals by share of the threshold.
 
-    A rival that is as likely to be worse as better has no share of the way; from there its share is
-    that of the log-odds which the threshold asks for.
+    The share is 0 for a rival that is better with probability 1/2 or less; above it is the ratio of
+    its log-odds to those of the threshold.
     """
     numbers, arms = state.numbers[0], state.arms
-    threshold = getattr(_threshold, "py_func", _threshold)  # faster than a compiled one from here
+    # The Python function is faster here than a call into compiled code from the interpreter.
+    threshold = getattr(_threshold, "py_func", _threshold)
     needed, g = _log_odds(threshold(numbers)), float(numbers.changed)
     better = (1.0 - g) * arms["behind"] + g * arms["behind_redrawn"]
     ahead = (better > 0.5) & (state.present == 1) & (np.arange(len(arms)) != numbers.king)
@@ -397,7 +399,7 @@ def _log_odds(probability: float) -> float:
 
 
 def holds_together(state: Any) -> bool:
-    """Return whether the fields of a record, each within its range, belong together."""
+    """Return whether the fields of a record, each valid by its rule, are consistent."""
     numbers, arms, here = state.numbers[0], state.arms, state.present == 1
     rivals = here.copy()
     rivals[numbers.king] = False
@@ -421,10 +423,10 @@ def holds_together(state: Any) -> bool:
 PANEL = Kernels(
     _ask,
     _tell,
-    suspect=suspect,
+    best_guess=best_guess,
     unanswered=True,
     change=_change,
     present=present,
-    hear=_hear,
+    add_past_vote=_add_past_vote,
 )
 """The kernels of panel mode."""

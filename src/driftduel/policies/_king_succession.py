@@ -1,23 +1,23 @@
-"""Who is likely to follow a king, and how soon: what is learned from successions.
+"""Statistics of successions of kings: the probable next king, and the rate of falls.
 
-**Who.** A king that has met everybody falls to somebody of one of four kinds: the *closest* rival,
-by its record against this king; the *last* king before it; one of the two *earlier* ones; or any
-*other*. How often each happened gives every arm a probability w of being the next. An arm that is
-challenged in a share v of all matches is noticed after a time that grows like 1 / v, so the mean
-wait, the sum of w / v, is least if v is proportional to sqrt(w). Then it is that of a crowd of
-(sum of sqrt(w))^2 arms that are all as likely: K - 1 if nothing is known, few if it is always the
-same. Before the first succession all arms are as likely, but for the closest rival.
+**The next king.** A king that has met all arms falls to an arm of one of four kinds: the *closest*
+rival, by its record against this king; the *last* king before it; one of the two *earlier* ones; or
+any *other*. The counts of these kinds give each arm a probability w of being the next. An arm that
+receives a share v of all matches is detected after a time proportional to 1 / v, so the mean wait,
+the sum of w / v, is minimal for v proportional to sqrt(w). It then equals that of a crowd of
+(sum of sqrt(w))^2 equally likely arms: K - 1 without any information, few if the next king is
+predictable. In the prior all arms but the closest rival are equally likely.
 
-**How soon.** With S falls in t rounds the rate is (1/2 + S) / t; or, if they came in a burst
-lately, n / 2 over the time of the last n, for n = 2, 4, 8, ..., whichever is most. Falls that count
-are alarms, and those of kings that had met everybody twice: where winners change so often that
-nobody is ever established, there are no alarms.
+**The rate.** With S falls in t rounds it is (1/2 + S) / t or, for bursts, n / 2 over the time of
+the last n, for n = 2, 4, 8, ...; the maximum of these. Alarms count as falls, and so do falls of
+kings that had met all arms twice: if winners change so often that no king is established, there
+are no alarms.
 """
 
 import math
 from typing import Any
 
-from driftduel._compile import hot
+from driftduel._internal.compiler import hot
 
 __all__ = [
     "KINDS",
@@ -30,20 +30,20 @@ __all__ = [
 ]
 
 KINDS = 4
-"""Other, closest, last, earlier."""
+"""Number of kinds: other, closest, last, earlier."""
 RECENT = 64
-"""Falls whose rounds are remembered."""
+"""Size of the ring buffer of the rounds of falls."""
 _OTHER, _CLOSEST, _LAST, _EARLIER = 0, 1, 2, 3
-_ALIKE = 3.0  # successions that count as seen, by arms that are all as likely
-_CLOSE = 3.0  # and by the closest rival
-_EQUAL = 1e-9  # sums of equal shares differ by less, and are in turn
+_ALIKE = 3.0  # prior count of successions by equally likely arms
+_CLOSE = 3.0  # prior count of successions by the closest rival
+_EQUAL = 1e-9  # shares are equal if their sums differ by less (rounding); they are served in order
 _RATE = 0.5
 _FRESH = 0.5
 
 
 @hot
 def matches_due(state: Any, t: int) -> float:
-    """Return how many matches are due in round `t`."""
+    """Return the number of matches that are due in round `t`."""
     numbers = state.numbers[0]
     falls = max((0.5 + numbers.falls) / t, numbers.rhythm)
     fresh = _FRESH * numbers.here / max(1, t - numbers.crowned)
@@ -52,7 +52,7 @@ def matches_due(state: Any, t: int) -> float:
 
 @hot
 def _likely(state: Any) -> Any:
-    """Return the closest rival, the last king and the two before; -1 for those there are not."""
+    """Return the closest rival, the last king and the two before; -1 for missing ones."""
     numbers, arms = state.numbers[0], state.arms
     king = numbers.king
     closest, most = -1, -1.0
@@ -76,7 +76,7 @@ def _likely(state: Any) -> Any:
 
 @hot
 def _weight(state: Any, kind: int, arms: int, seen: float) -> float:
-    """Return the square root of the probability of each of so many arms of a kind."""
+    """Return the square root of the probability of one of `arms` arms of a kind."""
     if arms == 0:
         return 0.0
     prior = _ALIKE * arms / (state.numbers[0].here - 1.0)
@@ -86,11 +86,11 @@ def _weight(state: Any, kind: int, arms: int, seen: float) -> float:
 
 
 def by_succession(free: Any) -> Any:
-    """Return a kernel that says who is given a match: whose share of them is most overdue.
+    """Return a kernel for the next challenger: the arm with the most overdue share of matches.
 
-    Shares are among those who may be given one. (If who has a match went on to be owed others, a
-    match that lasts would be followed by nobody else's.) It also notes what kind of arm that is,
-    and how large the crowd and how quick the rhythm are.
+    Shares refer to arms without a match. (If an arm with a match continued to accumulate credit, a
+    long match would be followed by more of the same arm.) The kernel also stores the kind of the
+    arm, the effective number of rivals and the rate of falls.
     """
 
     def next_by_succession(state, t):  # type: ignore[no-untyped-def]
@@ -135,7 +135,7 @@ def by_succession(free: Any) -> Any:
 
 @hot
 def rhythm(state: Any, t: int) -> float:
-    """Return the rate of the last falls: half of n over their time, for the n that has most."""
+    """Return the rate of the last falls: the maximum over n of n / 2 over the time of n falls."""
     most, n = 0.0, 2
     falls = state.numbers[0].falls
     while n <= min(falls, RECENT - 1):
@@ -146,7 +146,7 @@ def rhythm(state: Any, t: int) -> float:
 
 @hot
 def remember_succession(state: Any, t: int, j: int) -> None:
-    """Note to whom a king that had met everybody falls in round `t`, before it is forgotten."""
+    """Count the kind of the successor `j` of a king that had met all arms, before the reset."""
     numbers = state.numbers[0]
     if numbers.held >= numbers.here - 1:
         state.arms[numbers.king].reigned = t
@@ -155,7 +155,7 @@ def remember_succession(state: Any, t: int, j: int) -> None:
 
 @hot
 def note_fall(state: Any, t: int) -> None:
-    """Count a fall in round `t`."""
+    """Store the round `t` of a fall in the ring buffer."""
     numbers = state.numbers[0]
     state.ended[numbers.falls % RECENT] = t
     numbers.falls += 1

@@ -1,15 +1,15 @@
-"""When a king is challenged, and whom by: what `king`, `court` and `borda-king` share.
+"""The schedule of matches: rate and choice of challengers of `king`, `court` and `borda-king`.
 
-The record is that of `_king_matches`, or one with more fields. How often, and who is next, is
-given: `court` and `borda-king` go by alarms and by turns, see here, and `king` by what it has
-learned from successions, see `_king_succession`.
+The record is that of `_king_matches`, or one with more fields. Rate and choice are kernels passed
+as arguments: `court` and `borda-king` use the number of alarms and a rotation (this module), `king`
+uses the statistics of successions (`_king_succession`).
 """
 
 import math
 from collections.abc import Callable
 from typing import Any
 
-from driftduel._compile import hot, kernel
+from driftduel._internal.compiler import hot, kernel
 from driftduel.policies._king_matches import PATIENCE, close_match, newcomer, open_match
 
 __all__ = ["by_alarms", "by_turns", "challenges", "without_match"]
@@ -19,12 +19,12 @@ _LOST = 10_000
 
 @hot
 def without_match(state: Any, i: int) -> bool:
-    """Tell whether an arm may be given a match: it is there, not the king, and has none."""
+    """Return whether a match may be opened for an arm: present, not the king, without a match."""
     return i != state.numbers[0].king and not state.arms[i].on and state.present[i]
 
 
 def by_alarms(rate: float, fresh_rate: float, prior: float) -> Any:
-    """Return a kernel of how many matches a round are due.
+    """Return a kernel for the number of matches that are due per round.
 
     With S alarms so far and K arms, ``rate sqrt(K (prior + S) / t)``, and for a king of some age
     ``fresh_rate K / age`` more.
@@ -39,24 +39,24 @@ def by_alarms(rate: float, fresh_rate: float, prior: float) -> Any:
 
 
 def challenges(free: Any, matches: Any, next_one: Any) -> Callable[[Any, int], int]:
-    """Return a kernel that names the challenger of a round, or -1 if the king is left alone.
+    """Return a kernel for the challenger of a round, or -1 if the king is shown alone.
 
-    ``challenger(state, t)`` also opens the match, if there is none, and counts the duel as out.
+    ``challenger(state, t)`` also opens the match, if needed, and counts the duel as pending.
 
     Parameters
     ----------
     free
-        A kernel of the state and an arm: whether a match may be opened for it.
+        Kernel ``(state, arm)``: whether a match may be opened for the arm.
     matches
-        A kernel of the state and the round: how many matches are due in it.
+        Kernel ``(state, t)``: the number of matches that are due in round t.
     next_one
-        A kernel of the state and the round: who is given the next match, of those who may.
+        Kernel ``(state, t)``: the challenger of the next match, one for which `free` is true.
     """
     beside, due = _openings(free, next_one)
 
     def challenger(state, t):  # type: ignore[no-untyped-def]
         numbers = state.numbers[0]
-        if t >= numbers.wake:  # one comparison in rounds in which nothing is to be done
+        if t >= numbers.wake:  # a single comparison in rounds without work
             j = go_on(state, t)
             if j >= 0:
                 return j
@@ -65,7 +65,7 @@ def challenges(free: Any, matches: Any, next_one: Any) -> Callable[[Any, int], i
 
     @hot
     def go_on(state, t):  # type: ignore[no-untyped-def]
-        """Return the challenger of a match that is to be opened or played on now, or -1."""
+        """Return the challenger of the match to open or to continue now, or -1."""
         numbers, arms = state.numbers[0], state.arms
         crowded = numbers.waited >= PATIENCE and 0 < numbers.open < numbers.here - 1
         if t >= numbers.trial or crowded:
@@ -73,10 +73,10 @@ def challenges(free: Any, matches: Any, next_one: Any) -> Callable[[Any, int], i
             if j >= 0:
                 return j
         j = numbers.last
-        for _ in range(len(arms)):  # open matches take turns
+        for _ in range(len(arms)):  # round-robin over open matches
             j = j + 1 if j + 1 < len(arms) else 0
             rival = arms[j]
-            # More out where the challenger leads: if it is better, waiting costs more than asking.
+            # More pending duels if the challenger leads: if it is better, waiting costs regret.
             if rival.lead >= 0 and rival.out <= 2 * rival.lead:
                 numbers.last = j
                 rival.asked = t
@@ -90,7 +90,7 @@ def challenges(free: Any, matches: Any, next_one: Any) -> Callable[[Any, int], i
 
 
 def _openings(free: Any, next_one: Any) -> tuple[Any, Any]:
-    """Return two kernels that open a match in a round, or return -1: beside others, or when due."""
+    """Return two kernels that open a match and return its arm, or -1: in parallel, and when due."""
 
     @kernel
     def beside(state, t):  # type: ignore[no-untyped-def]
@@ -106,7 +106,7 @@ def _openings(free: Any, next_one: Any) -> tuple[Any, Any]:
 
     @kernel
     def due(state, t):  # type: ignore[no-untyped-def]
-        """Open the match that is due, if somebody has none."""
+        """Open the match that is due if an arm without a match is present."""
         numbers = state.numbers[0]
         if numbers.open >= numbers.here - 1:
             numbers.due = 1.0
@@ -118,7 +118,7 @@ def _openings(free: Any, next_one: Any) -> tuple[Any, Any]:
 
 
 def by_turns(free: Any) -> Any:
-    """Return a kernel that says who comes next: every fourth time the closest rival, else all."""
+    """Return a kernel for the next challenger: in rotation; every fourth is the closest rival."""
 
     def next_in_turn(state, t):  # type: ignore[no-untyped-def]
         numbers, arms = state.numbers[0], state.arms
@@ -139,7 +139,7 @@ def by_turns(free: Any) -> Any:
 
 @kernel
 def _give_up(state: Any, t: int) -> None:
-    """Take duels that nobody answered or forgot in 10,000 rounds for lost."""
+    """Count duels without an answer after 10,000 rounds as lost."""
     for j in range(len(state.arms)):
         rival = state.arms[j]
         if rival.on and rival.out > 0 and t - rival.asked > _LOST:

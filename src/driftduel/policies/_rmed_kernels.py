@@ -1,6 +1,7 @@
-"""What RMED1, RMED2 and RMED2FH share: empirical divergences, the loop over candidates, opponents.
+"""Kernels of RMED1, RMED2 and RMED2FH: divergences, the loop over candidates, opponents.
 
-Everything is computed from `wins` in every round, so whoever windows or discounts them may.
+All values are recomputed from the array `wins` in every round, so a wrapper may discount or drop
+counts.
 """
 
 import math
@@ -8,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot
+from driftduel._internal.compiler import hot
 from driftduel.policies.base import KernelPolicy
 from driftduel.policies.fields import (
     ANY,
@@ -22,7 +23,7 @@ from driftduel.policies.fields import (
 )
 from driftduel.specs import Range
 
-__all__ = ["Rmed", "State", "Weight", "fresh_state"]
+__all__ = ["Rmed", "RmedState", "Weight", "fresh_state"]
 
 Weight = Annotated[float, Range(0), "f(K) = weight K^1.01"]
 
@@ -30,15 +31,15 @@ _LEAST_REGRET = 0.01  # the authors' floor, where an estimate makes a duel cost 
 _OPEN = -1
 
 
-class State(NamedTuple):
-    """What was counted, and where the loop over the candidates is."""
+class RmedState(NamedTuple):
+    """Win counts, and the position in the loop over the candidates."""
 
     wins: Annotated[Any, COUNT]
-    """(K, K) how often i beat j."""
+    """(K, K) number of wins of i over j."""
     divergence: Annotated[Any, ANY]
-    """(K,) I_i of this round: how unlikely it is that i loses to nobody."""
+    """(K,) I_i of this round: the evidence against i as the winner."""
     remaining: Annotated[Any, FLAG]
-    """(K,) 1 for the arms of the current loop L_C whose turn is still to come (these are L_R)."""
+    """(K,) 1 for the arms of the current loop L_C that are not played yet (these are L_R)."""
     chosen: Annotated[Any, FLAG]
     """(K,) 1 for the arms of the next loop, L_N."""
     rivals: Annotated[Any, ARM_OR_NONE]
@@ -52,13 +53,13 @@ class State(NamedTuple):
             log_log_T=CONSTANT,
         ),
     ]
-    """The pair after which the search for an unexplored one goes on; f(K); alpha; log log T."""
+    """The pair after which the search for an unexplored one continues; f(K); alpha; log log T."""
 
 
-def fresh_state(arms: int, weight: float, alpha: float = 0.0, horizon: int = 0) -> State:
-    """Make the state of a policy that has seen nothing, with f(K) = weight K^1.01."""
+def fresh_state(arms: int, weight: float, alpha: float = 0.0, horizon: int = 0) -> RmedState:
+    """Return the initial state with f(K) = weight K^1.01."""
     tolerance, log_log_T = weight * arms**1.01, log_log(horizon) if horizon else 0.0
-    return State(
+    return RmedState(
         wins=np.zeros((arms, arms)),
         divergence=np.zeros(arms),
         remaining=np.ones(arms, np.int64),
@@ -69,7 +70,7 @@ def fresh_state(arms: int, weight: float, alpha: float = 0.0, horizon: int = 0) 
 
 
 class Rmed(KernelPolicy):
-    """What the three have in common beside the kernels."""
+    """The base class of the three policies."""
 
     draws = False
     transient = ("remaining", "chosen", "rivals", "numbers")
@@ -80,13 +81,13 @@ class Rmed(KernelPolicy):
     confidence = "high: verified against the paper, reproduces its authors' figures"
 
     def check_state(self, state: Any) -> None:
-        """Refuse opponents of which some are fixed."""
+        """Raise DriftduelError if only some opponents are fixed."""
         self.require((state.rivals == _OPEN).all() or (state.rivals != _OPEN).all())
 
 
 @hot
 def reset(state: Any) -> None:
-    """Forget everything learned."""
+    """Reset the learned state."""
     state.wins[:] = 0.0
     state.divergence[:] = 0.0
     state.remaining[:] = 1
@@ -114,7 +115,7 @@ def divergence(w: float, n: float) -> float:
 def unexplored(state: Any, least: float) -> int:
     """Return a pair i K + j that was compared less than `least` times or never; -1: none.
 
-    The search goes round, so that pairs whose answers are late are not asked for again at once.
+    The search is cyclic, so that a pair with a pending answer is not chosen again immediately.
     """
     wins = state.wins
     K = len(wins)
@@ -157,9 +158,9 @@ def likeliest(state: Any) -> int:
 
 @hot
 def candidate(state: Any, t: int, best: int) -> int:
-    """Return l(t), the next arm of the loop; begin the next loop where this one is through.
+    """Return l(t), the next arm of the loop; start the next loop if this one is finished.
 
-    It chooses for the next loop with the counts as they are now, that is after the last answer.
+    The candidates of the next loop are computed from the counts after the last answer.
     """
     divergences, remaining, chosen = state.divergence, state.remaining, state.chosen
     K = len(divergences)
@@ -182,7 +183,7 @@ def candidate(state: Any, t: int, best: int) -> int:
 
 @hot
 def opponent(state: Any, arm: int, best: int) -> int:
-    """Return RMED1's m(t): i* if nobody seems better than `arm` or i* does, else who does most."""
+    """Return RMED1's m(t): i* if it is ahead of `arm` or no arm is, else the arm furthest ahead."""
     wins = state.wins
     rival = best
     least = 1.0
@@ -199,7 +200,7 @@ def opponent(state: Any, arm: int, best: int) -> int:
 
 @hot
 def cheapest(state: Any, arm: int, best: int) -> int:
-    """Return b_hat: who shows at the least regret that `arm` loses (i* where nobody does)."""
+    """Return b_hat: the opponent with the least regret per evidence against `arm` (default i*)."""
     wins = state.wins
     rival = best
     least = np.inf
@@ -220,7 +221,7 @@ def _share(wins: Any, i: int, j: int) -> float:
 
 @hot
 def thrifty_opponent(state: Any, arm: int, best: int, rival: int, share: float) -> int:
-    """Return RMED2's m(t): b_hat, as long as i* got its share of the duels, else RMED1's."""
+    """Return RMED2's m(t): b_hat, if i* had its share of the duels, else RMED1's."""
     wins = state.wins
     if rival == arm or wins[arm, rival] > wins[rival, arm]:
         return opponent(state, arm, best)

@@ -3,8 +3,8 @@
 import math
 from typing import Annotated, Any
 
-from driftduel._compile import hot, kernel
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import uniform
 from driftduel.policies._counts import most_of_all
 from driftduel.policies.base import KernelPolicy
 from driftduel.specs import Range
@@ -15,7 +15,7 @@ Alpha = Annotated[float, Range(0), "of the UCB radius sqrt((alpha+2) log n / (2 
 
 
 class Reduction(KernelPolicy):
-    """What the three policies have in common that give each side of a duel to such bandits."""
+    """The base class of the three policies that run such bandits on the sides of a duel."""
 
     source = "Ailon, Karnin, Joachims: Reducing Dueling Bandits to Cardinal Bandits, ICML 2014"
     confidence = "high: verified against the paper; alpha of public programs"
@@ -23,14 +23,14 @@ class Reduction(KernelPolicy):
 
 @hot
 def forget_bandits(state: Any) -> None:
-    """Set everything that they earned to zero."""
+    """Reset rewards and pulls of all bandits to zero."""
     state.gains[:] = 0.0
     state.pulls[:] = 0.0
 
 
 @hot
 def advance(gains: Any, pulls: Any, alpha: float, rng: Any) -> int:
-    """Pick the arm with the largest index; ties, and arms without pulls, from a random one on."""
+    """Return the arm with the largest index; ties and unpulled arms in cyclic random order."""
     arms = len(pulls)
     total = 0.0
     for k in range(arms):
@@ -50,12 +50,12 @@ def advance(gains: Any, pulls: Any, alpha: float, rng: Any) -> int:
 
 @hot
 def feedback(gains: Any, pulls: Any, arm: int, reward: int) -> None:
-    """Learn what an arm earned: 1 for a duel won, 0 for one lost."""
+    """Add the reward of an arm: 1 for a duel won, 0 for one lost."""
     gains[arm] += reward
     pulls[arm] += 1.0
 
 
 @kernel
 def most_pulled(state: Any) -> int:
-    """Return the arm that all the bandits of a policy together have picked most often."""
+    """Return the arm with the maximum number of pulls, summed over all bandits."""
     return most_of_all(state.pulls)

@@ -1,21 +1,22 @@
-"""Is a number from a beta distribution above 1/2? Answered before it is drawn, if it is clear.
+"""Lazy sampling from beta distributions: decide first whether the value is above 1/2.
 
-A posterior sample matters only if it says that the weaker arm wins, which is rare once the arms are
-told apart. The density of Beta(a, b) with a < b falls from 1/2 on, at least as fast as the
-exponential that touches it there (it is log-concave). So a point under that exponential decides: if
-it lies under the density, too, the number is above 1/2 and this is it; else it is below. The chance
-that there is such a point has a bound that costs one exponential, and most draws end there.
+A posterior sample matters only if the weaker arm wins in it, which is rare after enough duels. The
+density of Beta(a, b) with a < b falls from 1/2 on, at least as fast as the exponential that touches
+it there (it is log-concave). So a uniform point under that exponential decides (rejection
+sampling): if it lies under the density, too, its abscissa is the sampled value; otherwise the value
+is below 1/2. The probability of such a point has an upper bound that costs one exponential
+function, and most draws end there.
 """
 
 import math
 from typing import Any
 
-from driftduel._compile import hot, kernel
-from driftduel._random import beta, beta_above_half, uniform
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import beta, beta_above_half, uniform
 
 __all__ = ["beats", "doubt", "resolve"]
 
-_FEW = 54.0  # a + b of which a single word of coins decides
+_FEW = 54.0  # maximum a + b for which one 64-bit word of coin flips decides
 _SMALL = 16.0  # from here on four terms of Stirling's series are exact in double precision
 _LOG2 = math.log(2.0)
 _TOUCH = 1.5 * _LOG2 - 0.5 * math.log(2.0 * math.pi)
@@ -23,10 +24,10 @@ _TOUCH = 1.5 * _LOG2 - 0.5 * math.log(2.0 * math.pi)
 
 @hot
 def doubt(a: float, b: float) -> float:
-    """Bound the chance that Beta(a, b) is above 1/2: a coin with it is to be thrown first.
+    """Return an upper bound on P(Beta(a, b) > 1/2): the probability of the first coin.
 
-    0.75 exp(-z^2 / 2) / z with z = (b - a) / sqrt(a + b - 2), or 1 if z is not above 1. What
-    lies under the exponential is at most 0.73 exp(-z^2 / 2) / z, and 0.4 when a and b are large.
+    0.75 exp(-z^2 / 2) / z with z = (b - a) / sqrt(a + b - 2), or 1 if z is not above 1. The mass
+    under the exponential is at most 0.73 exp(-z^2 / 2) / z, and 0.4 when a and b are large.
     """
     lead, n = b - a, a + b - 2.0
     if lead <= 0.0 or lead * lead <= n:
@@ -36,9 +37,10 @@ def doubt(a: float, b: float) -> float:
 
 @kernel
 def resolve(rng: Any, a: float, b: float, doubted: float) -> float:
-    """Draw from Beta(a, b) after the coin of `doubt` fell: if it is above 1/2, the number.
+    """Draw from Beta(a, b) after the coin of `doubt` showed heads; the value is exact above 1/2.
 
-    If it is not, anything that is not above 1/2: the number itself if nothing was clear, else 0.
+    For a value of at most 1/2 the result is any number of at most 1/2: the value itself if
+    `doubted` is 1, else 0.
     """
     if doubted == 1.0:
         return beta(rng, a, b)
@@ -54,7 +56,7 @@ def resolve(rng: Any, a: float, b: float, doubted: float) -> float:
 
 @kernel
 def beats(rng: Any, a: float, b: float) -> bool:
-    """Draw from Beta(a, b) and tell whether the number is above 1/2."""
+    """Draw from Beta(a, b) and return whether the value is above 1/2, as a boolean."""
     if a + b <= _FEW:
         return beta_above_half(rng, a, b)
     low, high = min(a, b), max(a, b)
@@ -67,10 +69,10 @@ def beats(rng: Any, a: float, b: float) -> bool:
 
 @kernel
 def _mass(a: float, b: float) -> float:
-    """Return what lies under the exponential: the density at 1/2, divided by 2 (b - a)."""
+    """Return the mass under the exponential: the density at 1/2, divided by 2 (b - a)."""
     if a < _SMALL:
         log_density = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) - (a + b - 2.0) * _LOG2
-    else:  # what is large in these three cancels, and is left out
+    else:  # the large terms of these three cancel and are omitted
         middle = 0.5 * (a + b)
         e = 0.5 * (b - a) / middle
         spread = middle * ((1.0 - e) * math.log1p(-e) + (1.0 + e) * math.log1p(e))
@@ -83,6 +85,6 @@ def _mass(a: float, b: float) -> float:
 
 @hot
 def _rest(x: float) -> float:
-    """Return what Stirling's formula lacks of log Gamma(x)."""
+    """Return log Gamma(x) minus Stirling's formula."""
     square = 1.0 / (x * x)
     return (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / x

@@ -5,8 +5,8 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import uniform
 from driftduel.errors import DriftduelError
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import ANY, ARM_OR_NONE, CONSTANT, COUNT, FLAG
@@ -18,23 +18,23 @@ from driftduel.specs import Range
 __all__ = ["ActiveRanking", "radius"]
 
 
-class State(NamedTuple):
+class ActiveRankingState(NamedTuple):
     """The Borda score of each arm, and the ranks that are settled."""
 
     wins: Annotated[Any, COUNT]
-    """(K,) answers that an arm won against a random opponent."""
+    """(K,) number of wins against random opponents."""
     seen: Annotated[Any, COUNT]
-    """(K,) answers of its duels."""
+    """(K,) number of answers to its duels."""
     asked: Annotated[Any, COUNT]
-    """(K,) duels that were asked for it and not lost."""
+    """(K,) number of its duels that were chosen and not forgotten."""
     rank: Annotated[Any, ARM_OR_NONE]
     """(K,) its settled rank from 0; -1 while it is active."""
     stage: Annotated[Any, COUNT]
-    """(1,) the fewest answers of an active arm at the last elimination."""
+    """(1,) minimum number of answers of an active arm at the last elimination."""
     cut: Annotated[Any, CONSTANT]
-    """(K,) whether rank r and rank r + 1 are to be told apart."""
+    """(K,) whether ranks r and r + 1 are to be separated."""
     failure: Annotated[Any, CONSTANT]
-    """(1,) the failure probability."""
+    """(1,) the failure probability, a value of (0, 1)."""
     taken: Annotated[Any, FLAG]
     """(K,) scratch: ranks that are settled."""
     order: Annotated[Any, ANY]
@@ -62,7 +62,7 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
         if state.rank[arm] < 0 and (first < 0 or state.asked[arm] < state.asked[first]):
             first = arm
     if first < 0:
-        best = _suspect(state)
+        best = _best_guess(state)
         return best, best
     state.asked[first] += 1
     second = int(uniform(rng) * (arms - 1))
@@ -134,7 +134,7 @@ def _is_cut(state: Any, high: int, low: int) -> bool:
 
 
 @hot
-def _suspect(state: Any) -> int:
+def _best_guess(state: Any) -> int:
     """Return the arm with the highest mean of those that may be in the first block."""
     arms, block, settled = len(state.rank), 1, 0
     while block < arms and state.cut[block - 1] == 0:
@@ -154,7 +154,7 @@ def _declared(state: Any) -> int:
     for arm in range(len(state.rank)):
         if state.rank[arm] < 0:
             return -1
-    return _suspect(state)
+    return _best_guess(state)
 
 
 @hot
@@ -178,27 +178,27 @@ class ActiveRanking(KernelPolicy):
     first k arms and the rest. When all are assigned, the best arm plays itself.
 
     Guarantee: with probability 1 - delta, the blocks are those of the true Borda scores, if the
-    scores at their boundaries differ. The proof needs no model. First, no mean is ever further than
-    a_t from its score, with probability 1 - delta: by Hoeffding's maximal inequality the error
+    scores at their boundaries differ. The proof needs no model. First, with probability 1 - delta
+    no mean is ever further than a_t from its score: by Hoeffding's maximal inequality the error
     exceeds a_t for some t from m to 1.5 m with probability at most 2 (delta / (125 K log 1.12 m))^
     (4/3), and the sum over m = 1.5^k is below delta / K. Second, the (k+1)-th largest mean is then
     at least the (k+1)-th largest score minus a_t, so an arm whose mean is 2 a_t above it has a
     larger score than the (k+1)-th.
 
-    Confidence: the radius is that of the authors' program; the sampling and the blocks are those of
-    the paper. The program eliminates at a gap of a_t, for which the argument above does not hold,
-    and we could not check the constant of the printed algorithm, so 2 a_t is ours.
+    Verified against: the authors' program (the radius) and the paper (sampling and blocks). The
+    program eliminates at a gap of a_t, for which the argument above does not hold, and we could not
+    check the constant of the printed algorithm, so 2 a_t is ours.
 
-    **Late answers** count for the arm they were asked for; a stage ends when every active arm has
-    as many. A tie or a lost answer is asked again. Late answers for an arm that is settled are
-    dropped.
+    **Late answers** count for the arm of the round in which the duel was chosen; a stage ends when
+    every active arm has as many. A duel with a tie or a lost answer is repeated. Late answers for
+    an arm that is settled are dropped.
 
     Parameters
     ----------
     delta
-        The failure probability.
+        The failure probability, a value in (0, 1).
     top
-        The number of arms k to separate from the rest; 0 for all ranks.
+        The number of arms k to separate from the rest; the default 0 means all ranks.
     """
 
     name = "active-ranking"
@@ -208,7 +208,7 @@ class ActiveRanking(KernelPolicy):
         "Parametric Assumptions Do Not Help, Annals of Statistics 2019"
     )
     confidence = "radius as in the authors' program; gap 2 a_t, which is proved here"
-    kernels = Kernels(_ask, _tell, _reset, _suspect, unanswered=True, declared=_declared)
+    kernels = Kernels(_ask, _tell, _reset, _best_guess, unanswered=True, declared=_declared)
 
     def __init__(
         self,
@@ -224,7 +224,7 @@ class ActiveRanking(KernelPolicy):
         if top:
             cut[:] = 0
             cut[top - 1] = 1
-        self.state = State(
+        self.state = ActiveRankingState(
             wins=np.zeros(arms),
             seen=np.zeros(arms),
             asked=np.zeros(arms),
@@ -238,11 +238,11 @@ class ActiveRanking(KernelPolicy):
         )
 
     def stage(self) -> Stage:
-        """Return the arms whose rank is open."""
+        """Return the active arms: those without a settled rank."""
         return Stage(active=tuple(np.flatnonzero(self.state.rank < 0).tolist()))
 
     def check_state(self, state: Any) -> None:
-        """Refuse ranks that two arms have, and more wins than answers."""
+        """Raise DriftduelError for ranks that two arms have, and more wins than answers."""
         settled = state.rank[state.rank >= 0]
         self.require(len(set(settled.tolist())) == len(settled))
         self.require((state.wins <= state.seen).all())

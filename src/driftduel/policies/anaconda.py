@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from driftduel.policies._anaconda.eliminations import suspect
-from driftduel.policies._anaconda.record import FREEDMAN, LIST, PAPER, State, fresh_state
+from driftduel.policies._anaconda.eliminations import best_guess
+from driftduel.policies._anaconda.record import FREEDMAN, LIST, PAPER, AnacondaState, fresh_state
 from driftduel.policies._anaconda.rounds import ask, tell
 from driftduel.policies._anaconda.rule import set_horizon
 from driftduel.policies.base import KernelPolicy, Kernels
@@ -16,10 +16,10 @@ from driftduel.policies.keys import Rate
 from driftduel.policies.registry import POLICIES
 from driftduel.specs import Choice, Range
 
-__all__ = ["Anaconda", "check_engine", "grown", "stage_of"]
+__all__ = ["Anaconda", "check_engine", "grow_stacks", "stage_of"]
 
 _FIRST_EPOCH = 1024
-# What follows from the horizon, or from the epoch's length.
+# Settings that depend on the horizon or, with doubling, on the length of the epoch.
 _SETTINGS = ["horizon", "factor", "floor", "offset", "least_rise", "one_win_fires", "plain"]
 
 
@@ -28,54 +28,55 @@ class Anaconda(KernelPolicy):
     """Eliminate arms by windows, replay eliminated ones at random, restart when none is left.
 
     Algorithms 1 and 2 of Kleine Buening and Saha, *ANACONDA: An Improved Dynamic Regret Algorithm
-    for Adaptive Non-Stationary Dueling Bandits*, AISTATS 2023. The defaults are the paper's, word
-    for word; `anaconda_literal` has the same algorithm as slow, obvious code.
+    for Adaptive Non-Stationary Dueling Bandits*, AISTATS 2023. All default values are the paper's;
+    `tests/policies/anaconda_literal.py` is the reference implementation, a literal recursion.
 
-    Told: the horizon T. Guarantee: dynamic regret of order K sqrt(S^CW T) up to log^3 T, for an
-    unknown number S^CW of changes of the Condorcet winner, and of order K sqrt(S T) in the
-    significant ones under SST and STI.
+    Prior knowledge: the horizon T. Guarantee: dynamic regret of order K sqrt(S^CW T) up to log^3 T,
+    for an unknown number S^CW of changes of the Condorcet winner, and of order K sqrt(S T) in the
+    number of significant changes under SST and STI.
 
-    **When it does nothing.** An arm is eliminated when a window's sum is about C log(T) / 0.7
-    standard errors above zero. With C = 1 at T = 50,000 and K = 10 that never happens, and its
-    regret is that of uniform play; the proof's own lemma asks for still more (docs/theory.md).
-    With C = 0.5 it begins to eliminate around T = 1e6 at K = 5. This is the algorithm, not an
-    error: its theorem is about long horizons.
+    **Without effect on short horizons.** An arm is eliminated when a window's sum is about C log(T)
+    / 0.7 standard errors above zero. With C = 1 at T = 50,000 and K = 10 that never happens, and
+    the regret is that of uniform play; the lemma of the proof has an even larger constant
+    (docs/research/theory.md). With C = 0.5 it begins to eliminate around T = 1e6 at K = 5. This is
+    a property of the algorithm, not an error of this implementation: the theorem is about long
+    horizons.
 
     **Choices where the paper is silent or inconsistent.** The good and the active set are both
-    tested after a round, with all rounds up to and including it (as printed, the good set lags by
-    a round and a replay can be left without arms). Replay lengths are the powers of two up to
-    2^ceil(log2 T). Any pair counts, that of an arm with itself too.
+    tested after a round, with all rounds up to and including it (as printed, the good set lags by a
+    round and a replay can be left without arms). Replay lengths are the powers of two up to
+    2^ceil(log2 T). All pairs count, including an arm with itself.
 
-    **Many arms.** Memory grows with the K^2 ordered pairs: 1.1 KB for each that is played, so
+    **Many arms.** Memory grows with the K^2 ordered pairs: 1.1 KB for each pair that is played, so
     after a million rounds 1 GB at K = 1,000 and 4 GB at K = 2,000. Another 8 KB a pair are reserved
-    for its windows, which most operating systems provide only as they fill.
+    for its windows, which most operating systems allocate lazily.
 
-    **Late answers** are learned in the order of asking. A forgotten duel counts as a round in
-    which the pair did not win, which can only delay an elimination. After the horizon
-    the root goes on, without further replays.
+    **Late answers** are learned in the order of asking. A forgotten duel counts as a round in which
+    the pair did not win, which can only delay an elimination. After the horizon the root continues,
+    without further replays.
 
     Parameters
     ----------
     horizon
         The number of rounds T; None: epochs of 1024, 2048, 4096, ... rounds, each with its own
         horizon. Doubling costs a factor of at most 3.42 in the bound and log2 T restarts (not
-        counted as such).
+        listed as such).
     constant
         C of the elimination rule. The guarantee needs it large enough; smaller values eliminate
         sooner, and wrongly when C log T is below about 7: a window of K^2 rounds then fires after
         C log T + 1 chance wins of one pair, an arm's duel with itself included.
     rule
-        ``paper``: C log(T) K sqrt(max(n, K^2)). ``freedman``: the paper's concentration lemma
-        with its own constants and the sum V of |A_t|^2 that the window really had,
-        (e-1) (sqrt(V L) + K^2 L) with L = 4 log T + 2 log K, and no C. It keeps the guarantee (V
-        is at most K^2 n; as V is random, a full proof unites over its powers of two, a factor of
-        sqrt 2 and a log log more) and asks for more than C = 1 does. ``calibrated``: the paper's
-        with the smallest C that was measured to restart falsely in at most 1 game of 100, by K
-        and T (`driftduel.policies.calibration`); no proof covers a C so small.
+        ``paper``: C log(T) K sqrt(max(n, K^2)). ``freedman``: the paper's concentration lemma with
+        its own constants and the sum V of |A_t|^2 over the window, (e-1) (sqrt(V L) + K^2 L) with L
+        = 4 log T + 2 log K, and no C. It keeps the guarantee (V is at most K^2 n; as V is random, a
+        full proof takes a union bound over its powers of two, a factor of sqrt 2 and a log log
+        more) and has a higher threshold than C = 1. ``calibrated``: the paper's with the smallest C
+        with a false alarm in at most 1 of 100 measured games, by K and T
+        (`driftduel.policies.calibration`); no proof covers a C so small.
     estimate
-        ``paper``: a duel informs the ordered pair it drew. ``symmetric``: it informs both orders
-        with half the weight; unbiased all the same, with half the variance, so every bound of
-        the proof still holds.
+        ``paper``: a duel updates the ordered pair that was drawn. ``symmetric``: it updates both
+        orders with half the weight; unbiased all the same, with half the variance, so every bound
+        of the proof still holds.
     replay_rate
         Replays start with this multiple of the paper's probability; 1 is the paper. Any other
         constant changes the guarantee by a constant factor only.
@@ -91,16 +92,16 @@ class Anaconda(KernelPolicy):
 
     in_order = True
     alerts = True
-    told = ("horizon",)
+    prior_knowledge = ("horizon",)
     guarantee = "dynamic regret K sqrt(S^CW T) log^3 T, S^CW unknown"
     source = "Kleine Buening and Saha, ANACONDA, AISTATS 2023"
     confidence = "exact: the paper's Algorithms 1 and 2, audited round by round"
     ties = "coin"  # its estimates would be biased without
-    kernels = Kernels(ask, tell, suspect=suspect, unanswered=True)
+    kernels = Kernels(ask, tell, best_guess=best_guess, unanswered=True)
     bounded_memory = False  # the stacks of starts grow, slowly
     easy_rounds = 3_000_000
     notes = (Within(0, lambda scope: scope.arms**2),)
-    state: State
+    state: AnacondaState
 
     def __init__(
         self,
@@ -112,7 +113,7 @@ class Anaconda(KernelPolicy):
             str, Choice(("paper", "freedman", "calibrated")), "elimination rule"
         ] = "paper",
         estimate: Annotated[
-            str, Choice(("paper", "symmetric")), "whom a duel informs: its order, or both"
+            str, Choice(("paper", "symmetric")), "pairs that a duel updates: its order, or both"
         ] = "paper",
         replay_rate: Rate = 1.0,
     ) -> None:
@@ -130,18 +131,18 @@ class Anaconda(KernelPolicy):
         set_horizon(self.state, 1, horizon or _FIRST_EPOCH)
 
     def stage(self) -> Stage:
-        """Tell the active and the good set, the episode and the running replays."""
+        """Return active set, good set, start of the episode and running replays."""
         if self.state.numbers[0].episode == 0:
             everyone = tuple(range(self.arms))
             return Stage(everyone, everyone, 1, ())
         return stage_of(self.state)
 
     def grow(self) -> None:
-        """Give every stack that is more than half full twice its size, and drop dead starts."""
-        self.state = grown(self.state)
+        """Double the size of each stack that is more than half full; drop dead starts."""
+        self.state = grow_stacks(self.state)
 
     def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the kernels out of their arrays, or round in circles."""
+        """Raise DriftduelError for a state that causes invalid indices or endless loops."""
         told = self.parameters["horizon"]
         first = told or _FIRST_EPOCH
         numbers = state.numbers[0]
@@ -156,8 +157,8 @@ class Anaconda(KernelPolicy):
         check_engine(self, state)
 
 
-def stage_of(state: State) -> Stage:
-    """Tell the active and the good set, the episode and the running replays."""
+def stage_of(state: AnacondaState) -> Stage:
+    """Return active set, good set, start of the episode and running replays."""
     numbers = state.numbers[0]
     return Stage(
         active=tuple(state.active[: numbers.active_arms].tolist()),
@@ -167,10 +168,10 @@ def stage_of(state: State) -> Stage:
     )
 
 
-def grown(state: State) -> State:
-    """Return a record in which every stack that was more than half full has twice its size.
+def grow_stacks(state: AnacondaState) -> AnacondaState:
+    """Return a record with twice the size for each stack that was more than half full.
 
-    Dead starts are left behind.
+    Dead starts are not copied.
     """
     old, pairs = state.pairs, state.pairs.copy()
     live = old["filled"] - old["dead"]
@@ -186,8 +187,8 @@ def grown(state: State) -> State:
     return state._replace(pairs=pairs, stacks=stacks)
 
 
-def check_engine(policy: KernelPolicy, state: State) -> None:
-    """Refuse replays that could not have nested so, and stacks that lie outside or out of order."""
+def check_engine(policy: KernelPolicy, state: AnacondaState) -> None:
+    """Raise DriftduelError for impossible nestings of replays and for invalid stacks."""
     numbers, pairs, stacks = state.numbers[0], state.pairs, state.stacks
     policy.require(
         (pairs["dead"] <= pairs["filled"]).all()
@@ -195,7 +196,7 @@ def check_engine(policy: KernelPolicy, state: State) -> None:
         and (pairs["pruned"] <= pairs["filled"]).all()
         and (pairs["room"] <= len(stacks) - pairs["begin"]).all()
     )
-    # Halving lengths bound how deep replays nest, also those to come.
+    # Halving lengths bound the nesting depth, including that of later replays.
     replays = state.replays[: numbers.depth]
     lengths = [*(replays["end"] - replays["start"])[1:].tolist(), int(numbers.replay_length)]
     policy.require(

@@ -1,12 +1,12 @@
-"""Beat the Mean: every arm against the average of those still in."""
+"""Beat the Mean: each arm is compared with the average of the remaining arms."""
 
 import math
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import uniform
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, COUNT, FLAG
 from driftduel.policies.info import Stage
@@ -20,15 +20,15 @@ Gamma = Annotated[float, Range(1), "relaxed transitivity; 1 is strong"]
 Factor = Annotated[float, Range(0, open=True), "of the radius; 3 is the paper"]
 
 
-class State(NamedTuple):
-    """Who is left, and how each has done in the duels of its own."""
+class BeatTheMeanState(NamedTuple):
+    """The working set, and the results of each arm in its duels as first arm."""
 
     alive: Annotated[Any, FLAG]
     """(K,) whether an arm is in the working set W."""
     own: Annotated[Any, COUNT]
-    """(2, K, K) duels of b, as first arm, with b', and how many of them b won."""
+    """(2, K, K) number of duels of b, as first arm, with b', and number of wins of b."""
     sums: Annotated[Any, COUNT]
-    """(2, K) the same, summed over the opponents in W: n_b and w_b."""
+    """(2, K) the values of `own` summed over the opponents in W: n_b and w_b."""
     radius: Annotated[Any, CONSTANT]
     """(1,) the confidence radius times sqrt(n)."""
 
@@ -59,7 +59,7 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
             if skip == 0:
                 return b, k
             skip -= 1
-    return b, b  # never: left - 1 others are alive
+    return b, b  # unreachable: left - 1 other arms are alive
 
 
 @hot
@@ -88,7 +88,7 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
 
 @kernel
 def _drop(alive: Any, own: Any, sums: Any, worst: int) -> None:
-    """Take an arm out of W, and its duels out of the others' records."""
+    """Remove an arm from W, and its duels from the records of the others."""
     alive[worst] = False
     for k in range(len(alive)):
         sums[0, k] -= own[0, k, worst]
@@ -103,8 +103,8 @@ def _reset(state: Any) -> None:
 
 
 @kernel
-def _suspect(state: Any) -> int:
-    """Return the arm of the working set that wins most of its own duels."""
+def _best_guess(state: Any) -> int:
+    """Return the arm of the working set with the largest share of wins as first arm."""
     best, most = 0, -1.0
     for b in range(len(state.alive)):
         share = state.sums[1, b] / max(state.sums[0, b], 1)
@@ -115,43 +115,44 @@ def _suspect(state: Any) -> int:
 
 @POLICIES.register("btm")
 class BeatTheMean(KernelPolicy):
-    """Compare the least compared arm with a random one; drop who clearly loses to the average.
+    """Compare the least compared arm with a random one; drop arms clearly below the average.
 
     Yue and Joachims, *Beat the Mean Bandit*, ICML 2011, in its online form. The arm b with the
-    fewest duels of its own meets a random arm, and only b's record learns from it. When the
+    fewest duels as first arm meets a random arm, and only the record of b is updated. When the
     lowest share of wins is 2c below the highest, with c = 3 gamma^2 sqrt(log(2TK)/n) and n the
     fewest duels, its arm leaves, and all duels with it are struck from the records. The last arm
     plays itself.
 
-    Told: the horizon T, and gamma of relaxed transitivity (1: strong stochastic transitivity).
-    Guarantee: regret of order gamma^7 K log T / eps, on a world that stands still.
+    Prior knowledge: the horizon T, and gamma of relaxed transitivity (1: strong stochastic
+    transitivity). Guarantee: regret of order gamma^7 K log T / eps, on a stationary world.
 
-    **When it does nothing.** With the factor 3 at T = 100,000 and K = 6 an arm leaves when the
-    shares differ by 6 sqrt(14/n): 0.1 apart, that takes 50,000 duels of every arm, three times
-    the horizon. The program with which Komiyama and others (COLT 2015) compare has the factor 1
-    and gamma = 1.2, ``btm:factor=1,gamma=1.2``.
+    **Without effect on short horizons.** With the factor 3 at T = 100,000 and K = 6 an arm leaves
+    when the shares differ by 6 sqrt(14/n): 0.1 apart, that takes 50,000 duels of every arm, three
+    times the horizon. The program with which Komiyama and others (COLT 2015) compare has the factor
+    1 and gamma = 1.2, ``btm:factor=1,gamma=1.2``.
 
-    Divergence and confidence: formulas as in two public programs, not verified against the
-    paper, in which b may meet itself; here, as in Komiyama's program, it does not (a coin tells
-    nothing, and would only shrink the gaps).
+    Verified against: two public programs, not the paper. In the paper b may meet itself; here, as
+    in Komiyama's program, it does not (a coin carries no information and would shrink the gaps).
 
-    **Late answers** count while both arms are in; the policy goes on asking with what it knows.
+    **Late answers** count while both arms are in the working set; `ask` uses the present state
+    meanwhile.
 
     Parameters
     ----------
     horizon
-        The number of rounds T.
+        The number of rounds T, an integer of at least 2; `play` passes the length of the world as
+        default value.
     gamma
         Relaxed transitivity; 1 if the world is strongly transitive.
     factor
         The 3 of the radius; smaller values drop sooner, without the guarantee.
     """
 
-    told = ("horizon", "gamma")
+    prior_knowledge = ("horizon", "gamma")
     guarantee = "gamma^7 K log T / eps, relaxed SST and STI, stationary"
     source = "Yue, Joachims: Beat the Mean Bandit, ICML 2011"
     confidence = "as in two public programs, not verified against the paper"
-    kernels = Kernels(_ask, _tell, _reset, _suspect)
+    kernels = Kernels(_ask, _tell, _reset, _best_guess)
 
     def __init__(
         self,
@@ -162,7 +163,7 @@ class BeatTheMean(KernelPolicy):
         factor: Factor = 3.0,
     ) -> None:
         super().__init__(arms, rng)
-        self.state = State(
+        self.state = BeatTheMeanState(
             alive=np.ones(arms, np.bool_),
             own=np.zeros((2, arms, arms), np.int64),
             sums=np.zeros((2, arms), np.int64),
@@ -170,5 +171,5 @@ class BeatTheMean(KernelPolicy):
         )
 
     def stage(self) -> Stage:
-        """Tell the working set."""
+        """Return the working set."""
         return Stage(active=tuple(np.flatnonzero(self.state.alive).tolist()))

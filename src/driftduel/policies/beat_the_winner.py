@@ -4,8 +4,8 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import uniform
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, COUNT, ORDER, Named, Within, records
 from driftduel.policies.info import Contest, nearest_first
@@ -15,8 +15,8 @@ from driftduel.policies.registry import POLICIES
 __all__ = ["BeatTheWinner", "BeatTheWinnerReset"]
 
 
-class State(NamedTuple):
-    """The queue, and the score of the match that is on."""
+class BeatTheWinnerState(NamedTuple):
+    """The queue of arms, and the score of the current match."""
 
     order: Annotated[Any, ORDER]
     """(K,) the incumbent, then a ring of challengers."""
@@ -31,7 +31,8 @@ class State(NamedTuple):
             challenger=COUNT,
         ),
     ]
-    """Whether r resets; the match's number; the challenger's place; r; and the wins of each."""
+    """Whether r resets; the number of the match; index of the challenger; r; and the wins of the
+    two."""
 
 
 @kernel
@@ -60,7 +61,7 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
     numbers.challenger += 1 - won
     if max(numbers.incumbent, numbers.challenger) < numbers.r:
         return 0
-    # In a ring the loser's place is the back of the queue, once the head has moved past it.
+    # In a ring buffer the loser's index is the end of the queue once the head has passed it.
     head = numbers.head
     if numbers.challenger > numbers.incumbent:
         order[0], order[head] = order[head], order[0]
@@ -87,15 +88,15 @@ def _reset(state: Any) -> None:
 
 
 @kernel
-def _suspect(state: Any) -> int:
+def _best_guess(state: Any) -> int:
     return state.order[0]
 
 
 class _Queue(KernelPolicy):
-    """What both have in common: all but one number."""
+    """The base class of both policies; they differ in one constant."""
 
     notes = (COUNT,)
-    kernels = Kernels(_ask, _tell, _reset, _suspect)
+    kernels = Kernels(_ask, _tell, _reset, _best_guess)
     resets: ClassVar[bool]
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
@@ -103,10 +104,10 @@ class _Queue(KernelPolicy):
         numbers = records(
             1, resets=int(self.resets), match=0, head=1, r=1, incumbent=0, challenger=0
         )
-        self.state = State(np.arange(arms), numbers)
+        self.state = BeatTheWinnerState(np.arange(arms), numbers)
 
     def contest(self) -> Contest:
-        """Tell how many of the wins that the match takes the challenger has."""
+        """Return the challenger with its share of the wins that end the match."""
         order, numbers = self.state.order, self.state.numbers[0]
         share = numbers.challenger / numbers.r
         return Contest(challengers=nearest_first([(int(order[numbers.head]), share)]))
@@ -116,18 +117,18 @@ class _Queue(KernelPolicy):
 class BeatTheWinner(_Queue):
     """Let the winner stay and challengers queue; match number r is won by the first to r wins.
 
-    Pekoz, Ross and Zhang, *Dueling Bandit Problems*, 2022. All arms stand in a random queue. The
-    incumbent meets the first of them; the loser goes to the back, the winner stays; every match
+    Pekoz, Ross and Zhang, *Dueling Bandit Problems*, 2022. All arms are in a queue in random order.
+    The incumbent meets the first of them; the loser goes to the back, the winner stays; every match
     takes one win more than the one before.
 
-    Told: nothing. Guarantee: weak regret bounded in T on a world with a Condorcet winner that
-    stands still. **Not for changing worlds:** after n matches a match takes n wins, so that a new
-    winner may wait for K matches of that length before it is even seen; see `btwr`.
+    Prior knowledge: none. Guarantee: weak regret bounded in T on a stationary world with a
+    Condorcet winner. **Not for changing worlds:** after n matches a match takes n wins, so that a
+    new winner may wait for K matches of that length before its first duel; see `btwr`.
 
-    Confidence: the rule was read in the code of Kolpaczki and others (2022), who compare with it;
-    the paper's own constants were not checked.
+    Verified against: the code of Kolpaczki and others (2022), where it is a baseline; the constants
+    of the paper are not verified.
 
-    **Late answers** count while their match is on, and are ignored after it.
+    **Late answers** count until the end of their match and are ignored afterwards.
     """
 
     easy_regret = "weak"
@@ -142,24 +143,24 @@ class BeatTheWinner(_Queue):
 class BeatTheWinnerReset(_Queue):
     """Play matches to r wins; r grows while the incumbent wins, and is 1 again when it loses.
 
-    Kolpaczki, Bengs and Huellermeier, *Non-Stationary Dueling Bandits* (arXiv 2202.00935; TMLR
-    2024 as *Piecewise-Stationary Dueling Bandits*). As `btw`, but a challenger that wins its
-    match sets r back to 1, so that old victories do not protect anyone.
+    Kolpaczki, Bengs and Huellermeier, *Non-Stationary Dueling Bandits* (arXiv 2202.00935; TMLR 2024
+    as *Piecewise-Stationary Dueling Bandits*). As `btw`, but a challenger that wins its match sets
+    r back to 1, so that old victories do not protect the incumbent.
 
-    Told: nothing. Guarantee: binary weak regret of order M K log K / Delta^2 on M stationary
-    segments, each with a Condorcet winner that beats all others by Delta. It says nothing about
-    strong regret: one of the two arms is always a challenger, whatever is known.
+    Prior knowledge: none. Guarantee: binary weak regret of order M K log K / Delta^2 on M
+    stationary segments, each with a Condorcet winner that beats all others by Delta. There is no
+    bound on strong regret: one of the two arms is always a challenger.
 
-    **When it helps.** Where gaps are wide: with p = 0.7, K = 10 and 40 changes in 200,000 rounds
-    its binary weak regret is 0.15 times that of `btw`, with 10 changes 0.27 times. Where the
-    winner leads by 0.05 only (``random-condorcet``, ten segments of 100,000) chance losses keep
-    setting r back, and it was no better than `btw` (52,000 to 42,000).
+    **Effect.** It helps where gaps are wide: with p = 0.7, K = 10 and 40 changes in 200,000 rounds
+    its binary weak regret is 0.15 times that of `btw`, with 10 changes 0.27 times. Where the winner
+    leads by 0.05 only (``random-condorcet``, ten segments of 100,000) chance losses keep setting r
+    back, and it was no better than `btw` (52,000 to 42,000).
 
-    Confidence: the rule was read in the authors' public code; the order of the bound is from
-    memory, its constant (about 20) is not verified. The variant for strong regret in the same
-    code is left out: in our runs it did not work.
+    Verified against: the authors' public code (the rule); the order of the bound is from memory,
+    its constant (about 20) is not verified. The variant for strong regret in the same code is
+    omitted: in our runs it did not work.
 
-    **Late answers** count while their match is on, and are ignored after it.
+    **Late answers** count until the end of their match and are ignored afterwards.
     """
 
     easy_regret = "weak"

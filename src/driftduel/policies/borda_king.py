@@ -1,22 +1,22 @@
-"""King of the hill by Borda scores: who wins most duels against everybody, not who beats all."""
+"""King of the hill by Borda scores: the arm with most wins against a random arm."""
 
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import uniform
 from driftduel.policies._king_matches import (
     NUMBERS,
     RIVALS,
     WEALTH,
+    best_guess,
     change,
     contest,
     crown,
     first_state,
     present,
     settle,
-    suspect,
 )
 from driftduel.policies._king_timing import by_alarms, by_turns, challenges, without_match
 from driftduel.policies.base import RESTARTED, Kernels
@@ -37,23 +37,24 @@ from driftduel.policies.registry import POLICIES
 
 __all__ = ["BordaKing"]
 
-_IDLE, _CHALLENGER, _KING = 0.0, 1.0, 2.0  # what a duel is for: nothing, or half of a step
+_IDLE, _CHALLENGER, _KING = 0.0, 1.0, 2.0  # the role of a duel: none, first or second of a step
 
 
-class State(NamedTuple):
-    """The king, its matches, and the step that is half asked for or half answered."""
+class BordaKingState(NamedTuple):
+    """The king, its matches, and the current step of two duels."""
 
     numbers: Annotated[Any, Named(**NUMBERS.rules, rival=ARM_OR_NONE, judge=ARM, won=Within(-1, 1))]
-    """As of a king; and: whose step is half asked for, or -1; the arm that it met; and how the
-    challenger did in the step that is half answered."""
+    """Fields of a king, and: the challenger of a step that lacks the second duel, or -1; the
+    opponent in this step; and the challenger's result in the step without the second answer."""
     order: Annotated[Any, ORDER]
-    """(K,) the order in which challengers come."""
+    """(K,) the order of challengers."""
     arms: Annotated[Any, RIVALS]
-    """(K,) of each arm, as of a king's challengers, with steps in place of duels."""
+    """(K,) values of each arm as a challenger, see `_king_matches`, with steps in place of
+    duels."""
     bets: Annotated[Any, WEALTH]
     """(K, 6) the wealth of six bets on the challenger, from 1 at the start of its match."""
     present: Annotated[Any, PRESENT]
-    """(K,) whether it is there."""
+    """(K,) 1 if the arm is present, else 0."""
     heard: Annotated[Any, Growing(COUNT)]
     """(K, K) wins in votes of the past; (0, K) if there were none."""
 
@@ -87,7 +88,7 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
 
 @hot
 def _another(state: Any, rng: Any, j: int) -> int:
-    """Draw one of the arms that are there, other than `j`."""
+    """Draw a present arm other than `j`."""
     place, i = int(uniform(rng) * (state.numbers[0].here - 1)), -1
     while place >= 0:
         i += 1
@@ -104,13 +105,13 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
 
 @kernel
 def _learn(state: Any, t: int, j: int, won: int, of_king: bool) -> int:
-    """Learn how the challenger, or then the king, did against the arm of a step."""
+    """Learn the result of the first or the second duel of a step."""
     numbers, rival = state.numbers[0], state.arms[j]
     if not of_king:
         numbers.won = won
         return 0
     if not rival.on or t < rival.since:
-        return 0  # the answer came after the match
+        return 0  # the answer arrived after the end of the match
     even = won < 0 or numbers.won < 0 or won == numbers.won
     said = settle(state, j, -1 if even else won)
     if said <= 0:
@@ -123,10 +124,10 @@ def _learn(state: Any, t: int, j: int, won: int, of_king: bool) -> int:
 
 
 @kernel
-def _hear(state: Any, winner: int, loser: int, weight: float) -> None:
-    """Count a vote of the past, and begin with the largest Borda score in all of them.
+def _add_past_vote(state: Any, winner: int, loser: int, weight: float) -> None:
+    """Count a past vote and make the arm with the largest Borda score of all votes king.
 
-    A pair without votes counts as even. Of equals the first in the order of challengers.
+    A pair without votes counts as even. Ties are broken by the order of challengers.
     """
     heard = state.heard
     heard[winner, loser] += weight
@@ -146,38 +147,39 @@ def _hear(state: Any, winner: int, loser: int, weight: float) -> None:
 
 @POLICIES.register("borda-king")
 class BordaKing(King):
-    """Play one arm against itself, and challenge it by who wins more duels against everybody.
+    """Exploit one arm, and test it against challengers by Borda scores.
 
-    Ours: `king` for those who mean the Borda winner, the arm that wins most on average against an
-    arm drawn at random; there always is one, and it need not be the Condorcet winner. Told nothing,
-    and no key to set.
+    Our own algorithm: `king` for the Borda winner, the arm with the largest mean probability of a
+    win against an arm drawn at random; it always exists and may differ from the Condorcet winner.
+    Prior knowledge: none; there are no parameters.
 
     - **A step** of a match is two duels, in two rounds: of the challenger with an arm drawn
-      uniformly from all others that are there, and then of the king with the same arm, or with the
+      uniformly from all other present arms, and then of the king with the same arm, or with the
       challenger if it was the king. The challenger leads by one more if only it won, and by one
       less if only the king did.
-    - **All else** is as of the first edition of `king`, with steps in place of duels, see `court`:
-      a match ends at one behind, the mean of six plain bets on the challenger is the evidence, with
-      an alarm at 50 + B / 2. A step may cost a lot however small the gap is, so there are fewer
-      matches: 0.15 sqrt(K (1 + S) / t) a round with S alarms so far, and K / (4 age) more for a
-      fresh king.
+    - **All other rules** are those of the first edition of `king`, with steps in place of duels,
+      see `court`: a match ends at one behind, the mean of six plain bets on the challenger is the
+      evidence, with an alarm at 50 + B / 2. A step may have a large regret for any gap, so there
+      are fewer matches: 0.15 sqrt(K (1 + S) / t) a round with S alarms so far, and K / (4 age) more
+      for a fresh king.
 
-    **Guaranteed**: in the first n matches at most 2 log(1 + n / 100) false alarms are expected. A
-    false alarm is one in a match in all of whose steps the challenger was no better than the king
-    in Borda score (where preferences change between the two rounds of a step: the challenger's in
-    the first than the king's in the second). Given all before it a step is then fair or worse on
-    average, so each bet is a nonnegative supermartingale as king's are. **Only measured**: Borda
-    regret, and it grows like T^(2/3) at best.
+    **Guarantee**: in the first n matches, the expected number of false alarms is at most 2 log(1 +
+    n / 100). An alarm is false if in all steps of the match the challenger was no better than the
+    king in Borda score (where preferences change between the two rounds of a step: the challenger's
+    in the first than the king's in the second). Conditional on the past the expected result of a
+    step is then zero or negative, so each bet is a nonnegative supermartingale as in `king`.
+    **Measured only**: Borda regret, which grows like T^(2/3) at best.
 
     **Ties** are decided by a coin: a step without them would weigh an arm by how rarely it ties.
-    **Late answers** are learned in the order of asking. A step teaches nothing if half of it is
-    forgotten, which for the guarantee must have nothing to do with who met whom and who won, nor if
-    the arm drawn leaves in between. What is out when a match ends is dropped.
+    **Late answers** are learned in the order of asking. A step has no effect if one of its duels is
+    forgotten, which for the guarantee must be independent of pairs and winners, or if the arm drawn
+    leaves in between. Duels that are pending when a match ends are dropped.
 
     Parameters
     ----------
     arms, rng
-        The number of arms K, and its randomness.
+        The number of arms K, at least 2, and the `numpy.random.Generator` object of all random
+        numbers.
     """
 
     in_order: ClassVar[bool] = True
@@ -191,17 +193,17 @@ class BordaKing(King):
     kernels: ClassVar[Kernels] = Kernels(
         _ask,
         _tell,
-        suspect=suspect,
+        best_guess=best_guess,
         unanswered=True,
         change=change,
         present=present,
-        hear=_hear,
+        add_past_vote=_add_past_vote,
     )
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)
-        self.state = State(*first_state(self.state.order, rival=-1, judge=0, won=0))
+        self.state = BordaKingState(*first_state(self.state.order, rival=-1, judge=0, won=0))
 
     def contest(self) -> Contest:
-        """Tell since when the king reigns, and how near its challengers are to its fall."""
+        """Return the round of the coronation and the challengers by share of their threshold."""
         return contest(self.state)

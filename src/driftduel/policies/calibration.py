@@ -1,7 +1,8 @@
-"""The smallest C of ANACONDA that was measured to be safe, for practitioners.
+"""The smallest constant C of ANACONDA that was measured to be safe.
 
-``calibration.json`` is written by ``driftduel study --full --docs docs``: on worlds that never
-change, the smallest C log T played from which on at most 1 run in 100 restarted.
+``calibration.json`` is written by ``python -m research.study --full --calibration FILE``: on
+stationary worlds, the smallest C log T of the grid from which on at most 1 run in 100 had a false
+alarm.
 """
 
 import json
@@ -17,7 +18,7 @@ FILE = "calibration.json"
 
 @cache
 def calibration() -> dict[str, Any]:
-    """Return what was measured: ``rows`` with arms, rounds, level (C log T) and counts."""
+    """Return the measurements, a dict with the list ``rows``; the result is cached."""
     text = (files("driftduel.policies") / FILE).read_text("utf-8")
     table: dict[str, Any] = json.loads(text)
     return table
@@ -26,16 +27,15 @@ def calibration() -> dict[str, Any]:
 def calibrated_constant(arms: int, rounds: int | None) -> float:
     """Return C for `arms` and a horizon: that of the next larger K and T in the table.
 
-    Measured, not proved. Beyond the longest horizon played C stays what it was there, so that
-    C log T grows as the theorem wants it. Beyond the largest K its row is taken: the level hardly
-    depends on K.
+    Measured, not proved. Beyond the longest measured horizon C is constant, so that C log T grows
+    as in the theorem. Beyond the largest measured K its row is used: the level hardly depends on K.
 
     Parameters
     ----------
     arms
         The number of arms K.
     rounds
-        The horizon T; None: the largest C of any horizon, for a policy that does not know its own.
+        The horizon T; None: the largest C of any horizon, for a policy with an unknown horizon.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def calibrated_constant(arms: int, rounds: int | None) -> float:
         return max(calibrated_constant(arms, horizon) for horizon in tables)
     longest = max(tables)
     known = min((t for t in tables if t >= rounds), default=longest)
-    # A longer game is never asked for less than a shorter one.
+    # Enforce monotonicity: a longer game has at least the level of a shorter one.
     level = max(_next_larger(levels, arms) for t, levels in tables.items() if t <= known)
     return level / math.log(min(rounds, longest))
 

@@ -5,10 +5,9 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
-from driftduel._random import uniform
-from driftduel.policies._counts import count_duel, counting
-from driftduel.policies._counts import upper as upper_bound
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import uniform
+from driftduel.policies._counts import count_duel, counting, upper as upper_bound
 from driftduel.policies.base import KernelPolicy
 from driftduel.policies.fields import ANY, ARMS, CONSTANT, COUNT, FLAG, Within
 from driftduel.policies.keys import Width
@@ -20,11 +19,11 @@ __all__ = ["Ccb"]
 _EXPLORE, _KEEP_BEST, _RESTRICT = 1 / 4, 2 / 3, 1 / 2
 
 
-class State(NamedTuple):
-    """What was counted, and the hypotheses about it."""
+class CcbState(NamedTuple):
+    """Win counts, and the sets of hypotheses derived from them."""
 
     wins: Annotated[Any, COUNT]
-    """(K, K) how often i beat j."""
+    """(K, K) number of wins of i over j."""
     upper: Annotated[Any, ANY]
     """(K, K) u_ij of this round; the lower bound of i over j is 1 - u_ji."""
     optimist: Annotated[Any, ANY]
@@ -34,11 +33,11 @@ class State(NamedTuple):
     best: Annotated[Any, FLAG]
     """(K,) B: 1 for the arms that may be Copeland winners."""
     beaters: Annotated[Any, FLAG]
-    """(K, K) B^i: 1 for the j that are believed to beat i."""
+    """(K, K) B^i: 1 for the arms j in the hypothesis set of i."""
     sizes: Annotated[Any, Within(0, ARMS)]
-    """(K,) how many there are in each B^i."""
+    """(K,) number of elements of each B^i."""
     losses: Annotated[Any, Within(0, ARMS)]
-    """(1,) L_C: how many arms a Copeland winner is believed to lose to."""
+    """(1,) L_C: the hypothesis on the number of arms that beat a Copeland winner."""
     alpha: Annotated[Any, CONSTANT]
     """(1,) alpha."""
 
@@ -79,7 +78,7 @@ def _forget_hypotheses(state: Any) -> None:
 
 @hot
 def _update_hypotheses(state: Any, rng: Any) -> None:
-    """Do steps A, B and C of the paper: reset, remove and add."""
+    """Apply steps A, B and C of the paper: reset, remove and add."""
     upper, optimist, pessimist = state.upper, state.optimist, state.pessimist
     best, beaters, sizes, losses = state.best, state.beaters, state.sizes, state.losses
     K = len(upper)
@@ -116,7 +115,7 @@ def _update_hypotheses(state: Any, rng: Any) -> None:
 
 @kernel
 def _trim(beaters: Any, sizes: Any, i: int, limit: int, rng: Any) -> None:
-    """Leave `limit` random elements in B^i, or none if there are fewer."""
+    """Reduce B^i to `limit` random elements, or to none if there are fewer."""
     if sizes[i] < limit:
         beaters[i, :] = 0
         sizes[i] = 0
@@ -133,7 +132,7 @@ def _trim(beaters: Any, sizes: Any, i: int, limit: int, rng: Any) -> None:
 
 
 @hot
-def _undecided(state: Any, i: int, j: int) -> bool:
+def _is_undecided(state: Any, i: int, j: int) -> bool:
     return state.beaters[i, j] == 1 and 1.0 - state.upper[j, i] <= 0.5 and state.upper[i, j] >= 0.5
 
 
@@ -171,7 +170,7 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
         seen = 0
         for i in range(K):
             for j in range(K):
-                if _undecided(state, i, j):
+                if _is_undecided(state, i, j):
                     seen += 1
                     if uniform(rng) * seen < 1.0:
                         pair = i * K + j
@@ -208,33 +207,32 @@ def _reset(state: Any) -> None:
 
 @POLICIES.register("ccb")
 class Ccb(KernelPolicy):
-    """Play who may beat the most arms, and keep hypotheses about who beats everyone else.
+    """Play an arm that may beat the most arms; store hypotheses about the defeats of the others.
 
     CCB of Zoghi, Karnin, Whiteson and de Rijke, *Copeland Dueling Bandits*, NeurIPS 2015. The
-    bounds p_ij -+ sqrt(alpha log t / n_ij) give bounds on every arm's Copeland score, the number
-    of arms it beats. The set B holds the arms that may still have the highest, the sets B^i the
-    L_C + 1 arms believed to beat an arm i that is out; all are reset when the bounds disprove one
-    of them. With probability 1/4 an undecided pair of some B^i is compared. Else the champion c
-    is an arm of the highest upper score (with probability 2/3 one in B, if there is one), and the
-    challenger has the highest u_jc among the j with l_jc <= 1/2 (with probability 1/2 only those
-    in B^c, if there are such).
+    bounds p_ij -+ sqrt(alpha log t / n_ij) give bounds on every arm's Copeland score, the number of
+    arms it beats. The set B holds the arms that may still have the highest, the sets B^i the L_C +
+    1 arms that presumably beat an excluded arm i; all are reset when the bounds disprove one of
+    them. With probability 1/4 an undecided pair of some B^i is compared. Else the champion c is an
+    arm of the highest upper score (with probability 2/3 one in B, if there is one), and the
+    challenger has the highest u_jc among the j with l_jc <= 1/2 (with probability 1/2 only those in
+    B^c, if there are such).
 
-    Told: nothing. Guarantee: with C Copeland winners that lose to at most L_C arms each, regret
-    of order (K^2 + (C + L_C) K log T) / Delta^2 on a stationary world; it needs no Condorcet
+    Prior knowledge: none. Guarantee: with C Copeland winners that lose to at most L_C arms each,
+    regret of order (K^2 + (C + L_C) K log T) / Delta^2 on a stationary world; it needs no Condorcet
     winner.
 
-    **Divergences and confidence.** Medium to high: the rule as in the public program of Wu and
-    Liu, which agrees with the paper as we remember it. Pairs never compared have the bounds
-    minus and plus infinity, and ties are broken at random.
+    **Verified against**: the public program of Wu and Liu, which agrees with the paper from memory
+    (confidence medium to high). Pairs never compared have the bounds minus and plus infinity, and
+    ties are broken at random.
 
-    **Late answers** count for their pair when they come. A forgotten duel is as if never asked
-    for.
+    **Late answers** count for their pair on arrival. A forgotten duel has no effect.
 
     Parameters
     ----------
     alpha
-        Width of the confidence bounds; the guarantee needs more than 1/2, and the program of Wu
-        and Liu has 0.51.
+        Width of the confidence bounds; the guarantee needs more than 1/2, the default value 0.51 is
+        that of the program of Wu and Liu.
     """
 
     guarantee = "(K^2 + (C + L_C) K log T) / Delta^2 on stationary worlds, Copeland"
@@ -246,7 +244,7 @@ class Ccb(KernelPolicy):
 
     def __init__(self, arms: int, rng: np.random.Generator, alpha: Width = 0.51) -> None:
         super().__init__(arms, rng)
-        self.state = State(
+        self.state = CcbState(
             wins=np.zeros((arms, arms)),
             upper=np.zeros((arms, arms)),
             optimist=np.zeros(arms, np.int64),

@@ -1,17 +1,18 @@
-"""A court: king of the hill for worlds in which nobody beats everybody."""
+"""A court: a mixture of arms for worlds without a Condorcet winner."""
 
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
-from driftduel._minimax import least_exploited, solve, workspace
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import uniform
+from driftduel._internal.minimax import least_exploited, solve, workspace
 from driftduel.policies._king_evidence import STAKES, begin, bet_and_judge, contest, start_over
 from driftduel.policies._king_matches import (
     NUMBERS,
     RIVALS,
     WEALTH,
+    best_guess,
     change,
     close_match,
     crown,
@@ -20,7 +21,6 @@ from driftduel.policies._king_matches import (
     heir,
     present,
     settling,
-    suspect,
 )
 from driftduel.policies._king_timing import by_alarms, by_turns, challenges
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
@@ -40,63 +40,63 @@ from driftduel.policies.registry import POLICIES
 
 __all__ = ["Court"]
 
-_RECENT = 100.0  # duels of a pair in court that are recent
-_MEMORY = 200.0  # duels of a pair that count in a court of age 1, see _age
-_STALE = 30.0  # of what is recent, where that differs from what was before
-_DOUBT = 20.0  # the squared standard errors that make a difference, and 2 for each pair
-_HEARSAY = 10.0  # duels that count of one who joins with those it did not meet in its match
-_PRESUMED = 1.0  # wins over those whom it never met
-_LONG = 256.0  # duels of a match after which the court decides
-_SOLVE_AFTER = 64.0  # answers in court after which a court of age 1 computes its shares anew
-_AGEING = 0.1  # that it is older each time
-_SMALL = 0.02  # a share that is dropped, if nobody gains more than _HARM by it
-_LARGE = 0.9  # a share that is made 1, if nobody gains more than _SMALL by it
+_RECENT = 100.0  # maximum number of recent duels of a pair in court
+_MEMORY = 200.0  # maximum number of duels of a pair in a court of age 1, see _age
+_STALE = 30.0  # the part of the recent duels that is kept after a detected difference
+_DOUBT = 20.0  # threshold of the test in squared standard errors, plus 2 for each pair
+_HEARSAY = 10.0  # old duels of a joining arm that count, with arms it did not meet
+_PRESUMED = 1.0  # prior wins over arms that it never met
+_LONG = 256.0  # duels of a match after which the estimates decide
+_SOLVE_AFTER = 64.0  # answers in court between two solutions of a court of age 1
+_AGEING = 0.1  # increase of the age per solution
+_SMALL = 0.02  # a share below this is dropped if no arm gains more than _HARM by it
+_LARGE = 0.9  # a share above this becomes 1 if no arm gains more than _SMALL by it
 _HARM = 0.01
-_AHEAD = 0.5  # the part of the rounds so far in which the court makes up for them
-_PLAN = 128.0  # and the least number of arms to be played for that
-_TILT = 0.5  # of what is played in court: the rest has the shares, so that all pairs are met
-_ITERATIONS = 20  # for the weights of opponents
-_APART = 0.45  # the largest share at which no arm of the court meets itself
+_AHEAD = 0.5  # number of rounds to compensate past gains, as a fraction of the rounds so far
+_PLAN = 128.0  # the minimum of that number
+_TILT = 0.5  # fraction of tilted play; the rest follows the shares, so that all pairs are compared
+_ITERATIONS = 20  # of the fixed point for the weights of opponents
+_APART = 0.45  # largest share at which self-duels can be avoided
 
 
-class State(NamedTuple):
-    """The court, and the matches for a seat in it."""
+class CourtState(NamedTuple):
+    """The court (arms with a positive share), and the matches of the arms outside."""
 
     numbers: Annotated[
         Any,
         Named(**NUMBERS.rules, seats=Within(1, ARMS), answers=COUNT, solved=COUNT),
     ]
-    """As of a king, which is the arm with the largest share; those here are the court, as one, and
-    everyone outside. And: arms with a share; answers in court since the shares were computed, and
-    how often they were since somebody joined or what is recent differed."""
+    """Fields of a king, which is the arm with the largest share; `here` counts the court as one
+    arm, plus the arms outside. And: number of arms with a share; answers in court since the shares
+    were computed, and number of solutions since an arm joined or a difference was detected."""
     order: Annotated[Any, ORDER]
-    """(K,) the order in which challengers come."""
+    """(K,) the order of challengers."""
     arms: Annotated[Any, RIVALS]
-    """(K,) of each arm, as of a king's challengers."""
+    """(K,) values of each arm as a challenger, see `_king_matches`."""
     bets: Annotated[Any, WEALTH]
-    """(K, 12) what six bets on the challenger own and, from 6 on, what those on the court do."""
+    """(K, 12) wealth of six bets on the challenger and, from index 6, of six bets on the court."""
     present: Annotated[Any, PRESENT]
-    """(K,) whether it is there."""
+    """(K,) 1 if the arm is present, else 0."""
     shares: Annotated[Any, SHARES]
     """(K,) the mixture; 0 for arms outside."""
     tilted: Annotated[Any, SHARES]
-    """(K,) the probabilities with which an arm is played in court, see `_tilt`."""
+    """(K,) the probabilities of the arms in court, see `_tilt`."""
     pairing: Annotated[Any, Within(0, 1)]
-    """(K,) the weights of its opponents there, see `_pair`; all 0 if it may meet itself."""
+    """(K,) the weights of the opponents, see `_pair`; all 0 if self-duels are allowed."""
     played: Annotated[Any, COUNT]
-    """(K,) how often each arm was played since the last detected change."""
+    """(K,) number of plays of each arm since the last detected change."""
     known: Annotated[Any, FLAG]
-    """(K,) whether it is remembered: it has, or had, a seat."""
+    """(K,) 1 if the arm is known: it has, or had, a seat."""
     wins: Annotated[Any, COUNT]
-    """(K, K) remembered wins of those known over each other."""
+    """(K, K) stored wins of the known arms over each other."""
     recent: Annotated[Any, COUNT]
-    """(K, K) the same, of late."""
+    """(K, K) the recent part of these wins."""
     met: Annotated[Any, COUNT]
-    """(K, K) wins in the match of the one that is outside; on the diagonal all duels of it."""
+    """(K, K) wins in the match of an arm outside; on the diagonal the number of its duels."""
     members: Annotated[Any, ANY]
-    """(K,) scratch: who is known."""
+    """(K,) scratch: indices of the known arms."""
     gaps: Annotated[Any, ANY]
-    """(K, K) scratch: how much more often than not these beat each other, as estimated."""
+    """(K, K) scratch: estimated gaps between these arms."""
     mixture: Annotated[Any, ANY]
     """(K,) scratch: their shares."""
     table: Annotated[Any, ANY]
@@ -110,7 +110,7 @@ class State(NamedTuple):
 
 @hot
 def _free(state: Any, i: int) -> bool:
-    """Tell whether an arm may be given a match: it is there, without a seat, and has none."""
+    """Return whether a match may be opened for an arm: present, no seat, without a match."""
     return state.shares[i] == 0.0 and not state.arms[i].on and state.present[i]
 
 
@@ -128,14 +128,14 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
         if state.arms[j].since == t:
             _clear(state.met, j)
             begin(state, j)
-        i = _seated(state.shares, numbers.king, rng) if mixing else numbers.king
+        i = _draw_seat(state.shares, numbers.king, rng) if mixing else numbers.king
         state.played[i] += 1.0
         return i, j
     if not mixing:
         state.played[numbers.king] += 2.0
         return numbers.king, numbers.king
     notes[0] = 1.0
-    i = _seated(state.tilted, numbers.king, rng)
+    i = _draw_seat(state.tilted, numbers.king, rng)
     j = _another(state, i, rng)
     state.played[i] += 1.0
     state.played[j] += 1.0
@@ -144,21 +144,21 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
 
 @hot
 def _age(state: Any) -> float:
-    """Return how old a court is: about 1/18 of the square root of its answers, and at least 1."""
+    """Return the age of a court: about sqrt(answers) / 18, and at least 1."""
     return 1.0 + _AGEING * state.numbers[0].solved
 
 
 @kernel
 def _clear(counts: Any, j: int) -> None:
-    """Forget how an arm did against the others."""
+    """Reset the counts of an arm against the others to 0."""
     for i in range(len(counts)):
         counts[i, j] = 0.0
         counts[j, i] = 0.0
 
 
 @hot
-def _seated(shares: Any, king: int, rng: Any) -> int:
-    """Draw one of the court."""
+def _draw_seat(shares: Any, king: int, rng: Any) -> int:
+    """Draw an arm of the court."""
     u, j = uniform(rng), king
     for i in range(len(shares)):
         if shares[i] > 0.0:
@@ -171,13 +171,13 @@ def _seated(shares: Any, king: int, rng: Any) -> int:
 
 @hot
 def _another(state: Any, i: int, rng: Any) -> int:
-    """Draw the opponent of an arm of the court: another one, if the shares allow that."""
+    """Draw the opponent of an arm of the court: a different one, if the shares allow it."""
     pairing = state.pairing
     whole = 0.0
     for k in range(len(pairing)):
         whole += pairing[k]
     if whole == 0.0:
-        return _seated(state.tilted, i, rng)
+        return _draw_seat(state.tilted, i, rng)
     u, j = uniform(rng) * (whole - pairing[i]), i
     for k in range(len(pairing)):
         if pairing[k] > 0.0 and k != i:
@@ -190,11 +190,11 @@ def _another(state: Any, i: int, rng: Any) -> int:
 
 @hot
 def _pair(state: Any) -> None:
-    """Compute weights by which arms of the court meet others only, and are played as often.
+    """Compute weights of opponents that avoid self-duels and keep the probabilities of play.
 
-    A duel of an arm with itself shows nothing. If arm i is drawn with probability q_i, and its
-    opponent k with probability w_k / (1 - w_i), the opponent has the distribution q as well if
-    w_i (1 - w_i) is proportional to q_i: a fixed point, which exists if no q_i exceeds 1/2.
+    A self-duel carries no information. If arm i is drawn with probability q_i, and its opponent k
+    with probability w_k / (1 - w_i), the opponent has the distribution q as well if w_i (1 - w_i)
+    is proportional to q_i: a fixed point, which exists if no q_i exceeds 1/2.
     """
     tilted, pairing = state.tilted, state.pairing
     most = 0.0
@@ -218,7 +218,7 @@ def _pair(state: Any) -> None:
 
 @hot
 def _start_over(state: Any, j: int) -> None:
-    """Let the duels of a lost match that are still out be the first of another one."""
+    """Start the next match of `j` with the pending duels of a lost one."""
     _clear(state.met, j)
     start_over(state, j)
 
@@ -236,7 +236,9 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
 @kernel
 def _learn(state: Any, t: int, first: int, second: int, won: int, in_court: bool) -> int:
     rival = state.arms[second]
-    if in_court or not rival.on or t < rival.since:  # or the answer came after the match
+    if (
+        in_court or not rival.on or t < rival.since
+    ):  # or the answer arrived after the end of the match
         if won >= 0 and state.known[first] and state.known[second]:
             _remember(state, first, second, won)
         return 0
@@ -247,7 +249,7 @@ def _learn(state: Any, t: int, first: int, second: int, won: int, in_court: bool
     if said > 0:
         _join(state, second, said == 2)
     elif said == 0 and state.numbers[0].seats > 1 and state.met[second, second] >= _LONG:
-        # Against a mixture an even match may last for ever, and all the time be exploited.
+        # Against a mixture an even match is unbounded; the mixture is exploitable meanwhile.
         close_match(state, second)
         _introduce(state, second)
         _seat(state)
@@ -259,7 +261,7 @@ def _learn(state: Any, t: int, first: int, second: int, won: int, in_court: bool
 
 @hot
 def _remember(state: Any, first: int, second: int, won: int) -> None:
-    """Note how two of the court did against each other; now and then compute its shares."""
+    """Count a duel between two arms of the court; recompute the shares periodically."""
     numbers = state.numbers[0]
     winner, loser = (first, second) if won else (second, first)
     state.wins[winner, loser] += 1.0
@@ -269,17 +271,17 @@ def _remember(state: Any, first: int, second: int, won: int) -> None:
     numbers.answers += 1
     if numbers.answers >= _SOLVE_AFTER * _age(state):
         numbers.solved += 1
-        if _changed(state):
+        if _has_changed(state):
             _renew(state, _STALE)
             state.played[:] = 0.0
         _seat(state)
 
 
 @hot
-def _changed(state: Any) -> bool:
-    """Tell whether those of the court do of late as they did not before.
+def _has_changed(state: Any) -> bool:
+    """Return whether recent duels of the court differ from the earlier ones.
 
-    Recent duels count less and less, so n of them tell as much as 2 n that count alike.
+    Recent duels have decreasing weights, so a weight of n has the information of 2 n equal ones.
     """
     wins, recent = state.wins, state.recent
     doubt, pairs = 0.0, 0
@@ -296,7 +298,7 @@ def _changed(state: Any) -> bool:
 
 @hot
 def _renew(state: Any, most: float) -> None:
-    """Let nothing count but what is recent, and of each pair no more than `most`."""
+    """Keep the recent duels only, at most `most` per pair."""
     for i in range(len(state.wins)):
         for j in range(i):
             _fade(state.recent, i, j, most)
@@ -306,7 +308,7 @@ def _renew(state: Any, most: float) -> None:
 
 @hot
 def _copy(state: Any, i: int, j: int) -> None:
-    """Let nothing count of a pair but what is recent."""
+    """Keep the recent duels of a pair only."""
     state.wins[i, j], state.wins[j, i] = state.recent[i, j], state.recent[j, i]
 
 
@@ -315,10 +317,10 @@ def _copy(state: Any, i: int, j: int) -> None:
 
 @kernel
 def _join(state: Any, j: int, alarm: bool) -> None:
-    """Let a challenger that won its match join the court."""
+    """Add a challenger that won its match to the court."""
     numbers = state.numbers[0]
     if alarm and numbers.seats == 1:
-        # It was a winner, and is none: what was known of the others is of another time.
+        # The former winner has lost, so the preferences have changed: all counts are outdated.
         for i in range(len(state.arms)):
             if i != numbers.king:
                 _forget(state, i)
@@ -332,7 +334,7 @@ def _join(state: Any, j: int, alarm: bool) -> None:
 
 @kernel
 def _introduce(state: Any, j: int) -> None:
-    """Let a challenger be known: its match tells how it does against those it met."""
+    """Add a challenger to the known arms; its match provides its counts."""
     recent, met = state.recent, state.met
     for i in range(len(state.arms)):
         if not state.known[i] or i == j:
@@ -349,7 +351,7 @@ def _introduce(state: Any, j: int) -> None:
 
 @hot
 def _fade(wins: Any, i: int, j: int, most: float) -> None:
-    """Let the duels of a pair count for no more than `most`."""
+    """Scale the counts of a pair in the array `wins` down to at most `most` duels."""
     n = wins[i, j] + wins[j, i]
     if n > most:
         wins[i, j] *= most / n
@@ -366,14 +368,14 @@ def _forget(state: Any, i: int) -> None:
 
 @kernel
 def _seat(state: Any) -> None:
-    """Compute the shares of those known: a mixture that, as far as is known, nobody beats."""
+    """Compute the shares: a mixture of known arms that, by the estimates, no arm beats."""
     numbers = state.numbers[0]
     members, mixture, shares = state.members, state.mixture, state.shares
     n = _estimate(state)
     solve(state.gaps, n, state.table, state.names, mixture)
     _round(state.gaps, n, mixture, _age(state))
     for i in range(len(shares)):
-        if shares[i] > 0.0:  # who lost its seat is a stranger
+        if shares[i] > 0.0:  # an arm that lost its seat is outside
             state.arms[i].record = 0.5
             state.arms[i].seen = 0.0
         shares[i] = 0.0
@@ -396,11 +398,11 @@ def _seat(state: Any) -> None:
 
 @hot
 def _tilt(state: Any, n: int) -> None:
-    """Compute the probabilities of the next rounds in court, which make up for earlier ones.
+    """Compute the probabilities of play in court that compensate past gains of opponents.
 
-    An opponent gains what its arm wins against all that was played, so an arm that gained so far,
-    by the estimates of now, is to lose in the rounds ahead. The solution of that game minimises the
-    largest gain over both; half of what is played follows it.
+    An opponent's gain is the sum of its arm's gaps over all plays, so an arm with a positive gain
+    so far, by the present estimates, must lose in the next rounds. The solution of that game
+    minimises the maximum gain over both periods; half of the plays follow it.
     """
     members, gaps, mixture = state.members, state.gaps, state.mixture
     shares, tilted, played = state.shares, state.tilted, state.played
@@ -417,7 +419,7 @@ def _tilt(state: Any, n: int) -> None:
         for b in range(n):
             gained += played[members[b]] * gaps[a, b]
         column = 0
-        for b in range(n):  # rows and columns of seats move up; none is read after it was written
+        for b in range(n):  # compaction in place; no value is read after a write
             if shares[members[b]] > 0.0:
                 gaps[seats, column] = gaps[a, b] + gained / ahead
                 column += 1
@@ -433,7 +435,7 @@ def _tilt(state: Any, n: int) -> None:
 
 @hot
 def _estimate(state: Any) -> int:
-    """Estimate the gaps of those known, as if each had one win more; return how many they are."""
+    """Estimate the gaps of the known arms with one prior win each; return the number of arms."""
     gaps, wins, n = state.gaps, state.wins, 0
     for i in range(len(state.known)):
         if state.known[i]:
@@ -450,7 +452,7 @@ def _estimate(state: Any) -> int:
 
 @hot
 def _round(gaps: Any, n: int, mixture: Any, age: float) -> None:
-    """Drop small shares, or all but one, where that gives hardly anything away: less with age."""
+    """Drop small shares, or all but one, if the loss is below a limit that decreases with age."""
     top = 0
     for a in range(n):
         if mixture[a] > mixture[top]:
@@ -460,7 +462,7 @@ def _round(gaps: Any, n: int, mixture: Any, age: float) -> None:
     for a in range(n):
         if mixture[a] >= least:
             large += mixture[a]
-    alone, rounded = 0.0, 0.0  # what is given away
+    alone, rounded = 0.0, 0.0  # the maximum loss by either
     for a in range(n):
         gain = 0.0
         for b in range(n):
@@ -481,7 +483,7 @@ def _round(gaps: Any, n: int, mixture: Any, age: float) -> None:
 
 @kernel
 def _change(state: Any, rng: Any, t: int, arm: int, here: int) -> None:
-    """Let an arm come, as a newcomer, or leave before round `t`; who leaves is forgotten."""
+    """Update the record for an arm that arrives or leaves before round `t`; a leaver is reset."""
     if state.present[arm] == here:
         return
     seated = state.shares[arm] > 0.0
@@ -491,7 +493,7 @@ def _change(state: Any, rng: Any, t: int, arm: int, here: int) -> None:
         change(state, rng, t, arm, here)
         return
     state.present[arm] = 0
-    if state.known.sum() == 0:  # the best record is crowned, as a king's heir is
+    if state.known.sum() == 0:  # the arm with the best record becomes king, as the heir of a king
         j = heir(state)
         state.known[j] = 1
         crown(state, t - 1, j)
@@ -500,8 +502,8 @@ def _change(state: Any, rng: Any, t: int, arm: int, here: int) -> None:
 
 
 @kernel
-def _hear(state: Any, winner: int, loser: int, weight: float) -> None:
-    """Count a vote of the past, and begin with the shares that all of them give."""
+def _add_past_vote(state: Any, winner: int, loser: int, weight: float) -> None:
+    """Count a past vote and recompute the initial shares from all past votes."""
     for arm in (winner, loser):
         state.known[arm] = state.present[arm]
     if state.known[winner] == 1 and state.known[loser] == 1:
@@ -513,57 +515,58 @@ def _hear(state: Any, winner: int, loser: int, weight: float) -> None:
 
 @POLICIES.register("court")
 class Court(KernelPolicy):
-    """Play a mixture that nobody beats, and let it be challenged as often as it pays.
+    """Play a mixture that no arm beats, and test it against challengers at a data-driven rate.
 
-    Ours: `king` for worlds in which it may be that nobody beats everybody. It is told nothing and
-    has no settings. There is always a mixture of arms that no arm beats on average, the von Neumann
-    winner; where one arm beats all others, it is that arm alone, and a court of one is a king.
+    Our own algorithm: `king` for worlds that may have no Condorcet winner. Prior knowledge: none;
+    there are no parameters. There is always a mixture of arms that no arm beats on average, the von
+    Neumann winner; where one arm beats all others, it is that arm alone, and a court of one is a
+    king.
 
     - **In court** an arm is drawn from the mixture, and then another one such that both are played
-      as often as the mixture says (unless a share is 0.45 or more: then both are drawn from it), so
-      playing it shows how its own arms do against each other. After 64 A answers the mixture is
-      computed again, exactly, from (wins + 1) / (duels + 2); for each pair 200 A duels count. Here
-      A is the age of the court, 1 when an arm joins and 0.1 more each time. A share below 0.02 / A
-      is dropped if, by these estimates, no arm gains more than 0.01 / A from that; a share above
-      0.9 becomes 1 if no arm beats that one by more than 0.02 / A.
-    - **Making up.** An opponent that keeps one arm gains what this arm wins against all that was
-      played. Half of what is played in court has the shares of the mixture. The other half is the
-      solution of another game, in which an arm's payoff is its gap and, divided by the number of
-      plays ahead, what it has gained since the last detected change by the estimates of now. Half
-      as many plays as there were are ahead, and at least 128. So errors of the past, also those of
-      an inexact mixture, are repaid.
-    - **Recent duels**, 100 of each pair, are also counted separately. If they clearly differ from
-      everything that counts, only 30 of them are kept: preferences within the court have changed.
+      with the frequencies of the mixture (unless a share is 0.45 or more: then both are drawn from
+      it), so the duels also give information about the arms of the mixture. After 64 A answers the
+      mixture is computed again, exactly, from (wins + 1) / (duels + 2); for each pair 200 A duels
+      count. Here A is the age of the court, 1 when an arm joins and 0.1 more each time. A share
+      below 0.02 / A is dropped if, by these estimates, no arm gains more than 0.01 / A from that; a
+      share above 0.9 becomes 1 if no arm beats that one by more than 0.02 / A.
+    - **Compensation.** The gain of an opponent with one arm is the sum of its gaps over all plays.
+      Half of the plays in court follow the shares of the mixture. The other half follows the
+      solution of another game, in which an arm's payoff is its gap plus, divided by the number of
+      plays ahead, its gain since the last detected change by the present estimates. The number of
+      plays ahead is half of the plays so far, and at least 128. This compensates past errors,
+      including those of an inexact mixture.
+    - **Recent duels**, 100 of each pair, are also counted separately. If they differ significantly
+      from all counted duels, only 30 of them are kept: preferences within the court have changed.
     - **A match** is played by an arm without a share against arms drawn from the mixture, and ends
       at one behind, with the bets and bars of `king`: an alarm at 4 E + B / 2 after B matches, and
       a fresh court is joined at E 2^(h / (K - 1)) in its h-th; E is 12.5, or K / 2 if that is more.
       The court counts as one arm. With S alarms so far there are sqrt(K (1/2 + S) / t) / 2 matches
       a round, and K / (2 age) more for a fresh court; for all arms in turn, and every fourth for
       the one that came closest.
-    - **An arm that wins a match joins.** Its match says how it does against the arms it met, and
-      replaces what was remembered; against the others ten old duels count, and against arms it
-      never met it is presumed to have one win. If an established king that stood alone falls,
-      everything else is forgotten too: it was the winner, and the world has changed. If a match
-      against a mixture has not ended after 256 duels, the estimates decide: the challenger gets the
-      share they give it, if any. Answers of lost matches are not remembered: such matches stop at
-      one behind, and would look like 49%.
+    - **An arm that wins a match joins.** Its match provides the counts against the arms it met,
+      which replace the stored values; against the others ten old duels count, and against arms it
+      never met one prior win. If an established king without other seats falls, all other counts
+      are reset, too: it was the winner, and the world has changed. If a match against a mixture has
+      not ended after 256 duels, the estimates decide: the challenger gets the share they give it,
+      if any. Answers of lost matches are not stored: such matches stop at one behind, which would
+      bias the estimate to 49%.
 
-    **Guaranteed**: in the first n matches at most 2 log(1 + n / 100) false alarms are expected. An
-    alarm is false if in every duel of the match the challenger was no better than the mixture of
-    the round in which it was asked for: whatever happened before, the opponent is drawn from that
+    **Guarantee**: in the first n matches, the expected number of false alarms is at most 2 log(1 +
+    n / 100). An alarm is false if in every duel of the match the challenger was no better than the
+    mixture of the round in which it was chosen: for any past, the opponent is drawn from that
     mixture, so each bet is a nonnegative supermartingale, as in `king`, also where it loses all at
-    one behind. Answers must be learned in
-    the order of asking, or late by a delay that does not depend on who met whom and who won. The
-    bound does not cover a fresh court, nor a mixture that was wrong and is beaten. **Only
-    measured**: exploitability.
+    one behind. Answers must be learned in the order of asking, or late by a delay that is
+    independent of pairs and winners. The bound does not cover a fresh court, nor a mixture that was
+    wrong and is beaten. **Measured only**: exploitability.
 
-    **Late answers** of a match that is over are remembered if both arms have a seat, or had one.
+    **Late answers** of a match that is over are counted if both arms have a seat, or had one.
     `best` is the arm with the largest share; `info` has all shares.
 
     Parameters
     ----------
     arms, rng
-        The number of arms K, and its randomness.
+        The number of arms K, at least 2, and the `numpy.random.Generator` object of all random
+        numbers.
     """
 
     name: ClassVar[str] = "court"
@@ -577,11 +580,11 @@ class Court(KernelPolicy):
     kernels: ClassVar[Kernels] = Kernels(
         _ask,
         _tell,
-        suspect=suspect,
+        best_guess=best_guess,
         unanswered=True,
         change=_change,
         present=present,
-        hear=_hear,
+        add_past_vote=_add_past_vote,
     )
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
@@ -593,7 +596,7 @@ class Court(KernelPolicy):
         shares = np.zeros(arms)
         shares[order[0]] = 1.0
         table, names = workspace(arms)
-        self.state = State(
+        self.state = CourtState(
             **alone,
             shares=shares,
             tilted=shares.copy(),
@@ -611,21 +614,21 @@ class Court(KernelPolicy):
         )
 
     def contest(self) -> Contest:
-        """Tell the shares, since when somebody has a seat, and how near others are to one."""
+        """Return the shares, the round of the coronation and the challengers for a seat."""
         return contest(self.state)._replace(shares=tuple(self.state.shares.tolist()))
 
     def false_alarms_at_most(self) -> float | None:
         """Return the bound for the matches so far."""
         return false_alarms(self.state)
 
-    def enlarged(self, state: Any, fresh: Any) -> Any:
-        """Return the record of one more arm, which has no seat."""
-        wide = super().enlarged(state, fresh)
+    def enlarge_state(self, state: Any, fresh: Any) -> Any:
+        """Return the record for one more arm, which has no seat."""
+        wide = super().enlarge_state(state, fresh)
         wide.shares[-1] = wide.tilted[-1] = wide.known[-1] = 0
         return wide
 
     def check_state(self, state: Any) -> None:
-        """Refuse seats and matches that do not belong together."""
+        """Raise DriftduelError if seats and matches are inconsistent."""
         numbers, arms, here = state.numbers[0], state.arms, state.present == 1
         on, known, seated = arms["on"] == 1, state.known == 1, state.shares > 0
         self.require(seated[numbers.king] and not (seated & ~known).any())

@@ -1,11 +1,11 @@
-"""DEX3.P: two EXP3.P learners, one for each side of a duel."""
+"""DEX3.P: two EXP3.P learners, one per side of a duel."""
 
 import math
 from typing import Any
 
 import numpy as np
 
-from driftduel._compile import hot
+from driftduel._internal.compiler import hot
 from driftduel.policies import _exp3 as exp3
 from driftduel.policies.base import Kernels
 from driftduel.policies.keys import Horizon
@@ -21,7 +21,8 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     for player in range(2):
         exp3.weigh(scores, weights, player)
     duel = exp3.draw_both(weights, 0, 1, gamma, rng, notes)
-    # The bias does not wait for the answer: it depends on this round's probabilities alone.
+    # The bias is credited before the answer, because it depends on this round's probabilities
+    # alone.
     bias = numbers.eta * numbers.beta
     for player in range(2):
         for i in range(scores.shape[1]):
@@ -46,24 +47,25 @@ class Dex3P(exp3.Players):
     (gain [arm played] + beta) / p of every arm's gain, whose sum times eta is the logarithm of w;
     the first player gains 1 for a win, the second for a defeat of the first.
 
-    Told: the horizon T. Guarantee: regret of order sqrt(K T) up to logarithms against the best
-    fixed arm, with high probability; nothing for changing winners.
+    Prior knowledge: the horizon T. Guarantee: regret of order sqrt(K T) up to logarithms against
+    the best fixed arm, with high probability; no bound for changing winners.
 
     Constants: those of the paper's Lemma 3.1, eta = sqrt(log(K) / (K T)) / 2, beta = 2 eta and
     gamma = 2 eta K. A horizon below K log K would make gamma more than 1; it is 1 there, which is
     uniform play.
 
-    **Late answers** are learned at once, weighted with the probabilities of their asking. The bias
-    is credited when a duel is asked for, so a forgotten duel leaves its bias and nothing else. The
-    coin of a self-duel counts: without it the estimates would be biased.
+    **Late answers** are learned immediately, weighted by the probabilities of the round of their
+    choice. The bias is credited when a duel is chosen, so the only effect of a forgotten duel is
+    its bias. The coin of a self-duel counts: without it the estimates would be biased.
 
     Parameters
     ----------
     horizon
-        The number of rounds T.
+        The number of rounds T, an integer of at least 2; `play` passes the length of the world as
+        default value.
     """
 
-    told = ("horizon",)
+    prior_knowledge = ("horizon",)
     guarantee = "static regret sqrt(K T) with high probability, adversarial"
     source = "Saha and Gupta, ICML 2022"
     confidence = "high: constants printed in the paper (Lemma 3.1)"

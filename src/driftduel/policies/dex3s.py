@@ -1,11 +1,11 @@
-"""DEX3.S: two EXP3.P learners that share, one for each side of a duel; told how much changes."""
+"""DEX3.S: two EXP3.P learners with weight sharing, one per side of a duel."""
 
 import math
 from typing import Annotated, Any
 
 import numpy as np
 
-from driftduel._compile import hot
+from driftduel._internal.compiler import hot
 from driftduel.errors import DriftduelError
 from driftduel.policies import _exp3 as exp3
 from driftduel.policies.base import Kernels
@@ -16,16 +16,17 @@ from driftduel.specs import Choice, Range
 
 __all__ = ["Dex3S"]
 
-Switches = Annotated[int | None, Range(0), "how often the best arm changes"]
-Variation = Annotated[float | None, Range(0), "V: how much changes in all"]
-By = Annotated[str, Choice(("switches", "variation")), "which of the two counts"]
+Switches = Annotated[int | None, Range(0), "number of changes of the best arm"]
+Variation = Annotated[float | None, Range(0), "V: total variation"]
+By = Annotated[str, Choice(("switches", "variation")), "the parameter in use"]
 
 
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     numbers, weights = state.numbers[0], state.weights
     duel = exp3.draw_both(weights, 0, 1, numbers.gamma, rng, notes)
-    # The bias does not wait for the answer: it depends on this round's probabilities alone.
+    # The bias is credited before the answer, because it depends on this round's probabilities
+    # alone.
     bias = numbers.eta * numbers.beta
     for player in range(2):
         notes[2 + player] = numbers.share / exp3.credit(weights, player, numbers.gamma, bias)
@@ -42,45 +43,46 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
 
 @POLICIES.register("dex3s")
 class Dex3S(exp3.Players):
-    """Let two EXP3.P learners that share weight, told how much changes, play against each other.
+    """Let two EXP3.P learners with weight sharing, tuned to S or V, play against each other.
 
     Saha and Gupta, *Optimal and Efficient Dynamic Regret Algorithms for Non-Stationary Dueling
-    Bandits*, ICML 2022: their DEX3.P (``dex3p``), where in every round each arm also gets the
-    share e alpha of all of a player's weight, so that no arm is ever lost.
+    Bandits*, ICML 2022: their DEX3.P (``dex3p``), where in every round each arm also receives the
+    share e alpha of a player's total weight, so that no weight vanishes.
 
-    Told: the horizon T, and either a number of switches or the total variation V. The guarantee
-    is against any sequence of arms, so the switches that count are those of the arms it is to be
-    compared with: for dynamic regret those of the Condorcet winner, however often other
-    preferences change. ``switches`` counts switches; S in the formulas is the number of phases,
-    ``switches + 1``, so S^CW + 1.
+    Prior knowledge: the horizon T, and either a number of switches or the total variation V. The
+    guarantee is against any sequence of arms, so the relevant switches are those of the comparison
+    sequence: for dynamic regret those of the Condorcet winner, not those of other preferences. S in
+    the formulas is the number of phases, ``switches + 1``, so S^CW + 1.
 
     Guarantee: dynamic regret of order sqrt(S K T), or V^(1/3) K^(1/3) T^(2/3), up to logarithms.
 
     Constants: those of the paper, eta = beta = sqrt(S / (K T)) (Theorem 4.1; it has S = 1, our
-    ``switches=0``, for whoever does not know S) or V^(1/3) / (4 K^(2/3) T^(1/3)) (Theorem 4.4),
-    gamma = 2 eta K and alpha = 1/T. What is ours: S and V are at most T, as they are in any
-    world; eta is at most 1 / (2 K), where gamma is 1 and play is uniform; and for V = 0, where eta
-    would be 0 and nothing would ever be learned, S is 1. ``exp3s`` is the same idea without bias,
-    with constants of its own and a K-th of the share. At ordinary horizons it mostly loses far
-    less: here bias and share give much of the play to bad arms.
+    ``switches=0``, for unknown S) or V^(1/3) / (4 K^(2/3) T^(1/3)) (Theorem 4.4), gamma = 2 eta K
+    and alpha = 1/T. Our additions: S and V are at most T, as in any world; eta is at most 1 / (2
+    K), where gamma is 1 and play is uniform; and for V = 0, where eta would be 0 without any
+    learning, S is 1. ``exp3s`` is the same idea without bias, with other constants and a K-th of
+    the share. At ordinary horizons it mostly loses far less: here bias and share spend many rounds
+    on bad arms.
 
-    **Late answers** are learned at once, weighted with the probabilities of their asking. The bias
-    is credited when a duel is asked for, so a forgotten duel leaves its bias and nothing else. The
-    coin of a self-duel counts: without it the estimates would be biased.
+    **Late answers** are learned immediately, weighted by the probabilities of the round of their
+    choice. The bias is credited when a duel is chosen, so the only effect of a forgotten duel is
+    its bias. The coin of a self-duel counts: without it the estimates would be biased.
 
     Parameters
     ----------
     horizon
-        The number of rounds T.
+        The number of rounds T, an integer of at least 2; `play` passes the length of the world as
+        default value.
     switches
-        How often the best arm changes.
+        The number of changes of the best arm, from 0; `play` passes the value of the world as
+        default.
     variation
         V, the sum over rounds of the largest change of any entry.
     by
-        Which of the two to go by; the other need not be known.
+        The parameter in use, ``switches`` or ``variation``; the other may be None.
     """
 
-    told = ("horizon", "switches")
+    prior_knowledge = ("horizon", "switches")
     guarantee = "dynamic regret sqrt(S K T) or (V K)^(1/3) T^(2/3), S or V known"
     source = "Saha and Gupta, ICML 2022"
     confidence = "high: constants printed in the paper (Theorems 4.1 and 4.4)"

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from driftduel._compile import hot
+from driftduel._internal.compiler import hot
 from driftduel.policies import _exp3 as exp3
 from driftduel.policies.base import Kernels
 from driftduel.policies.fields import PROBABILITY
@@ -37,24 +37,25 @@ class Dexp3(exp3.Players):
     s(x) = 1 / (K q(x) q(y)), which estimates the mean of P(x, .) without bias;
     eta = (log(K) / (T sqrt K))^(2/3) and gamma = min(1, sqrt(eta K)).
 
-    Told: the horizon T. Guarantee: Borda regret of order (K log K)^(1/3) T^(2/3) against the best
-    fixed arm of an adversarial sequence. It maximises Borda scores: in a world whose Condorcet
-    winner is not the Borda winner its Condorcet regret is linear.
+    Prior knowledge: the horizon T. Guarantee: Borda regret of order (K log K)^(1/3) T^(2/3) against
+    the best fixed arm of an adversarial sequence. It maximises Borda scores: in a world whose
+    Condorcet winner is not the Borda winner its Condorcet regret is linear.
 
-    Divergences and confidence: as in the public library duelpy, without its high-probability bias;
-    the abstract agrees, the paper's text is not verified.
+    Verified against: the public library duelpy, without its high-probability bias, and the
+    abstract; the paper's text is not verified.
 
-    **Late answers** are learned at once, weighted with the probabilities of their asking. A
-    forgotten duel changes nothing. The coin of a self-duel counts: the mean that is estimated
-    includes P(x, x) = 1/2.
+    **Late answers** are learned immediately, weighted by the probabilities of the round of their
+    choice. A forgotten duel has no effect. The coin of a self-duel counts: the mean that is
+    estimated includes P(x, x) = 1/2.
 
     Parameters
     ----------
     horizon
-        The number of rounds T.
+        The number of rounds T, an integer of at least 2; `play` passes the length of the world as
+        default value.
     """
 
-    told = ("horizon",)
+    prior_knowledge = ("horizon",)
     guarantee = "static Borda regret (K log K)^(1/3) T^(2/3), adversarial"
     source = "Saha, Koren and Mansour, ICML 2021"
     confidence = "high: abstract and public code agree; text not verified"

@@ -1,11 +1,11 @@
-"""Doubler: a UCB bandit against what it played before."""
+"""Doubler: a UCB bandit against its own arms of the previous epoch."""
 
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import uniform
 from driftduel.policies._sbm import Alpha, Reduction, advance, feedback, forget_bandits
 from driftduel.policies.base import Kernels
 from driftduel.policies.fields import CONSTANT, COUNT, MOST, Named, Within, records
@@ -14,26 +14,26 @@ from driftduel.policies.registry import POLICIES
 __all__ = ["Doubler"]
 
 
-class State(NamedTuple):
+class DoublerState(NamedTuple):
     """The bandit of this epoch, and the arms of this one and the last."""
 
     gains: Annotated[Any, COUNT]
-    """(K,) duels that the right arm won in this epoch."""
+    """(K,) number of wins of the right arm in this epoch."""
     pulls: Annotated[Any, COUNT]
-    """(K,) duels of this epoch that were answered."""
+    """(K,) number of answered duels of this epoch."""
     before: Annotated[Any, COUNT]
-    """(K,) how often the last epoch played an arm on the right: the multiset L."""
+    """(K,) number of plays of each arm on the right in the last epoch: the multiset L."""
     now: Annotated[Any, COUNT]
-    """(K,) how often this one has."""
+    """(K,) number of plays of each arm on the right in this epoch."""
     numbers: Annotated[Any, Named(epoch=Within(0, 62), asked=COUNT, length=Within(1, MOST))]
-    """The epoch, duels asked for in it, and how many it has."""
+    """The epoch, the number of duels chosen in it, and its length."""
     alpha: Annotated[Any, CONSTANT]
     """(1,) alpha."""
 
 
 @kernel
 def _begin(state: Any, rng: Any) -> None:
-    """Begin an epoch: twice as long, a new bandit, and left arms from the epoch before."""
+    """Begin an epoch of twice the length with a new bandit and left arms of the last epoch."""
     numbers, before, now = state.numbers[0], state.before, state.now
     if numbers.epoch == 0:
         now[int(uniform(rng) * len(now))] = 1
@@ -82,8 +82,8 @@ def _reset(state: Any) -> None:
 
 
 @kernel
-def _suspect(state: Any) -> int:
-    """Return the arm that this epoch and the one before have played most often on the right."""
+def _best_guess(state: Any) -> int:
+    """Return the arm with most plays on the right in this epoch and the one before."""
     best, most = 0, -1
     for k in range(len(state.now)):
         played = int(state.before[k]) + int(state.now[k])
@@ -97,31 +97,31 @@ class Doubler(Reduction):
     """Let a UCB bandit pick the right arm; draw the left one from its picks of the last epoch.
 
     Ailon, Karnin and Joachims, *Reducing Dueling Bandits to Cardinal Bandits*, ICML 2014. Epoch i
-    has 2^i rounds and a bandit of its own, whose opponents do not change while it learns: left
-    arms are drawn from the right arms of the epoch before (in the first, one random arm).
+    has 2^i rounds and a new bandit, whose distribution of opponents is constant: left arms are
+    drawn from the right arms of the epoch before (in the first, one random arm).
 
-    Told: nothing. Guarantee: expected regret of order K log^2 T / Delta when outcomes come from
-    utilities that stand still, with the linear link.
+    Prior knowledge: none. Guarantee: expected regret of order K log^2 T / Delta when outcomes come
+    from utilities that are stationary, with the linear link.
 
-    Confidence: high, verified against the paper; the bandit's alpha = 3 as for `sparring`.
+    Verified against: the paper; the bandit's alpha = 3 as for `sparring`.
 
-    **Late answers** count while their epoch is on, and are ignored after it. The duel of an arm
-    with itself counts: its coin is what the arm earns.
+    **Late answers** count until the end of their epoch and are ignored afterwards. The duel of an
+    arm with itself counts: its coin is the arm's reward.
 
     Parameters
     ----------
     alpha
-        How much to explore.
+        The exploration parameter of the UCB radius, a value of at least 0. Default 3.0.
     """
 
     guarantee = "K log^2 T / Delta, linear utilities, stationary"
     source = "Ailon, Karnin, Joachims: Reducing Dueling Bandits to Cardinal Bandits, ICML 2014"
     notes = (COUNT,)
-    kernels = Kernels(_ask, _tell, _reset, _suspect)
+    kernels = Kernels(_ask, _tell, _reset, _best_guess)
 
     def __init__(self, arms: int, rng: np.random.Generator, alpha: Alpha = 3.0) -> None:
         super().__init__(arms, rng)
-        self.state = State(
+        self.state = DoublerState(
             gains=np.zeros(arms),
             pulls=np.zeros(arms),
             before=np.zeros(arms, np.int64),
@@ -131,5 +131,5 @@ class Doubler(Reduction):
         )
 
     def check_state(self, state: Any) -> None:
-        """Refuse an epoch that would never end."""
+        """Raise DriftduelError for an epoch that cannot end."""
         self.require(state.numbers[0].asked <= state.numbers[0].length)

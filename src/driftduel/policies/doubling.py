@@ -1,15 +1,15 @@
-"""Doubling around a policy that must be told the horizon."""
+"""The doubling trick around a policy with a known horizon."""
 
 from functools import cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot
+from driftduel._internal.compiler import hot
 from driftduel.errors import DriftduelError
-from driftduel.policies.around import Around, built_again, pass_on
 from driftduel.policies.base import GROW, RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, MOST, ROUND, Named, Within, records
+from driftduel.policies.wrapper import Wrapper, built_again, pass_on
 from driftduel.specs import Range
 
 __all__ = ["Doubling"]
@@ -17,14 +17,14 @@ __all__ = ["Doubling"]
 Epoch = Annotated[int, Range(2), "rounds of the first epoch"]
 
 
-class State(NamedTuple):
-    """The policy inside, and the epoch."""
+class DoublingState(NamedTuple):
+    """The wrapped policy, and the epoch."""
 
     base: Any
-    """The state of the policy inside."""
+    """The state of the wrapped policy."""
     epoch: Annotated[Any, Named(start=ROUND, length=Within(2, MOST), over=CONSTANT)]
-    """Its first round; its length, which is what the policy inside is told; and whether it is over:
-    the policy inside is to be made anew."""
+    """Its first round; its length, which is the horizon of the wrapped policy; and whether it is
+    over: a new wrapped policy must be built."""
 
 
 @cache
@@ -37,21 +37,23 @@ def _wrap(inner: Kernels) -> Kernels:
     def tell(state, t, first, second, won, notes):  # type: ignore[no-untyped-def]
         epoch = state.epoch[0]
         if t < epoch.start:
-            return 0  # asked for in an epoch that is over
+            return 0  # chosen in an earlier epoch
         flags = inner_tell(state.base, t - epoch.start + 1, first, second, won, notes)
         if t + 1 >= epoch.start + epoch.length:
             epoch.start = t + 1
             epoch.length *= 2
             epoch.over = 1
-            flags |= GROW | RESTARTED  # a longer epoch takes a new policy, which Python makes
+            flags |= GROW | RESTARTED  # `grow` (interpreted) builds the policy of the next epoch
         return flags
 
     passed = pass_on(inner)
-    return Kernels(hot(ask), hot(tell), suspect=passed["suspect"], unanswered=passed["unanswered"])
+    return Kernels(
+        hot(ask), hot(tell), best_guess=passed["best_guess"], unanswered=passed["unanswered"]
+    )
 
 
-class Doubling(Around):
-    """Play epochs of doubling length, each with a policy that is told its length.
+class Doubling(Wrapper):
+    """Play epochs of doubling length, each with a new policy; its horizon is the length.
 
     A bound of order T^c for a known horizon becomes one for an unknown horizon, at the cost of a
     factor 1 / (1 - 2^-c).
@@ -61,9 +63,9 @@ class Doubling(Around):
     Parameters
     ----------
     base
-        A fresh policy; whatever horizon it was told, it is told the length of the first epoch.
+        A new policy; its horizon is replaced by the length of the first epoch.
     epoch
-        The length of the first epoch.
+        The length of the first epoch, an integer of at least 2. Default 1024.
     """
 
     prefix = "doubling"
@@ -80,21 +82,20 @@ class Doubling(Around):
     ) -> None:
         if "horizon" not in base.parameters:
             raise DriftduelError(
-                f"{self.prefix!r} needs a policy that wants to know the horizon; {base.name!r} "
-                f"does not."
+                f"{self.prefix!r} needs a policy with the key horizon; {base.name!r} has none."
             )
         if base.parameters["horizon"] != epoch:
             base = built_again(base, horizon=epoch)
         super().__init__(arms, rng, base)
         self.easy_rounds = 2 * base.easy_rounds  # type: ignore[misc]
-        self.state = State(base.state, records(1, start=1, length=epoch, over=0))
+        self.state = DoublingState(base.state, records(1, start=1, length=epoch, over=0))
 
     def began(self) -> int:
         """Return the first round of this epoch."""
         return int(self.state.epoch[0].start)
 
     def grow(self) -> None:
-        """Make the policy of a new epoch, or room for the one inside."""
+        """Build the policy of a new epoch, or grow the state of the wrapped policy."""
         epoch = self.state.epoch[0]
         if epoch.over == 1:
             epoch.over = 0
@@ -107,11 +108,11 @@ class Doubling(Around):
         self.state = self.state._replace(base=self.base.state)
 
     def set_state(self, state: Any) -> None:
-        """Take back what `get_state` returned, after checking that it fits."""
+        """Replace the learned state by the result of `get_state`, after validation."""
         length = state.get("epoch.length")
         if length is not None and length.shape == (1,) and length.dtype == np.int64:
             doublings, rest = divmod(int(length[0]), self.parameters["epoch"])
-            # Else the rules refuse it; but a policy that is told another length must not be made.
+            # An invalid length is rejected by the rules below; do not build a policy for it.
             self.require(rest == 0 and doublings.bit_count() == 1 and doublings <= MOST)
             self._make_base(int(length[0]))
         super().set_state(state)

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from driftduel.policies._counts import count_duel, counting
-from driftduel.policies._dts_kernels import State, ask, reset
+from driftduel.policies._dts_kernels import DtsState, ask, reset
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.modes import COUNTED
 from driftduel.policies.registry import POLICIES
@@ -16,26 +16,34 @@ __all__ = ["Dts"]
 
 @POLICIES.register("dts")
 class Dts(KernelPolicy):
-    """Sample from the posterior twice: for the champion, and for who should meet it.
+    """Sample from the posterior twice: for the champion, and for its opponent.
 
-    Source: Wu and Liu, *Double Thompson Sampling for Dueling Bandits*, NIPS 2016. Told nothing.
-    Guarantee on stationary worlds: K log T + K^2 log log T with a Condorcet winner, K^2 log T in
-    Copeland regret without. Confidence is high, from the paper and the authors' program. Of the
-    paper's samples only those are drawn that can change the choice, see `_dts_kernels`: the duels
-    are the same in distribution, and a round of a settled game looks at K pairs and not at K^2.
+    Prior knowledge: none. Guarantee on stationary worlds: regret K log T + K^2 log log T with a
+    Condorcet winner, Copeland regret K^2 log T without. Of the paper's samples only those are drawn
+    that can change the choice, see `_dts_kernels`: the duels have the same distribution, and a
+    round of a settled game needs O(K) instead of O(K^2) operations.
 
-    **Many arms.** While nothing is known, a round draws up to K^2 / 2 posterior samples, as the
-    paper has it: with 2,000 arms that takes 0.1 to 0.2 s, a settled round with 10 some 0.2 us.
+    **Many arms.** Before any learning a round draws up to K^2 / 2 posterior samples, as in the
+    paper: with 2,000 arms that takes 0.1 to 0.2 s, a settled round with 10 some 0.2 us.
 
-    **Late answers** are counted when they come, and votes of the past when they are heard. An arm
-    that is away keeps its counts; candidates, sample and opponent are those who are there.
+    **Late answers** and past votes are counted on arrival. An absent arm keeps its counts;
+    candidates, sample and opponent are restricted to present arms. A forgotten duel has no effect.
 
     Parameters
     ----------
     arms, rng
-        The number of arms K, and its randomness.
+        The number of arms K, and the generator of the posterior samples.
     alpha
-        Width of the confidence bounds, above 1/2 in the theory; the authors use 0.51.
+        Width of the confidence bounds, above 1/2 in the theory; the default value 0.51 is that of
+        the authors.
+
+    Notes
+    -----
+    Verified against: the paper and the authors' program, which agree.
+
+    References
+    ----------
+    Wu and Liu, *Double Thompson Sampling for Dueling Bandits*, NIPS 2016.
     """
 
     name: ClassVar[str] = "dts"
@@ -53,7 +61,7 @@ class Dts(KernelPolicy):
         alpha: Annotated[float, Range(0, open=True), "width of the confidence bounds"] = 0.51,
     ) -> None:
         super().__init__(arms, rng)
-        self.state = State(
+        self.state = DtsState(
             wins=np.zeros((arms, arms)),
             present=np.ones(arms, np.int64),
             candidates=np.zeros(arms, np.int64),

@@ -1,19 +1,23 @@
-"""A policy's life as a log of events: plain columns, for an array, a database or lines of JSON.
+"""Event log of a policy: plain columns, for arrays, a database or lines of JSON.
 
 | kind | round | arm | other | won | notes |
 |---|---|---|---|---|---|
-| ``asked`` | its number, from 1 | the first | the second | | the duel's; none: not known |
+| ``asked`` | its number, from 1 | the first | the second | | the duel's; empty: not recorded |
 | ``told`` | of the duel | that won | | | |
 | ``decided`` | of the duel | | | 1: the first, 0: the second | |
 | ``tied`` | of the duel | | | | |
 | ``forgotten`` | of the duel | | | | |
-| ``joined`` | | that came | | | |
-| ``left`` | | that left | | | |
-| ``heard`` | | one of two | the other | 1: the one, 0: the other, -1: a tie | the vote's weight |
+| ``joined`` | | added | | | |
+| ``left`` | | removed | | | |
+| ``heard`` | | one of two | the other | 1: the one, 0: the other, -1: a tie | weight, request |
+| ``priced`` | | | | | the price of each arm |
 
-``told`` is `Policy.tell`: the policy flips a coin of its own if the duel was an arm's with itself.
-``decided`` is `Policy.tell_first_won`: whoever keeps the log flipped it. What a kind has no use for
-is 0 for a round and -1 for the others. `driftduel.policies.folding` turns a log into a policy.
+``told`` is a call of `Policy.tell`: the policy flips its separate coin for a duel of an arm with
+itself. ``decided`` is a call of `Policy.tell_first_won`: the caller flipped the coin. ``heard`` is
+a call of `Policy.add_past_vote`, ``priced`` one of `Policy.set_prices`. The notes of a duel with a
+request end with the scaled request; such a duel cannot be asked again without them. Unused fields
+have the default value: 0 for the round, -1 for the others. `driftduel.policies.fold` rebuilds the
+policy from its log.
 """
 
 import json
@@ -24,22 +28,23 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from driftduel._reading import parse_json
+from driftduel._internal.reading import parse_json
 from driftduel.errors import DriftduelError, LogError
 from driftduel.policies.base import Policy
 from driftduel.policies.fields import MOST
 from driftduel.policies.ledger import UNANSWERED, Duel
+from driftduel.requests import MOST_FEATURES
 
-__all__ = ["KINDS", "Columns", "Event", "Log", "Recorder"]
+__all__ = ["KINDS", "Columns", "Event", "EventLog", "Recorder"]
 
-KINDS = ("asked", "told", "decided", "tied", "forgotten", "joined", "left", "heard")
-"""What can happen; in the column `kind`, by its place here."""
+KINDS = ("asked", "told", "decided", "tied", "forgotten", "joined", "left", "heard", "priced")
+"""Kinds of events; the column `kind` holds indices into this tuple."""
 _MOST_ARMS = 1 << 31
 _MOST_NOTES = 1000
 
 
 class Event(NamedTuple):
-    """One thing that happened; the module's table says what each kind has a use for."""
+    """An event of a policy; the table in the module docstring lists the fields of each kind."""
 
     kind: str
     round: int = 0
@@ -49,21 +54,27 @@ class Event(NamedTuple):
     notes: tuple[float, ...] = ()
 
     def to_json(self) -> str:
-        """Write it as one line of JSON: its kind, and what the kind has a use for."""
+        """Return the event as one line of JSON: its kind and the fields that this kind uses."""
         said = {"kind": self.kind}
         said |= {key: getattr(self, key) for key in _BOUNDS[self.kind]}
         return json.dumps({**said, "notes": self.notes} if self.notes else said)
 
     @classmethod
     def from_json(cls, text: str) -> "Event":
-        """Read what `to_json` wrote; whatever else the line says is not looked at."""
+        """Parse a line written by `to_json`; other keys of the object are ignored.
+
+        Raises
+        ------
+        DriftduelError
+            If the text is not a JSON object with a valid kind and the fields of that kind.
+        """
         said = parse_json(text)
         if not isinstance(said, dict) or said.get("kind") not in KINDS:
             raise DriftduelError(f"an event's kind must be one of {', '.join(KINDS)}.")
         kind, notes = said["kind"], said.get("notes", ())
         missing = [key for key in _BOUNDS[kind] if key not in said]
         if missing:
-            raise DriftduelError(f"an event of the kind {kind!r} must say its {missing[0]}.")
+            raise DriftduelError(f"an event of the kind {kind!r} must have the key {missing[0]!r}.")
         if not isinstance(notes, list | tuple):
             raise DriftduelError("an event's notes must be a list of numbers.")
         used = {key: said[key] for key in _BOUNDS[kind]}
@@ -72,7 +83,7 @@ class Event(NamedTuple):
 
 _UNUSED = {"round": 0, "arm": -1, "other": -1, "won": -1}
 _ROUND, _ARM = (1, MOST), (0, _MOST_ARMS - 1)
-# What each kind has a use for, and the numbers that it may be.
+# The fields that each kind uses, with the range of their values (both ends included).
 _BOUNDS: dict[str, dict[str, tuple[int, int]]] = {
     "asked": {"round": _ROUND, "arm": _ARM, "other": _ARM},
     "told": {"round": _ROUND, "arm": _ARM},
@@ -82,49 +93,56 @@ _BOUNDS: dict[str, dict[str, tuple[int, int]]] = {
     "joined": {"arm": _ARM},
     "left": {"arm": _ARM},
     "heard": {"arm": _ARM, "other": _ARM, "won": (-1, 1)},
+    "priced": {},
 }
-# How many notes each kind may have.
-_NOTES = dict.fromkeys(KINDS, (0, 0)) | {"asked": (0, _MOST_NOTES), "heard": (1, 1)}
+# The minimum and maximum number of notes of each kind.
+_NOTES = dict.fromkeys(KINDS, (0, 0)) | {
+    "asked": (0, _MOST_NOTES),
+    "heard": (1, 2 + MOST_FEATURES),
+    "priced": (1, _MOST_NOTES),
+}
 
 
 class Columns(NamedTuple):
-    """Events as arrays, one number an event but for the notes."""
+    """Events as parallel arrays with one value per event, except for the flat array of notes."""
 
     kind: NDArray[np.int8]
-    """Place of its kind in `KINDS`."""
+    """Index of the kind in `KINDS`."""
     round: NDArray[np.int64]
     arm: NDArray[np.int32]
     other: NDArray[np.int32]
     won: NDArray[np.int8]
     noted: NDArray[np.int64]
-    """How many notes it has."""
+    """Number of notes of the event."""
     notes: NDArray[np.float64]
-    """The notes of all events, one after the other."""
+    """The notes of all events, concatenated."""
 
 
-class Log:
-    """Events in the order in which they happened.
+class EventLog:
+    """An append-only list of events in order of time, stored as compact arrays.
+
+    Instances are not thread-safe.
 
     Parameters
     ----------
     events
-        What happened so far.
+        The initial events; empty by default.
 
     Examples
     --------
-    >>> log = Log([Event("asked", round=1, arm=0, other=2), Event("told", round=1, arm=2)])
+    >>> log = EventLog([Event("asked", round=1, arm=0, other=2), Event("told", round=1, arm=2)])
     >>> print(*log.to_lines(), sep="")
     {"kind": "asked", "round": 1, "arm": 0, "other": 2}
     {"kind": "told", "round": 1, "arm": 2}
     <BLANKLINE>
-    >>> Log.from_lines(log.to_lines()) == log
+    >>> EventLog.from_lines(log.to_lines()) == log
     True
     """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self._kind, self._round = array("b"), array("q")
         self._arm, self._other, self._won = array("i"), array("i"), array("b")
-        self._until, self._notes = array("q"), array("d")  # where an event's notes end, all notes
+        self._until, self._notes = array("q"), array("d")  # end index of each event's notes; notes
         self.extend(events)
 
     def __len__(self) -> int:
@@ -146,30 +164,30 @@ class Log:
         return (self[place] for place in range(len(self)))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Log) and vars(self) == vars(other)
+        return isinstance(other, EventLog) and vars(self) == vars(other)
 
-    __hash__ = None  # type: ignore[assignment] # it grows
+    __hash__ = None  # type: ignore[assignment] # mutable
 
     def __repr__(self) -> str:
-        return f"Log({len(self)} events)"
+        return f"EventLog({len(self)} events)"
 
     def append(self, event: Event) -> None:
-        """Write down one more event, after checking that it can be one."""
+        """Append an event after validation; raise LogError if it is invalid."""
         kind, *numbers, notes = event
         if kind not in KINDS:
-            raise self._refused(f"has the kind {kind!r:.40}; it must be one of {', '.join(KINDS)}")
+            raise self._error(f"has the kind {kind!r:.40}; it must be one of {', '.join(KINDS)}")
         bounds = _BOUNDS[kind]
         for (key, unused), number in zip(_UNUSED.items(), numbers, strict=True):
             low, high = bounds.get(key, (unused, unused))
             if not isinstance(number, int | np.integer) or isinstance(number, bool):
-                raise self._refused(f"has {key}={number!r:.40}; it must be a whole number")
+                raise self._error(f"has {key}={number!r:.40}; it must be a whole number")
             if not low <= number <= high:
-                raise self._refused(_outside(kind, key, int(number), low, high))
+                raise self._error(_outside(kind, key, int(number), low, high))
         low, high = _NOTES[kind]
         if not low <= len(notes) <= high:
-            raise self._refused(_outside(kind, "notes", len(notes), low, high))
+            raise self._error(_outside(kind, "notes", len(notes), low, high))
         if not all(type(note) is float or _is_number(note) for note in notes):
-            raise self._refused(f"has the notes {str(notes)[:40]}; they must be numbers")
+            raise self._error(f"has the notes {str(notes)[:40]}; they must be numbers")
         self._kind.append(KINDS.index(kind))
         self._round.append(numbers[0])
         self._arm.append(numbers[1])
@@ -179,15 +197,15 @@ class Log:
         self._until.append(len(self._notes))
 
     def extend(self, events: Iterable[Event]) -> None:
-        """Write down more events; those before one that cannot be are kept."""
+        """Append events in order; if one raises LogError, the events before it are kept."""
         for event in events:
             self.append(event)
 
-    def _refused(self, said: str) -> LogError:
+    def _error(self, said: str) -> LogError:
         return LogError(f"event {len(self)} of the log {said}.", len(self))
 
     def columns(self, begin: int = 0, end: int | None = None) -> Columns:
-        """Return the events from `begin` up to `end` as arrays of their own."""
+        """Return the events with index `begin` to `end` (excluded) as new arrays."""
         begin, end, _ = slice(begin, end).indices(len(self))
         kind, round_, arm, other, won, until = (
             np.array(column[begin:end], np.dtype(column.typecode))
@@ -209,15 +227,20 @@ class Log:
         won: ArrayLike,
         noted: ArrayLike = (),
         notes: ArrayLike = (),
-    ) -> "Log":
-        """Make the log of which these are the columns, as `columns` returns them.
+    ) -> "EventLog":
+        """Return the log with the given columns, the inverse of `columns`.
 
         Parameters
         ----------
         kind, round, arm, other, won
-            A number for every event. What a kind has no use for may be anything.
+            Arrays of integers, one value per event. Values in unused fields are ignored.
         noted, notes
-            How many notes each event has, and all notes; left out if none has.
+            The number of notes of each event, and all notes concatenated. Default: no notes.
+
+        Raises
+        ------
+        DriftduelError
+            If lengths or types differ from this. `LogError`, a subclass, for an invalid event.
         """
         whole = {"kind": kind, "round": round, "arm": arm, "other": other, "won": won}
         columns = {key: _whole(key, values) for key, values in whole.items()}
@@ -251,17 +274,22 @@ class Log:
         return log
 
     def to_lines(self) -> Iterator[str]:
-        """Yield a line of JSON for every event."""
+        """Yield one line of JSON per event, each with a newline at the end."""
         return (f"{event.to_json()}\n" for event in self)
 
     @classmethod
-    def from_lines(cls, lines: str | Iterable[str]) -> "Log":
-        """Read lines of JSON, such as an open file has; empty ones are left out.
+    def from_lines(cls, lines: str | Iterable[str]) -> "EventLog":
+        """Parse lines of JSON, for example an open text file; empty lines are skipped.
 
         Parameters
         ----------
         lines
-            What `to_lines` gave, as lines or as one text.
+            The result of `to_lines`, as an iterable of lines or as one string.
+
+        Raises
+        ------
+        LogError
+            If a line is invalid; the message has the index of the event, from 0.
         """
         log = cls()
         for line in lines.splitlines() if isinstance(lines, str) else lines:
@@ -279,18 +307,20 @@ class Log:
 def _whole(key: str, values: ArrayLike) -> NDArray[np.int64]:
     column = np.asarray(values)
     if column.ndim != 1 or (len(column) and column.dtype.kind not in "iu"):
-        raise DriftduelError(f"the column {key!r} of a log must be whole numbers in a row.")
+        raise DriftduelError(f"the column {key!r} of a log must be a 1-D integer array.")
     return column.astype(np.int64)
 
 
 def _check(columns: dict[str, NDArray[np.int64]]) -> None:
-    """Refuse the first event that cannot be one; set what a kind has no use for."""
+    """Raise LogError for the first invalid event; set unused fields to their default."""
     kinds = columns["kind"]
     bad = (kinds < 0) | (kinds >= len(KINDS))
-    trouble = []  # an event and what is wrong with it
+    trouble = []  # (index of the event, message)
     if bad.any():
         place = int(bad.argmax())
-        trouble.append((place, f"has the kind {kinds[place]}; it must be from 0 to 7"))
+        trouble.append(
+            (place, f"has the kind {kinds[place]}; it must be from 0 to {len(KINDS) - 1}")
+        )
     for code, kind in enumerate(KINDS):
         mine = kinds == code
         bounds = {**_BOUNDS[kind], "noted": _NOTES[kind]}
@@ -314,7 +344,7 @@ def _outside(kind: str, key: str, number: int, low: int, high: int) -> str:
     if key == "notes":
         return f"has {number} notes; one of the kind {kind!r} has from {low} to {high}"
     if low == high:
-        return f"has {key}={number}; the kind {kind!r} has no use for it"
+        return f"has {key}={number}; the kind {kind!r} does not use this field"
     return f"has {key}={number}; for the kind {kind!r} it must be from {low} to {high}"
 
 
@@ -327,18 +357,18 @@ class _Writes(Protocol):
 
 
 class Recorder:
-    """Live with a policy and write down every event.
+    """A policy together with the log of its events: each method call appends one event.
 
-    What is written down is what a policy that did the same would be by `fold`. A call that is
-    refused writes nothing.
+    `fold` on a new policy with this log gives a policy in the same state. A call that raises an
+    exception appends nothing. Instances are not thread-safe.
 
     Parameters
     ----------
     policy
-        Who lives; it is at hand as `policy`.
+        The policy to call; the attribute `policy` refers to it.
     log
-        Where events are written: anything with a method `append`, such as one that writes into a
-        database.
+        The destination: an object with a method ``append(event)``, for example one that writes to
+        a database. Default: a new `EventLog`.
 
     Examples
     --------
@@ -353,45 +383,64 @@ class Recorder:
 
     def __init__(self, policy: Policy, log: _Writes | None = None) -> None:
         self.policy = policy
-        self.log: Any = Log() if log is None else log
+        self.log: Any = EventLog() if log is None else log
 
-    def ask(self) -> Duel:
-        """Ask for the next duel."""
-        duel = self.policy.ask()
+    def ask(self, request: Any = None) -> Duel:
+        """Choose and return the next duel."""
+        duel = self.policy.ask() if request is None else self.policy.ask(request)
         self.log.append(Event("asked", duel.round, duel.first, duel.second, notes=duel.notes))
         return duel
 
     def tell(self, duel: Duel, winner: int | None) -> None:
-        """Tell which arm won a duel, or that neither did."""
+        """Learn the winner of a pending duel, or a tie."""
         self.policy.tell(duel, winner)
         t = Duel.of(duel).round
         self.log.append(Event("tied", t) if winner is None else Event("told", t, int(winner)))
 
     def tell_first_won(self, duel: Duel, won: int) -> None:
-        """Tell whether the first arm won (1) or lost (0); for self-duels this is the coin."""
+        """Learn the result of a pending duel as a number: 1 (first arm won), 0 or -1."""
         self.policy.tell_first_won(duel, won)
         t = Duel.of(duel).round
         unknown = won == UNANSWERED
         self.log.append(Event("forgotten", t) if unknown else Event("decided", t, won=int(won)))
 
     def forget(self, duel: Duel) -> None:
-        """Give up on a duel whose answer will never come."""
+        """Drop a pending duel without a result."""
         self.policy.forget(duel)
         self.log.append(Event("forgotten", Duel.of(duel).round))
 
     def admit(self, arm: int | None = None) -> int:
-        """Let an arm take part, again or for the first time; return it."""
+        """Add a new arm or restore a retired one; return its index."""
         arm = self.policy.admit(arm)
         self.log.append(Event("joined", arm=arm))
         return arm
 
     def retire(self, arm: int) -> None:
-        """Take an arm away."""
+        """Remove an arm."""
         self.policy.retire(arm)
         self.log.append(Event("left", arm=int(arm)))
 
-    def hear(self, first: int, second: int, winner: int | None, weight: float = 1.0) -> None:
-        """Learn from a vote that nobody asked this policy for."""
-        self.policy.hear(first, second, winner, weight)
+    def set_prices(self, prices: ArrayLike) -> None:
+        """Replace the prices of all arms."""
+        self.policy.set_prices(prices)
+        notes = np.asarray(prices, np.float64).tolist()
+        self.log.append(Event("priced", notes=tuple(notes)))
+
+    def add_past_vote(
+        self,
+        first: int,
+        second: int,
+        winner: int | None,
+        weight: float = 1.0,
+        request: Any = None,
+    ) -> None:
+        """Learn from a vote on a pair that this policy did not choose."""
+        scaled: tuple[float, ...] = ()
+        policy: Any = self.policy
+        if policy.request_shape.features or request is not None:
+            scaled = policy.scaled(request)
+            policy.add_past_vote(first, second, winner, weight, request=scaled)
+        else:
+            policy.add_past_vote(first, second, winner, weight)
         won = -1 if winner is None else int(winner == first)
-        self.log.append(Event("heard", 0, int(first), int(second), won, (float(weight),)))
+        self.log.append(Event("heard", 0, int(first), int(second), won, (float(weight), *scaled)))

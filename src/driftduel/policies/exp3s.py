@@ -1,11 +1,11 @@
-"""Sparring EXP3.S: two adversarial learners that forget slowly, one for each side of a duel."""
+"""Sparring EXP3.S: two adversarial learners with weight sharing, one per side of a duel."""
 
 import math
 from typing import Annotated, Any
 
 import numpy as np
 
-from driftduel._compile import hot
+from driftduel._internal.compiler import hot
 from driftduel.policies import _exp3 as exp3
 from driftduel.policies.base import Kernels
 from driftduel.policies.keys import Horizon
@@ -14,7 +14,7 @@ from driftduel.specs import Range
 
 __all__ = ["Exp3S"]
 
-Switches = Annotated[int, Range(0), "how often the best arm changes"]
+Switches = Annotated[int, Range(0), "number of changes of the best arm"]
 
 
 @hot
@@ -33,15 +33,15 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
 
 @POLICIES.register("exp3s")
 class Exp3S(exp3.Players):
-    """Let two EXP3.S learners, told how often the world switches, play against each other.
+    """Let two EXP3.S learners, tuned to the number of switches, play against each other.
 
     EXP3.S of Auer, Cesa-Bianchi, Freund and Schapire, *The Nonstochastic Multiarmed Bandit
     Problem*, SIAM J. Comput. 2002, Section 8, on each side of the duel (sparring, Ailon, Karnin
     and Joachims 2014): the first player gains 1 for a win, the second for a defeat of the first.
     gamma = min(1, sqrt(K (S log(KT) + e) / ((e-1) T))) and alpha = 1/T.
 
-    Told: the horizon T, and the number of switches. The S of the formula is the number of phases,
-    ``switches + 1``, as in the source (there: hardness).
+    Prior knowledge: the horizon T, and the number of switches. The S of the formula is the number
+    of phases, ``switches + 1``, as in the source (there: hardness).
 
     Guarantee: each player has regret of order sqrt(S K T log(KT)) against any sequence of arms
     with S phases, hence so has the pair against the Condorcet winners.
@@ -49,19 +49,21 @@ class Exp3S(exp3.Players):
     Divergences: none from the source. The research code of Suk and Agarwal (2023) puts the number
     of switches for S, and updates both players at the first player's arm, which is a mistake.
 
-    **Late answers** are learned at once, weighted with the probabilities of their asking. A
-    forgotten duel changes nothing. The coin of a self-duel counts: without it the estimates of
-    the two players would be biased.
+    **Late answers** are learned immediately, weighted by the probabilities of the round of their
+    choice. A forgotten duel has no effect. The coin of a self-duel counts: without it the estimates
+    of the two players would be biased.
 
     Parameters
     ----------
     horizon
-        The number of rounds T.
+        The number of rounds T, an integer of at least 2; `play` passes the length of the world as
+        default value.
     switches
-        How often the best arm changes.
+        The number of changes of the best arm, from 0; `play` passes the value of the world as
+        default.
     """
 
-    told = ("horizon", "switches")
+    prior_knowledge = ("horizon", "switches")
     guarantee = "dynamic regret sqrt(S K T log(K T)), S known"
     source = "Auer et al., SIAM J. Comput. 2002; sparring: Ailon et al., ICML 2014"
     confidence = "high: textbook formulas, on both sides of the duel"

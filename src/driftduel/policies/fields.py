@@ -1,14 +1,15 @@
-"""What the numbers of a policy's state may be, declared beside each field of its record.
+"""Rules for the values of a policy's state, declared beside each field of its record.
 
-A kernel trusts its arrays: a wrong index reads or writes somewhere else. What comes out of a file
-is therefore checked against a rule for every field, and a field without one is never loaded::
+Kernels do not check array indices: a wrong value would cause a read or write out of bounds. Values
+from a file are therefore checked against a rule per field, and a field without a rule is not
+loaded::
 
     class State(NamedTuple):
         wins: Annotated[Any, COUNT]
         best: Annotated[Any, ARM_OR_NONE]
         numbers: Annotated[Any, Named(king=ARM, alarms=COUNT)]
 
-A rule speaks of one field. What must hold between fields is for the policy's `check_state`.
+A rule checks one field. Conditions between fields belong to the policy's method `check_state`.
 """
 
 from abc import ABC, abstractmethod
@@ -46,57 +47,57 @@ __all__ = [
     "records",
     "verify",
     "verify_notes",
-    "widened",
+    "with_arm",
 ]
 
 Array = NDArray[Any]
 
 MOST = 1 << 53
-"""The largest count: a float can count no further, and an int64 is far from running over."""
+"""The largest count: float64 represents all integers up to it, and int64 is far from overflow."""
 
 
 class Scope(NamedTuple):
-    """What a rule may depend on."""
+    """The values on which the bounds of a rule may depend."""
 
     arms: int
     rounds: int
-    """Duels asked for so far."""
+    """Number of duels chosen so far."""
 
 
 class Rule(ABC):
-    """What the values of an array may be."""
+    """A condition on the values of an array. Instances are immutable and hashable."""
 
     grows: bool = False
-    """Whether its first dimension may differ from a fresh policy's."""
+    """Whether the first dimension may differ from that of a new policy."""
 
     @property
     def has_no_memory(self) -> bool:
-        """Whether a field with this rule holds nothing that was learned."""
+        """Whether a field with this rule holds no learned values."""
         return self in (ANY, CONSTANT, PRESENT)
 
     @abstractmethod
     def wrong(self, saved: Array, fresh: Array, scope: Scope) -> str | None:
-        """Say what is wrong with an array of the right type and shape: 'has ...; ... must be ...'.
+        """Return a message 'has ...; it must be ...' if a value is invalid, else None.
 
         Parameters
         ----------
         saved
-            What is to be loaded.
+            The array to load; type and shape are already checked.
         fresh
-            The same array of the policy into which it is loaded.
+            The array of the same field in the policy that receives it.
         scope
-            What the bounds depend on.
+            The number of arms and of rounds.
         """
 
-    def widened(self, kept: Array, fresh: Array) -> Array:
-        """Return an array for one more arm, with all that was kept.
+    def with_arm(self, kept: Array, fresh: Array) -> Array:
+        """Return an array for one more arm that keeps the present values.
 
         Parameters
         ----------
         kept
-            The array.
+            The present array.
         fresh
-            The same of a policy that has one more arm and has seen nothing.
+            The array of the same field in a new policy with one more arm.
         """
         wide = fresh.copy()
         wide[tuple(map(slice, kept.shape))] = kept
@@ -108,15 +109,15 @@ Bound = int | float | Callable[[Scope], int]
 
 @dataclass(frozen=True)
 class Within(Rule):
-    """Allow numbers from `low` to `high`, both included, which may depend on arms and rounds."""
+    """Require values from `low` to `high`, both included; bounds may depend on arms and rounds."""
 
     low: Bound
     high: Bound
 
     def wrong(self, saved: Array, fresh: Array, scope: Scope) -> str | None:
-        """Say which value lies outside."""
+        """Return a message with the first value out of range."""
         low, high = (end(scope) if callable(end) else end for end in (self.low, self.high))
-        outside = ~((saved >= low) & (saved <= high))  # NaN, too
+        outside = ~((saved >= low) & (saved <= high))  # True for NaN, too
         if not outside.any():
             return None
         return f"has {saved[outside].flat[0]}; it must be between {low:g} and {high:g}"
@@ -134,11 +135,11 @@ class _Constant(Rule):
             return None
         return f"has {saved[other].flat[0]}; its parameters make it {fresh[other].flat[0]}"
 
-    def widened(self, kept: Array, fresh: Array) -> Array:
+    def with_arm(self, kept: Array, fresh: Array) -> Array:
         return fresh
 
 
-class _Shares(Rule):
+class _ProbabilitiesRule(Rule):
     def wrong(self, saved: Array, fresh: Array, scope: Scope) -> str | None:
         sound = ((saved >= 0) & (saved <= 1)).all() and (abs(saved.sum(axis=-1) - 1) < 1e-6).all()
         return None if sound else "must be probabilities that add up to 1"
@@ -149,34 +150,34 @@ class _Order(Rule):
         sound = (np.sort(saved, axis=-1) == np.arange(scope.arms)).all()
         return None if sound else "must have every arm once"
 
-    def widened(self, kept: Array, fresh: Array) -> Array:
-        """Put the new arm last."""
+    def with_arm(self, kept: Array, fresh: Array) -> Array:
+        """Append the index of the new arm."""
         return np.append(kept, np.full_like(kept[..., :1], kept.shape[-1]), axis=-1)
 
 
 class _Present(Rule):
     def wrong(self, saved: Array, fresh: Array, scope: Scope) -> str | None:
         sound = ((saved == 0) | (saved == 1)).all() and (saved == 1).any()
-        return None if sound else "must be 1 for the arms that are there, 0 for others, not all 0"
+        return None if sound else "must be 1 for present arms, 0 for others, and not all 0"
 
-    def widened(self, kept: Array, fresh: Array) -> Array:
-        """Let the new arm be away."""
-        return super().widened(kept, np.zeros_like(fresh))
+    def with_arm(self, kept: Array, fresh: Array) -> Array:
+        """Mark the new arm as absent."""
+        return super().with_arm(kept, np.zeros_like(fresh))
 
 
 class Each(Rule):
-    """Give the places along the last dimension a rule each, for numbers that share an array."""
+    """Apply one rule to each index of the last dimension, for values that share an array."""
 
     def __init__(self, *rules: Rule) -> None:
         self.rules = rules
 
     @property
     def has_no_memory(self) -> bool:
-        """Whether no place holds anything that was learned."""
+        """Whether no index holds learned values."""
         return all(rule.has_no_memory for rule in self.rules)
 
     def wrong(self, saved: Array, fresh: Array, scope: Scope) -> str | None:
-        """Say which place has a value that is not allowed."""
+        """Return a message with the first invalid value and its index."""
         if saved.shape[-1] != len(self.rules):
             return f"has {saved.shape[-1]} places; {len(self.rules)} are declared"
         for place, rule in enumerate(self.rules):
@@ -185,27 +186,27 @@ class Each(Rule):
                 return f"{said} (place {place})"
         return None
 
-    def widened(self, kept: Array, fresh: Array) -> Array:
-        """Let each place do what its rule says."""
-        wide = super().widened(kept, fresh)
+    def with_arm(self, kept: Array, fresh: Array) -> Array:
+        """Extend each index by its rule."""
+        wide = super().with_arm(kept, fresh)
         for place, rule in enumerate(self.rules):
-            wide[..., place] = rule.widened(kept[..., place], fresh[..., place])
+            wide[..., place] = rule.with_arm(kept[..., place], fresh[..., place])
         return wide
 
 
 class Named(Rule):
-    """Give the fields of records, see `records`, a rule each, by name."""
+    """Apply one rule to each field of a structured array (see `records`), by name."""
 
     def __init__(self, /, **rules: Rule) -> None:
         self.rules = rules
 
     @property
     def has_no_memory(self) -> bool:
-        """Whether no field of the records holds anything that was learned."""
+        """Whether no field holds learned values."""
         return all(rule.has_no_memory for rule in self.rules.values())
 
     def wrong(self, saved: Array, fresh: Array, scope: Scope) -> str | None:
-        """Say which field has a value that is not allowed."""
+        """Return a message with the first invalid value and its field."""
         if saved.dtype.names != tuple(self.rules):
             return f"has the fields {saved.dtype.names}; {tuple(self.rules)} are declared"
         for name, rule in self.rules.items():
@@ -214,16 +215,18 @@ class Named(Rule):
                 return f"{said} ({name})"
         return None
 
-    def widened(self, kept: Array, fresh: Array) -> Array:
-        """Let each field do what its rule says."""
-        wide = super().widened(kept, fresh)
+    def with_arm(self, kept: Array, fresh: Array) -> Array:
+        """Extend each field by its rule."""
+        wide = super().with_arm(kept, fresh)
         for name, rule in self.rules.items():
-            wide[name] = rule.widened(kept[name], fresh[name])
+            wide[name] = rule.with_arm(kept[name], fresh[name])
         return wide
 
 
 def records(size: int, /, **values: float) -> Array:
-    """Return an array of equal records, whose fields a kernel reads and writes by name.
+    """Return an array of equal records; kernels read and write the fields as attributes.
+
+    Integers become int64 fields, floats float64 fields.
 
     >>> numbers = records(1, king=3, due=0.0)[0]
     >>> numbers.king += 1
@@ -231,7 +234,7 @@ def records(size: int, /, **values: float) -> Array:
     (4, 0.0)
     """
     whole = tuple(isinstance(value, int | np.integer) for value in values.values())
-    made = np.zeros(size, _kind(tuple(values), whole))  # memory nobody writes to costs nothing
+    made = np.zeros(size, _kind(tuple(values), whole))  # untouched pages use no physical memory
     for name, value in values.items():
         if value != 0:
             made[name] = value
@@ -240,20 +243,20 @@ def records(size: int, /, **values: float) -> Array:
 
 @cache
 def _kind(names: tuple[str, ...], whole: tuple[bool, ...]) -> np.dtype[Any]:
-    """Return the type of a record whose fields are whole numbers or not."""
+    """Return the dtype of a record; `whole` has True for int64 fields, False for float64."""
     for name in names:
-        if hasattr(np.record, name):  # it would be found there first where nothing is compiled
+        if hasattr(np.record, name):  # without compilation numpy's own attribute would be found
             raise DriftduelError(
                 f"no field of records can be named {name!r}, which is an attribute of numpy's "
                 f"records; choose another name."
             )
     kinds = [np.int64 if is_whole else np.float64 for is_whole in whole]
-    # Of a numpy `record`, fields are attributes also where nothing is compiled.
+    # The type np.record makes fields accessible as attributes in interpreted code, too.
     return np.dtype((np.record, np.dtype(list(zip(names, kinds, strict=True)), align=True)))
 
 
 class Growing(Rule):
-    """Let the first dimension be as long as it is: a policy that makes room for more."""
+    """Allow any length of the first dimension, for policies that grow their arrays."""
 
     grows = True
 
@@ -261,13 +264,13 @@ class Growing(Rule):
         self.rule = rule
 
     def wrong(self, saved: Array, fresh: Array, scope: Scope) -> str | None:
-        """Say what the rule says."""
+        """Return the message of the inner rule."""
         return self.rule.wrong(saved, saved, scope)
 
-    def widened(self, kept: Array, fresh: Array) -> Array:
-        """Keep the first dimension."""
+    def with_arm(self, kept: Array, fresh: Array) -> Array:
+        """Extend all dimensions except the first."""
         room = np.zeros((len(kept), *fresh.shape[1:]), fresh.dtype)
-        return self.rule.widened(kept, room)
+        return self.rule.with_arm(kept, room)
 
 
 def ARMS(scope: Scope) -> int:  # noqa: N802 - a bound, written as the constants are
@@ -276,31 +279,31 @@ def ARMS(scope: Scope) -> int:  # noqa: N802 - a bound, written as the constants
 
 
 ANY = _Any()
-"""Anything: scratch that is computed before it is read, or numbers that are only compared."""
+"""No condition: scratch that is written before it is read, or values that are only compared."""
 CONSTANT = _Constant()
-"""What the parameters make it: no kernel ever changes it."""
+"""The value that the constructor computes from the parameters; no kernel modifies it."""
 ARM = Within(0, lambda scope: scope.arms - 1)
 ARM_OR_NONE = Within(-1, lambda scope: scope.arms - 1)
 COUNT = Within(0, MOST)
-"""How often something happened, in whole numbers or, if it was discounted, in others."""
+"""A count from 0; discounted counts are not integers."""
 FLAG = Within(0, 1)
 ROUND = Within(0, lambda scope: scope.rounds + 1)
-"""A round that was asked for, the next one, or 0 for none."""
+"""A round that was played, the next one, or 0 for none."""
 FINITE = Within(-1e100, 1e100)
-"""A number that can be squared."""
+"""A number whose square does not overflow float64."""
 PROBABILITY = Within(1e-60, 1)
-"""A probability by which something may be divided."""
-SHARES = _Shares()
+"""A probability that is large enough to be a divisor."""
+SHARES = _ProbabilitiesRule()
 """Probabilities: each row adds up to 1."""
 ORDER = _Order()
-"""Every arm once."""
+"""A permutation of the arms."""
 PRESENT = _Present()
-"""1 for every arm that is there and 0 for the others; somebody is."""
+"""1 for present arms and 0 for the others; at least one arm is present."""
 
 
 @cache
 def rules_of(record: Any) -> dict[str, Rule | None]:
-    """Return the rule of every field of a record; None where there is none."""
+    """Return the rule of each field of a record type, or None for fields without a rule."""
     hints = get_type_hints(record, include_extras=True)
     return {
         field: next(
@@ -312,10 +315,19 @@ def rules_of(record: Any) -> dict[str, Rule | None]:
 
 
 def verify(policy: Any, state: Any, rounds: int) -> None:
-    """Refuse a state that would lead a policy's kernels out of their arrays, or round in circles.
+    """Raise DriftduelError for a state that could cause out-of-bounds access or endless loops.
 
-    Every field keeps the rule it was declared with, here and in the record of a policy inside;
-    then the policies' own `check_state` are asked, the inner one first.
+    Each field is checked against its rule, also in the record of a wrapped policy; then the
+    methods `check_state` are called, that of the wrapped policy first.
+
+    Parameters
+    ----------
+    policy
+        The policy that receives the state; its present arrays define types and shapes.
+    state
+        The record to check. It is not modified.
+    rounds
+        Number of duels chosen so far.
     """
     scope = Scope(policy.arms, rounds)
     record: Any = type(state)
@@ -326,9 +338,9 @@ def verify(policy: Any, state: Any, rounds: int) -> None:
             continue
         if rule is None:
             raise DriftduelError(
-                f"nothing can be loaded into policy {policy.name!r} before its State says what "
-                f"{name!r} may hold, for example '{name}: Annotated[Any, COUNT]'; "
-                f"driftduel.policies.fields has the words."
+                f"the state of policy {policy.name!r} cannot be loaded: declare the values of "
+                f"{name!r} in its State, for example '{name}: Annotated[Any, COUNT]'; "
+                f"driftduel.policies.fields lists the rules."
             )
         skipped = int(rule.grows)
         if saved.ndim != fresh.ndim or saved.shape[skipped:] != fresh.shape[skipped:]:
@@ -342,15 +354,15 @@ def verify(policy: Any, state: Any, rounds: int) -> None:
     policy.check_state(state)
 
 
-def widened(policy: Any, state: Any, fresh: Any) -> Any:
-    """Return a record for one more arm, with all that another holds.
+def with_arm(policy: Any, state: Any, fresh: Any) -> Any:
+    """Return a record for one more arm with the values of `state`.
 
-    That of a policy inside is the fresh record's: it was made wider before.
+    The record of a wrapped policy is taken from `fresh`: it was extended before this call.
     """
     record: Any = type(state)
     rules: dict[str, Any] = {**rules_of(record), **policy.rules}
     wide = {
-        name: (rules[name] or ANY).widened(kept, getattr(fresh, name))
+        name: (rules[name] or ANY).with_arm(kept, getattr(fresh, name))
         for name, kept in state._asdict().items()
         if not hasattr(kept, "_asdict")
     }
@@ -358,7 +370,7 @@ def widened(policy: Any, state: Any, fresh: Any) -> Any:
 
 
 def verify_notes(policy: Any, notes: tuple[float, ...], rounds: int) -> None:
-    """Refuse notes of a duel that a policy's `ask` cannot have written."""
+    """Raise DriftduelError if the notes of a duel from a file have a wrong number or value."""
     if len(notes) != len(policy.notes):
         raise DriftduelError(
             f"a duel of {policy.name!r} has {len(policy.notes)} notes, not {len(notes)}."

@@ -7,18 +7,18 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
-from driftduel._random import uniform
-from driftduel.policies.around import (
-    Around,
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import uniform
+from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
+from driftduel.policies.fields import CONSTANT, COUNT, MOST, ROUND, Named, Within, records
+from driftduel.policies.info import Contest, of_pairs
+from driftduel.policies.wrapper import (
+    Wrapper,
     pass_on,
     pick_inside,
     presence_inside,
     since_alarm,
 )
-from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
-from driftduel.policies.fields import CONSTANT, COUNT, MOST, ROUND, Named, Within, records
-from driftduel.policies.info import Contest, of_pairs
 from driftduel.specs import Range
 
 __all__ = ["GlrRestart"]
@@ -29,17 +29,17 @@ Delta = Annotated[float, Range(0, 1, open=True), "false alarms per pair"]
 _SPLITS = 64
 
 
-class State(NamedTuple):
-    """The policy inside, and a thinned history of every pair."""
+class GlrState(NamedTuple):
+    """The wrapped policy, and a thinned history of every pair."""
 
     base: Any
-    """The state of the policy inside."""
+    """The state of the wrapped policy."""
     totals: Annotated[Any, COUNT]
     """(P, 2) duels of each pair a < b since the last alarm, and those a won."""
     splits: Annotated[Any, COUNT]
-    """(P, 64, 2) the same at earlier times: where a change may be found."""
+    """(P, 64, 2) the values of `totals` at earlier times: the candidate change points."""
     pairs: Annotated[Any, Named(kept=Within(0, _SPLITS), apart=Within(1, MOST))]
-    """(P,) how many of them are kept, and the duels between two."""
+    """(P,) the number of stored splits, and the number of duels between two."""
     numbers: Annotated[Any, Named(start=ROUND, explore=CONSTANT, delta=CONSTANT)]
     """The round that is round 1 since the last alarm, the share of rounds that explore, and the
     false alarm rate."""
@@ -58,13 +58,13 @@ def _divergence(p: float, q: float) -> float:
 
 @hot
 def _limit(n: int, delta: float) -> float:
-    """Return how much more likely a split must make n outcomes."""
+    """Return the threshold of the log-likelihood ratio for n outcomes."""
     return math.log(3.0 * n * math.sqrt(float(n)) / delta)
 
 
 @hot
 def _ratio(total: Any, split: Any, mean: float) -> float:
-    """Return by how much a split makes a history more likely, as a logarithm."""
+    """Return the log-likelihood ratio of a split of a pair's history."""
     before, before_won = split[0], split[1]
     after = total[0] - before
     ratio = before * _divergence(before_won / before, mean)
@@ -73,7 +73,7 @@ def _ratio(total: Any, split: Any, mean: float) -> float:
 
 @kernel
 def _nearness(total: Any, splits: Any, count: int, delta: float) -> float:
-    """Return the largest share of what raises an alarm that a pair's history has now."""
+    """Return the maximum share of the alarm threshold over the splits of a pair's history."""
     n, most = total[0], 0.0
     if 0 < total[1] < n:
         for k in range(count):
@@ -84,8 +84,8 @@ def _nearness(total: Any, splits: Any, count: int, delta: float) -> float:
 
 
 @kernel
-def _changed(state: Any, p: int) -> bool:
-    """Enter a pair's new outcome into its history; tell whether it has changed since a split."""
+def _has_changed(state: Any, p: int) -> bool:
+    """Append a new outcome to a pair's history; return whether a change is detected."""
     n, won = state.totals[p, 0], state.totals[p, 1]
     pair = state.pairs[p]
     count = pair.kept
@@ -98,7 +98,7 @@ def _changed(state: Any, p: int) -> bool:
                 fired = True
                 break
     if n % pair.apart == 0:
-        if count == state.splits.shape[1]:  # keep every other one, twice as far apart
+        if count == state.splits.shape[1]:  # keep every second split, at twice the distance
             for k in range(count // 2):
                 state.splits[p, k, 0] = state.splits[p, 2 * k + 1, 0]
                 state.splits[p, k, 1] = state.splits[p, 2 * k + 1, 1]
@@ -118,7 +118,7 @@ def _wrap(inner: Kernels) -> Kernels:
     here, pick = presence_inside(inner), pick_inside(inner)
 
     def ask(state, rng, t, notes):  # type: ignore[no-untyped-def]
-        # Without some exploration a change of an arm that is not played would never be seen.
+        # Without exploration a change of an arm that is not played is undetectable.
         if uniform(rng) < state.numbers[0].explore:
             count = 0
             for i in range(state.base.wins.shape[0]):
@@ -131,14 +131,14 @@ def _wrap(inner: Kernels) -> Kernels:
     def tell(state, t, first, second, won, notes):  # type: ignore[no-untyped-def]
         start = state.numbers[0].start
         if t < start:
-            return 0  # asked for before the alarm
+            return 0  # chosen before the alarm
         flags = inner_tell(state.base, t - start + 1, first, second, won, notes)
         if first != second and won >= 0:
             high, low = max(first, second), min(first, second)
             p = high * (high - 1) // 2 + low
             state.totals[p, 0] += 1
             state.totals[p, 1] += won if first == low else 1 - won
-            if _changed(state, p):
+            if _has_changed(state, p):
                 reset(state)
                 state.numbers[0].start = t + 1
                 flags |= RESTARTED
@@ -156,35 +156,35 @@ def _wrap(inner: Kernels) -> Kernels:
     return Kernels(hot(ask), hot(tell), reset, **pass_on(inner, since_alarm))
 
 
-class GlrRestart(Around):
-    """Start anew when the outcomes of some pair no longer look like one coin.
+class GlrRestart(Wrapper):
+    """Restart when a likelihood-ratio test rejects that a pair's outcomes are stationary.
 
     The test of Besson and Kaufmann for ordinary bandits, on the pairs: an alarm when some split of
     a pair's history makes it more likely by log(3 n sqrt(n) / delta). A history keeps 64 splits,
-    evenly spaced and thinned as it grows, which can only delay an alarm. Our composition; no paper
-    that we know of has it for duels. Any change of any pair raises it, also one that does not
-    concern the winner.
+    evenly spaced and thinned as it grows, which can only delay an alarm. Our composition; we have
+    found no paper with this test for duels. A change of any pair raises an alarm, including one
+    that is irrelevant for the winner.
 
-    **Late answers** to duels from before an alarm are dropped; others count when they come. While
-    an arm is away the histories of its pairs stand still; if it comes back another one, that is an
-    alarm. Votes of the past are counted by the policy inside, and are in no history.
+    **Late answers** to duels from before an alarm are dropped; others count on arrival. While an
+    arm is absent the histories of its pairs are unchanged; if it returns with other preferences,
+    that is an alarm. Past votes are counted by the wrapped policy, and are in no history.
 
     Parameters
     ----------
     arms, rng, base
-        The number of arms K, the randomness, and the policy inside, which must take the outcomes of
-        duels that it did not ask for.
+        The number of arms K, the generator of all random numbers, and the wrapped policy, which
+        must accept the results of duels that it did not choose.
     explore
-        The share of rounds in which a random pair is played.
+        The share of rounds in which a random pair is played, a value in [0, 1].
     delta
-        The chance of a false alarm, for each pair.
+        The probability of a false alarm per pair, a value in (0, 1).
     """
 
     prefix = "glr"
     alerts = True
     adds_draws = True  # the rounds that explore
     needs_wins = True
-    tells = ("explore",)
+    adds_prior_knowledge = ("explore",)
     guarantee = "none known for duels; false alarms of a pair at most delta"
     source = "ours, after Besson and Kaufmann, 2019"
     confidence = "our own composition"
@@ -200,7 +200,7 @@ class GlrRestart(Around):
     ) -> None:
         super().__init__(arms, rng, base)
         pairs = arms * (arms - 1) // 2
-        self.state = State(
+        self.state = GlrState(
             base=base.state,
             totals=np.zeros((pairs, 2), np.int64),
             splits=np.zeros((pairs, _SPLITS, 2), np.int64),
@@ -209,18 +209,18 @@ class GlrRestart(Around):
         )
 
     def began(self) -> int:
-        """Return the first round since the last alarm."""
+        """Return the first round after the last alarm."""
         return int(self.state.numbers[0].start)
 
     def contest(self) -> Contest:
-        """Tell how near each arm's duels are to an alarm: the nearest of its pairs."""
+        """Return each arm's share of the alarm threshold: the maximum over its pairs."""
         state, delta = self.state, self.state.numbers[0].delta
         shares = map(_nearness, state.totals, state.splits, state.pairs["kept"], repeat(delta))
         pairs = [(a, b) for a in range(self.arms) for b in range(a)]
         return Contest(challengers=of_pairs(pairs, shares, {*self.present} - {self.best()}))
 
     def check_state(self, state: Any) -> None:
-        """Refuse a history whose splits are not parts of it, one within the next."""
+        """Raise DriftduelError unless the splits of each history are nested."""
         kept = np.arange(_SPLITS) < state.pairs["kept"][:, None]
         total, won = state.totals[:, :1], state.totals[:, 1:]
         before, before_won = state.splits[..., 0], state.splits[..., 1]

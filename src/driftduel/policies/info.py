@@ -1,11 +1,11 @@
-"""What a person wants to know of a policy that runs: who leads, who challenges, what is out."""
+"""Status of a running policy: leader, challengers, pending duels, phase of the algorithm."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from driftduel._showing import as_html
-from driftduel.wording import counted, share
+from driftduel._internal.display import as_html
+from driftduel._internal.wording import counted, share
 
 __all__ = ["Challenger", "Contest", "Info", "Stage", "nearest_first", "of_pairs"]
 
@@ -13,42 +13,42 @@ _NAMED = 4
 
 
 class Challenger(NamedTuple):
-    """An arm that may take over, or whose duels may raise an alarm."""
+    """An arm that may become the leader, or may cause an alarm by its duels."""
 
     arm: int
     share: float
-    """How much there is of what it takes, from 0 to 1."""
+    """Fraction of the threshold that is reached, from 0 to 1."""
 
 
 class Contest(NamedTuple):
-    """How firmly the leader leads; None where a policy has no such thing."""
+    """The leader's position; None for fields that a policy does not have."""
 
     since: int | None = None
-    """The round after whose answer, or in which, the leader was crowned."""
+    """The round of the last change of the leader."""
     challengers: tuple[Challenger, ...] | None = None
-    """Who challenges it now, the nearest to success first."""
+    """Challengers of the leader, by decreasing share."""
     shares: tuple[float, ...] | None = None
-    """How often each arm is to be shown, if a mixture of arms leads."""
+    """(K,) probabilities of the arms, if the leader is a mixture of arms."""
 
-    def later(self, rounds: int) -> "Contest":
-        """Return it as it is for somebody whose clock began so many rounds before."""
+    def shift_rounds(self, rounds: int) -> "Contest":
+        """Return a copy with all round numbers increased by `rounds`."""
         return self._replace(since=None if self.since is None else self.since + rounds)
 
 
 class Stage(NamedTuple):
-    """Where an algorithm stands in its own course; None where it has no such thing."""
+    """The phase of an algorithm; None for fields that it does not have."""
 
     active: tuple[int, ...] | None = None
-    """Arms it draws from now."""
+    """Arms that the policy chooses from now."""
     good: tuple[int, ...] | None = None
     """Arms not yet eliminated since the last restart."""
     episode_start: int | None = None
-    """First round since the last restart."""
+    """The first round after the last restart."""
     replays: tuple[tuple[int, int], ...] | None = None
     """Running replays as (start, end), outermost first."""
 
-    def later(self, rounds: int) -> "Stage":
-        """Return it as it is for somebody whose clock began so many rounds before."""
+    def shift_rounds(self, rounds: int) -> "Stage":
+        """Return a copy with all round numbers increased by `rounds`."""
         start, replays = self.episode_start, self.replays
         return self._replace(
             episode_start=None if start is None else start + rounds,
@@ -58,48 +58,48 @@ class Stage(NamedTuple):
 
 @dataclass(frozen=True)
 class Info:
-    """What one may want to look at while a policy runs; None where it has no such thing.
+    """The status of a policy as an immutable object; None for fields that a policy does not have.
 
-    Printed, it is a few lines of English.
+    ``str(info)`` gives a summary of a few lines.
     """
 
     rounds: int
-    """Duels asked for so far."""
+    """Number of duels chosen so far."""
     restarts: list[int]
-    """Rounds after whose answer the policy forgot everything and started anew."""
+    """Ascending list of rounds after which the learned state was reset."""
     policy: str = ""
-    """Its name."""
+    """The registered name."""
     leader: int | None = None
-    """The arm to ship now: `Policy.best`."""
+    """The arm to deploy now: `Policy.best`."""
     since: int | None = None
-    """The round after whose answer, or in which, the leader was crowned."""
+    """The round of the last change of the leader."""
     challengers: tuple[Challenger, ...] | None = None
-    """Who challenges the leader now, the nearest to success first: each with the share, from 0 to
-    1, of what it takes to take over or to raise an alarm."""
+    """Challengers of the leader by decreasing share: the fraction, from 0 to 1, of the threshold
+    for a change of the leader or an alarm."""
     shares: tuple[float, ...] | None = None
-    """How often each arm is to be shown, if a mixture of arms leads; they add up to 1."""
+    """(K,) probabilities of the arms, if the leader is a mixture of arms."""
     alarms: int | None = None
-    """Restarts that the policy itself found necessary, and neither a clock nor an oracle."""
-    told: Mapping[str, Any] = field(default_factory=dict)
-    """What it had to be told beyond the number of arms, and was."""
+    """Number of restarts caused by the data; None if restarts come from a clock or an oracle."""
+    prior_knowledge: Mapping[str, Any] = field(default_factory=dict)
+    """The values of parameters that need knowledge of the world beyond the number of arms."""
     mode: str = "serve"
-    """Whether an arm may be shown alone (serve), or two different ones always are (panel)."""
+    """The display mode: ``serve`` or ``panel``."""
     order: str = "arrival"
-    """The order in which it learns: that of asking, or that of arrival."""
+    """The order of learning: ``asked`` or ``arrival``."""
     ties: str = "skip"
-    """What a tie teaches it."""
+    """The handling of ties: ``skip`` or ``coin``."""
     present: tuple[int, ...] = ()
-    """The arms that may be asked for now."""
+    """Indices of the arms that may be chosen now."""
     open: int = 0
-    """Duels that are out, without an answer."""
+    """Number of pending duels."""
     held: int = 0
-    """Answers that came and wait for their turn."""
+    """Number of answers that are held until earlier duels are answered."""
     active: tuple[int, ...] | None = None
-    """Arms it draws from now."""
+    """Arms that the policy chooses from now."""
     good: tuple[int, ...] | None = None
     """Arms not yet eliminated since the last restart."""
     episode_start: int | None = None
-    """First round since the last restart."""
+    """The first round after the last restart."""
     replays: tuple[tuple[int, int], ...] | None = None
     """Running replays as (start, end), outermost first."""
 
@@ -109,32 +109,32 @@ class Info:
         return as_html(title, facts)
 
     def __str__(self) -> str:
-        leader = "nobody leads" if self.leader is None else f"arm {self.leader} leads"
+        leader = "no leader" if self.leader is None else f"arm {self.leader} leads"
         since = "" if self.since is None else f", since round {self.since:,}"
         lines = [f"{self.policy or 'policy'} after {counted(self.rounds, 'duel')}: {leader}{since}"]
         if self.shares is not None and max(self.shares) < 1.0:
             ranked = nearest_first(
                 (arm, part) for arm, part in enumerate(self.shares) if part > 0.0
             )
-            lines.append(f"shares: {_named(ranked)}")
+            lines.append(f"shares: {_format_arms(ranked)}")
         if self.challengers is not None:
-            lines.append(f"challengers: {_named(self.challengers) or 'nobody'}")
+            lines.append(f"challengers: {_format_arms(self.challengers) or 'none'}")
         kind = "restarts" if self.alarms is None else "alarms"
         last = f", the last after round {self.restarts[-1]:,}" if self.restarts else ""
         count = len(self.restarts) if self.alarms is None else self.alarms
         lines.append(f"{kind}: {count}{last}")
-        told = ", ".join(f"{key}={value}" for key, value in self.told.items())
-        lines.append(f"told: {told or 'nothing'}")
+        known = ", ".join(f"{key}={value}" for key, value in self.prior_knowledge.items())
+        lines.append(f"prior knowledge: {known or 'none'}")
         order = "asking" if self.order == "asked" else "arrival"
-        tie = "teaches nothing" if self.ties == "skip" else "is decided by a coin"
-        lines.append(f"{self.mode} mode; learns in the order of {order}; a tie {tie}")
-        out = f"{counted(self.open, 'duel')} out, {counted(self.held, 'answer')} held back"
+        tie = "are ignored" if self.ties == "skip" else "are decided by a coin"
+        lines.append(f"{self.mode} mode; learns in the order of {order}; ties {tie}")
+        out = f"{counted(self.open, 'duel')} pending, {counted(self.held, 'answer')} held back"
         lines.append(f"arms: {', '.join(map(str, self.present))}; {out}")
         return "\n".join(lines)
 
 
 def nearest_first(shares: Iterable[tuple[int, float]]) -> tuple[Challenger, ...]:
-    """Return challengers, each with its largest share, in the order in which one looks at them."""
+    """Return one challenger per arm with its largest share, by decreasing share."""
     largest: dict[int, float] = {}
     for arm, part in shares:
         largest[arm] = max(largest.get(arm, 0.0), min(1.0, float(part)))
@@ -145,11 +145,11 @@ def nearest_first(shares: Iterable[tuple[int, float]]) -> tuple[Challenger, ...]
 def of_pairs(
     pairs: Iterable[tuple[int, int]], shares: Iterable[float], arms: Collection[int]
 ) -> tuple[Challenger, ...]:
-    """Return `arms` as challengers, each as near as the nearest of the pairs that it is in."""
+    """Return `arms` as challengers; the share of an arm is the largest of its pairs' shares."""
     both = ((arm, part) for pair, part in zip(pairs, shares, strict=True) for arm in pair)
     return nearest_first((arm, part) for arm, part in both if arm in arms)
 
 
-def _named(arms: tuple[Challenger, ...]) -> str:
+def _format_arms(arms: tuple[Challenger, ...]) -> str:
     named = [f"arm {rival.arm} ({share(rival.share)})" for rival in arms[:_NAMED]]
     return ", ".join(named + ["..."] * (len(arms) > _NAMED))

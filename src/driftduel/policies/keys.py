@@ -1,4 +1,7 @@
-"""Keys of specs that several policies have."""
+"""Annotated types of constructor parameters, with ranges and help strings.
+
+The registry checks the range of each value when a policy is built.
+"""
 
 from typing import Annotated
 

@@ -1,10 +1,10 @@
-"""King of the hill: one arm is played, and challenged as often as it pays."""
+"""Policy `king`: exploits one arm and tests it against challengers in sequential matches."""
 
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
+from driftduel._internal.compiler import hot, kernel
 from driftduel.errors import DriftduelError
 from driftduel.policies import _king_panel
 from driftduel.policies._king_evidence import STAKES, begin, contest, settle
@@ -12,14 +12,14 @@ from driftduel.policies._king_matches import (
     NUMBERS,
     RIVALS,
     WEALTH,
+    add_past_vote,
+    best_guess,
     change,
     crown,
     false_alarms,
     first_state,
-    hear,
     open_match,
     present,
-    suspect,
 )
 from driftduel.policies._king_panel import PANEL, PanelState, first_panel_state, holds_together
 from driftduel.policies._king_succession import (
@@ -50,32 +50,32 @@ __all__ = ["King"]
 
 
 class KingState(NamedTuple):
-    """The king, its matches, and what was learned from successions."""
+    """The king, its matches, and statistics of past successions."""
 
     numbers: Annotated[
         Any,
         Named(**NUMBERS.rules, falls=COUNT, crowd=Within(1, MOST), rhythm=Within(0, 1)),
     ]
-    """As in `_king_matches`; and: falls that count for the rate; one more than the arms, all as
-    likely, that are as hard to watch as these; and the rate of the last falls."""
+    """Fields of `_king_matches`, and: number of falls that count for the rate; effective number of
+    arms (one more than the number of equally likely rivals); rate of the last falls per round."""
     order: Annotated[Any, ORDER]
-    """(K,) the order of challengers that are as much overdue."""
+    """(K,) tie-break: the order of challengers that are equally overdue."""
     arms: Annotated[
         Any,
         Named(**RIVALS.rules, reigned=ROUND, credit=Within(-MOST, MOST), kind=Within(0, KINDS - 1)),
     ]
-    """(K,) as in `_king_matches`; and: the round in which its last long reign ended, or 0; matches
-    that it is owed; and what kind of arm it was when it last could be given one."""
+    """(K,) fields of `_king_matches`, and: the round in which its last long reign ended, or 0; the
+    credit of matches not yet opened; its kind at the last opportunity to open one."""
     bets: Annotated[Any, WEALTH]
-    """(K, 12) what six bets on the challenger own and, from 6 on, what those on the king do."""
+    """(K, 12) wealth of six bets on the challenger and, from index 6, of six bets on the king."""
     present: Annotated[Any, PRESENT]
-    """(K,) whether it is there."""
+    """(K,) 1 if the arm is present, else 0."""
     heard: Annotated[Any, Growing(COUNT)]
-    """(K, K) wins in votes of the past; (0, K) if there were none."""
+    """(K, K) wins in past votes; shape (0, K) if there are none."""
     successions: Annotated[Any, COUNT]
-    """(4,) how often a king fell to an arm of each kind."""
+    """(4,) number of falls to an arm of each kind."""
     ended: Annotated[Any, ROUND]
-    """(64,) the rounds of the last falls; fall number n is at n modulo 64."""
+    """(64,) ring buffer of the rounds of the last falls; fall n is at index n modulo 64."""
 
 
 _challenger = challenges(without_match, matches_due, by_succession(without_match))
@@ -107,12 +107,12 @@ def _learn(state: Any, t: int, first: int, second: int, won: int) -> int:
     king, j = numbers.king, second
     if first != king:
         if second != king:
-            return 0  # the answer came after the reign
-        j = first  # asked for when the challenger was king
+            return 0  # the answer arrived after the end of the reign
+        j = first  # the challenger was king when this duel was chosen
         won = 1 - won if won >= 0 else won
     rival = state.arms[j]
     if not rival.on or t < rival.since:
-        return 0  # the answer came after the match
+        return 0  # the answer arrived after the end of the match
     said = settle(state, j, won)
     if said <= 0:
         return 0
@@ -122,7 +122,7 @@ def _learn(state: Any, t: int, first: int, second: int, won: int) -> int:
     remember_succession(state, numbers.now, j)
     crown(state, numbers.now, j)
     if out > 0:
-        open_match(state, since, king)  # with duels that are out, and count for both
+        open_match(state, since, king)  # its pending duels count for the new match as well
         begin(state, king)
         state.arms[king].asked = numbers.now
         state.arms[king].out = out
@@ -133,7 +133,7 @@ def _learn(state: Any, t: int, first: int, second: int, won: int) -> int:
 
 
 def _first_state(order: Any) -> KingState:
-    """Return the record of a policy that has seen nothing, and begins with the first in order."""
+    """Return the initial record of a policy; the first king is the first arm in `order`."""
     arms = len(order)
     plain = first_state(order, falls=0, crowd=float(arms), rhythm=0.0)._asdict()
     rivals = plain.pop("arms")
@@ -148,88 +148,93 @@ def _first_state(order: Any) -> KingState:
 
 @POLICIES.register("king")
 class King(KernelPolicy):
-    """Play one arm against itself, and let it be challenged as often as it pays.
+    """Exploit one arm, the king, and test it against challengers at a data-driven rate.
 
-    Ours. It is told nothing: no horizon, number of switches, gap or window, and has no settings.
-    Playing (king, king) costs nothing if the king is the winner, but teaches nothing either; so
-    everything depends on when to challenge it, and with whom.
+    Our own algorithm. Prior knowledge: none; it has no horizon, number of switches, gap or window
+    as a parameter. The duel (king, king) has no regret if the king is the winner, but carries no
+    information either; the algorithm consists of rules for the time and the opponent of a test.
 
     - **A match** of king and challenger ends when the challenger is one win behind; at least half
-      of them end after one duel. It costs a winning king about 1/4 whatever the gap D, 1 / (2 D)
-      duels of D / 2, and a challenger that is better by D survives it with probability near 4 D:
-      what is lost until then does not depend on the gap either. So matches can be timed without
-      knowing it.
-    - **Whom by.** By who is likely to follow: once it has met everybody, a king falls to its
-      closest rival, the last king, one of the two before, or any other arm, and how often each
-      happened says how likely an arm is to be the next. Arms have shares of the matches in
-      proportion to the square root of that, which is as much work as watching C arms that are all
-      as likely. Before the first succession, three count as seen by arms that are all as likely,
-      and three by the closest rival.
-    - **When.** sqrt((C + 1) F) / 2 matches a round, which balances the cost of matches against what
-      is lost until a change is noticed. F is the rate of falls: with S so far (1/2 + S) / t or, if
-      that is more, n / 2 over the time of the last n = 2, 4, 8, ... Falls that count are alarms,
-      and those of kings that had met everybody twice. Matches are evenly spaced, because the wait
-      for the next one is then half as long as if a coin decided. If one has not ended after 64
-      duels, another is opened beside it: between two equal arms one could last for ever.
-    - **The fall.** Six bets of stakes 0.8, 0.4, ..., 0.025 on the challenger start at 1, and lose
-      everything when it is one behind, see `_king_evidence`; their mean is the evidence. An
-      established king falls when it reaches 4 E + B / 2, after B matches: an *alarm*, listed as a
-      restart. E is 12.5, or half the number of arms if that is more. All records are forgotten.
-    - **A fresh king** is challenged at once, K / (2 age) more matches a round, and falls more
-      easily, at E 2^(h / (K - 1)) in its h-th match: twice as much after every K - 1, until that
-      exceeds 4 E + B / 2 and it is established. This is also how the first winner is found.
+      of the matches end after one duel. Against a king that is better by D, a match costs about
+      1/4 for each gap D, namely 1 / (2 D) duels of regret D / 2; a challenger that is better by D
+      survives with probability near 4 D, and the loss until then is independent of the gap, too.
+      Matches can therefore be scheduled without knowledge of the gap.
+    - **Choice of the challenger.** By the probability of being the next king: a king that has met
+      all arms falls to its closest rival, the last king, one of the two before, or any other arm,
+      and the counts of these four cases give a probability per arm. The share of matches of an arm
+      is proportional to the square root of this probability; the cost is that of monitoring C
+      equally likely arms. The prior counts are three cases of equally likely arms and three of the
+      closest rival.
+    - **Rate of matches.** sqrt((C + 1) F) / 2 per round, which balances the cost of matches and the
+      loss until a change is detected. F is the rate of falls: with S falls so far (1/2 + S) / t,
+      or n / 2 over the time of the last n = 2, 4, 8, ..., whichever is larger. Alarms count as
+      falls, and so do falls of kings that had met all arms twice. Matches are evenly spaced; at
+      random times the mean wait for the next match would be twice as long. After 64 duels without
+      an end a second match is opened in parallel, because a match of two equal arms is unbounded.
+    - **The fall.** Six bets of stakes 0.8, 0.4, ..., 0.025 on the challenger start with the value 1
+      and become 0 when it is one behind, see `_king_evidence`; the evidence is their mean. An
+      established king falls at evidence 4 E + B / 2 after B matches: an *alarm*, listed as a
+      restart. E is the larger of 12.5 and half the number of arms. All records are reset.
+    - **A fresh king** is tested immediately, with K / (2 age) additional matches per round, and has
+      a lower threshold, E 2^(h / (K - 1)) in match h: it doubles with every K - 1 matches until it
+      exceeds 4 E + B / 2 and the king is established. The first winner is found by the same rule.
 
-    **Guaranteed**: in the first n matches, at most 2 log(1 + n / 100) false alarms are expected,
-    whatever the world does. An alarm is false if the challenger was no better than the king in
-    every duel of the match. While that holds, each bet, and their mean, is a nonnegative
-    supermartingale from 1, whenever the match stops and however preferences change; by Ville's
-    inequality it reaches 4 E + B / 2 >= 50 + b / 2 in match number b with probability at most 2 /
-    (100 + b), given all before it. Summing up gives the bound; with probability 1 - p there are at
-    most 1 / p times as many. It does not cover fresh kings, whose falls are not alarms, nor a wrong
-    arm that was established and falls to a better one. It holds
+    **Guarantee**: in the first n matches, the expected number of false alarms is at most
+    2 log(1 + n / 100) in every environment. An alarm is false if the challenger was no better than
+    the king in every duel of the match. Under this hypothesis each bet, and their mean, is a
+    nonnegative supermartingale with initial value 1, for every stopping rule and any changes of
+    preferences; by Ville's inequality it reaches 4 E + B / 2 >= 50 + b / 2 in match number b with
+    conditional probability at most 2 / (100 + b). The sum over b gives the bound; with probability
+    1 - p the number is at most 1 / p times as large. The bound excludes fresh kings, whose falls
+    are not alarms, and a wrong arm that was established and falls to a better one. It holds
 
-    - for late answers: in the order of asking whatever delays them, in the order of arrival if the
-      delay does not depend on who won;
-    - for lost answers, if the loss does not depend on who won, and for ties, which leave all bets
-      as they are;
+    - for late answers: with order "asked" for any delay, with order "arrival" if the delay is
+      independent of the winner;
+    - for lost answers, if the loss is independent of the winner, and for ties, which leave the
+      value of all bets unchanged;
     - for options that come and go: a fall to a newcomer or an heir is not an alarm, and a match
       with an arm that has left is void.
 
-    **Only measured**: the regret. Gaps of less than about 0.006 are beyond the smallest bet.
+    **Measured only**: the regret. Gaps below about 0.006 are beyond the smallest bet.
 
-    **Late answers.** A match has at most 2 lead + 1 duels out; while all wait, others may begin;
-    otherwise the king is shown alone. If duels are out when a match is lost, they are the first of
-    another one, so none of its votes are lost. If the king falls, the duels of that match that are
-    still out become the first of the fallen king's own match against the new one. Other answers
-    about a former king or match are dropped, even if the same two arms have another match by then.
-    A duel that is neither answered nor forgotten within 10,000 rounds counts as lost.
+    **Late answers.** A match has at most 2 lead + 1 pending duels; meanwhile other matches may
+    begin; otherwise the king is shown alone. If a match is lost with pending duels, these become
+    the first duels of the next match, so no vote is lost. If the king falls, the pending duels of
+    that match become the first of a match of the fallen king against the new one. Other answers
+    about a former king or match are dropped, even if a later match has the same two arms. A duel
+    without an answer after 10,000 rounds counts as lost.
 
-    **Ties** (and forgotten duels) leave a match as it is; after 64 in a row it ends.
+    **Ties** and forgotten duels leave a match unchanged; after 64 in a row it ends.
 
-    **Options come and go.** The match of a challenger that leaves is void. If the king leaves, the
-    arm with the best record against it becomes the new, fresh king. An arm that comes, or comes
-    back, has a match at once and another whenever it is seven times as old (1 / (2 age) a round),
-    and takes over at 12.5, 25, 50, ... in its first, second, third match, as nothing is known about
-    the two. K is the number of arms present.
+    **Options come and go.** The match of a challenger that leaves is void. If the king leaves, its
+    heir becomes the fresh king: the arm with the best record against it. An arm that arrives has a
+    match immediately and further ones at a rate of 1 / (2 age) per round (each time its age has
+    grown by a factor of about seven), with thresholds 12.5, 25, 50, ... in its first, second,
+    third match, because its strength is unknown. K is the number of present arms.
 
-    **Past votes** are taken before the first duel: it begins with the arm that leads in them, by
-    majorities, then by the share of its votes. After the first order of challengers it draws no
-    random numbers.
+    **Past votes** are accepted before the first duel and select the first king: the arm with most
+    majorities, ties broken by its share of votes. The only random draw is the initial order of
+    challengers.
 
-    **In panels** a Bayes filter on the leader's lead over each rival chooses the pair and the
-    leader, see `_king_belief`, and the bets only certify which falls are alarms, see `_king_panel`.
-    Past votes are taken at any time.
+    **Panel mode**: a Bayes filter on the leader's lead over each rival chooses the pair and the
+    leader, see `_king_belief`; the bets only decide which falls are alarms, see `_king_panel`. Past
+    votes are accepted at any time.
 
     Parameters
     ----------
     arms, rng
-        The number of arms K, and its randomness.
+        The number of arms K, at least 2, and the `numpy.random.Generator` object for the initial
+        order.
+
+    References
+    ----------
+    docs/research/king.md has the derivation, the measurements and the test worlds.
     """
 
     name: ClassVar[str] = "king"
     guarantee: ClassVar[str] = "2 log(1 + n / 100) false alarms in n matches; regret only measured"
     in_panel: ClassVar[str] = (
-        "a form of its own: a Bayes filter chooses pair and leader, bets certify alarms, "
+        "separate kernels: a Bayes filter chooses pair and leader, bets certify alarms, "
         "2.6 log(1 + n / 100) false ones in n matches; each vote costs what the rival loses"
     )
     alerts: ClassVar[bool] = True
@@ -238,11 +243,11 @@ class King(KernelPolicy):
     kernels: ClassVar[Kernels] = Kernels(
         _ask,
         _tell,
-        suspect=suspect,
+        best_guess=best_guess,
         unanswered=True,
         change=change,
         present=present,
-        hear=hear,
+        add_past_vote=add_past_vote,
         panel=PANEL,
     )
 
@@ -250,19 +255,21 @@ class King(KernelPolicy):
         super().__init__(arms, rng)
         self.state = _first_state(rng.permutation(arms).astype(np.int64))
 
-    def hear(self, first: int, second: int, winner: int | None, weight: float = 1.0) -> None:
-        """Count a vote of the past: in panels at any time, else before the first duel."""
+    def add_past_vote(
+        self, first: int, second: int, winner: int | None, weight: float = 1.0
+    ) -> None:
+        """Count a past vote; in serve mode before the first duel only, else DriftduelError."""
         if self.ledger.asked and not self._in_panel():
             raise DriftduelError(
-                f"policy {self.name!r} hears votes of the past before its first duel only; "
-                f"{self.ledger.asked} were asked for."
+                f"policy {self.name!r} accepts past votes before its first duel only; "
+                f"{self.ledger.asked} duels were already chosen."
             )
         if not len(self.state.heard):
             self.state = self.state._replace(heard=np.zeros((self.arms, self.arms)))
-        super().hear(first, second, winner, weight)
+        super().add_past_vote(first, second, winner, weight)
 
     def _enter_mode(self) -> None:
-        """Put the kernels of this mode in place, and its record; past votes are counted again."""
+        """Install kernels and record of the present mode; past votes are counted again."""
         super()._enter_mode()
         before = self.state
         if isinstance(before, PanelState) == self._in_panel():
@@ -270,34 +277,34 @@ class King(KernelPolicy):
         make: Any = first_panel_state if self._in_panel() else _first_state
         self.state = make(before.order)
         for winner, loser in np.argwhere(before.heard):
-            self.hear(int(winner), int(loser), int(winner), before.heard[winner, loser])
+            self.add_past_vote(int(winner), int(loser), int(winner), before.heard[winner, loser])
 
     def wider(self) -> "King":
-        """Return a fresh policy like this one, for one more arm; it shares nothing."""
+        """Return a new policy with one more arm and the same parameters; no array is shared."""
         fresh: Any = super().wider()
         fresh.configure(mode=self.mode)
         return fresh
 
     def contest(self) -> Contest:
-        """Tell since when the king reigns, and how near its challengers are to its fall."""
+        """Return the round of the coronation and the challengers by share of their threshold."""
         return _king_panel.contest(self.state) if self._in_panel() else contest(self.state)
 
     def false_alarms_at_most(self) -> float | None:
-        """Return the bound for the matches so far; in panels they begin with a duel won."""
+        """Return the bound for the matches so far; in panel mode a match begins with a win."""
         return false_alarms(self.state, 2.6 if self._in_panel() else 2.0)
 
     def _in_panel(self) -> bool:
-        """Whether the rules are those of panels."""
+        """Return whether the policy is in panel mode."""
         return self.mode == "panel" and type(self).kernels.panel is not None
 
-    def enlarged(self, state: Any, fresh: Any) -> Any:
-        """Return the record of one more arm; if votes were heard, with a row for its own."""
+    def enlarge_state(self, state: Any, fresh: Any) -> Any:
+        """Return the record for one more arm, with a row of past votes if there are any."""
         if len(state.heard):
             state = state._replace(heard=np.vstack((state.heard, np.zeros(self.arms))))
-        return super().enlarged(state, fresh)
+        return super().enlarge_state(state, fresh)
 
     def check_state(self, state: Any) -> None:
-        """Refuse matches that are open and cannot be found, or the other way round."""
+        """Raise DriftduelError if counters disagree with the flags of open matches."""
         if self._in_panel():
             self.require(holds_together(state))
             return

@@ -5,8 +5,8 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot
+from driftduel._internal.kernel_random import uniform
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import ARMS, CONSTANT, COUNT, FLAG, ORDER, Each, Within
 from driftduel.policies.info import Stage
@@ -17,24 +17,25 @@ from driftduel.specs import Range
 __all__ = ["Knockout"]
 
 _SHRINK = 2.0 ** (1.0 / 3.0) - 1.0
-# Places in the array of numbers.
+# Indices into the array of numbers.
 _LEFT, _ROUND, _TURN, _OPEN = range(4)
 
 
-class State(NamedTuple):
+class KnockoutState(NamedTuple):
     """The contestants of this round, and their matches."""
 
     order: Annotated[Any, ORDER]
-    """(K,) first the arms that are left, match m between places 2 m and 2 m + 1; then the rest."""
+    """(K,) first the remaining arms, with match m between the indices 2 m and 2 m + 1; then the
+    rest."""
     won: Annotated[Any, COUNT]
     """(K,) wins of the first arm of each match of this round."""
     played: Annotated[Any, COUNT]
     """(K,) duels of each match."""
     over: Annotated[Any, FLAG]
-    """(K,) whether a match is decided; its winner is then at place 2 m."""
+    """(K,) whether a match is decided; its winner is then at index 2 m."""
     numbers: Annotated[Any, Each(Within(1, ARMS), Within(1, 60), Within(0, ARMS), Within(0, ARMS))]
-    """(4,) arms left, round, the match of the next duel, and matches to be decided, 0 while the
-    pairs of the round are not drawn."""
+    """(4,) number of remaining arms, round, the match of the next duel, and number of undecided
+    matches, 0 while the pairs of the round are not drawn."""
     settings: Annotated[Any, CONSTANT]
     """(3,) epsilon, delta, gamma."""
 
@@ -85,10 +86,10 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
 
 @hot
 def _next_round(state: Any) -> None:
-    """Let the winners into the next round, and with them the arm without a match."""
+    """Move the winners, and the arm without a match, to the next round."""
     numbers, order = state.numbers, state.order
     left = (numbers[_LEFT] + 1) // 2
-    for place in range(left):  # every arm stays in the list once
+    for place in range(left):  # the list remains a permutation of the arms
         order[place], order[2 * place] = order[2 * place], order[place]
     for match in range(len(order)):
         state.won[match] = state.played[match] = state.over[match] = 0
@@ -98,8 +99,8 @@ def _next_round(state: Any) -> None:
 
 
 @hot
-def _suspect(state: Any) -> int:
-    """Return the arm that is ahead by the most duels in this round."""
+def _best_guess(state: Any) -> int:
+    """Return the arm with the largest lead in this round."""
     numbers, order = state.numbers, state.order
     best, most = order[0], -1.0
     for match in range(numbers[_LEFT] // 2):
@@ -128,7 +129,7 @@ def _reset(state: Any) -> None:
 
 @POLICIES.register("knockout")
 class Knockout(KernelPolicy):
-    """Draw pairs, play a match each, let the winners into the next round, until one arm is left.
+    """Play matches of random pairs; the winners advance to the next round, until one remains.
 
     Falahatgar, Orlitsky, Pichapati and Suresh, *Maximum Selection and Ranking under Noisy
     Comparisons*, ICML 2017, Algorithms 1 to 3. In round i a match has the bias
@@ -141,20 +142,20 @@ class Knockout(KernelPolicy):
     if preferences are strongly (gamma = 1) stochastically transitive and obey the stochastic
     triangle inequality, with at most a constant times K (1 + log(1 / delta)) / eps^2 duels.
 
-    Confidence: high. The constants are those of the paper and of two independent programs. (One of
-    them takes the width of a match from delta in place of d_i.)
+    Verified against: the paper and two independent programs. (One of them computes the width of a
+    match from delta in place of d_i.)
 
-    **Late answers** count while their match is played, and are dropped afterwards. Before the last
-    arm is left, `best` is the arm that is ahead by the most duels in this round.
+    **Late answers** count until the end of their match and are dropped afterwards. Before the end
+    of the tournament `best` is the arm with the largest lead in this round.
 
     Parameters
     ----------
     eps
-        How much better than the chosen arm the best may be.
+        The tolerated lead of the best arm over the chosen one, in (0, 0.5).
     delta
-        The failure probability.
+        The failure probability, a value in (0, 1).
     gamma
-        The constant of stochastic transitivity; 1 for strong transitivity.
+        The constant of stochastic transitivity; the default value 1 means strong transitivity.
     """
 
     name = "knockout"
@@ -165,7 +166,7 @@ class Knockout(KernelPolicy):
         "Comparisons, ICML 2017"
     )
     confidence = "high: constants as in the paper"
-    kernels = Kernels(_ask, _tell, _reset, _suspect, declared=_declared)
+    kernels = Kernels(_ask, _tell, _reset, _best_guess, declared=_declared)
 
     def __init__(
         self,
@@ -176,7 +177,7 @@ class Knockout(KernelPolicy):
         gamma: Annotated[float, Range(1), "constant of stochastic transitivity"] = 1.0,
     ) -> None:
         super().__init__(arms, rng)
-        self.state = State(
+        self.state = KnockoutState(
             order=np.arange(arms),
             won=np.zeros(arms),
             played=np.zeros(arms),
@@ -186,12 +187,12 @@ class Knockout(KernelPolicy):
         )
 
     def stage(self) -> Stage:
-        """Return the arms that are left."""
+        """Return the remaining arms."""
         numbers, order = self.state.numbers, self.state.order
         return Stage(active=tuple(sorted(order[: numbers[_LEFT]].tolist())))
 
     def check_state(self, state: Any) -> None:
-        """Refuse matches that no round has."""
+        """Raise DriftduelError for matches that cannot occur in a round."""
         left, _, turn, still = state.numbers.tolist()
         matches = left // 2
         self.require(turn < max(1, matches) and still <= matches)

@@ -1,4 +1,4 @@
-"""Duels between asking and learning: who was asked, what is open, what waits for its turn."""
+"""The bookkeeping of duels between choice and learning: pending duels and held answers."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -6,23 +6,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftduel._showing import as_html
+from driftduel._internal.display import as_html
 from driftduel.errors import DriftduelError
 
 __all__ = ["ORDERS", "TIES", "UNANSWERED", "Duel", "Ledger"]
 
 ORDERS = ("asked", "arrival")
-"""Orders in which answers are learned: that of asking, or that in which they come."""
+"""Orders of learning: by the round of the duel (``asked``) or by the time of the answer."""
 TIES = ("skip", "coin")
-"""What a tie teaches: nothing, or what a fair coin says."""
+"""Handling of ties: ignored, or decided by a fair coin."""
 UNANSWERED = -1
-"""What is learned of a duel that nobody won or will ever answer; a win is 1, a defeat 0."""
+"""The value of a duel without a result (a tie or a forgotten duel); 1 is a win, 0 a defeat."""
 
 
 class Duel(NamedTuple):
-    """Two arms to compare, and all that the policy needs to use the answer later.
+    """Two arms to compare, with the numbers that the policy needs when the answer arrives.
 
-    It holds plain numbers only, so it may travel: into a database, through JSON, and back.
+    It holds plain numbers only, so it can be stored in a database or sent as JSON.
 
     >>> duel = Duel(0, 3, round=1, notes=(0.25,))
     >>> Duel.from_json(duel.to_json()) == duel
@@ -32,13 +32,13 @@ class Duel(NamedTuple):
     first: int
     second: int
     round: int
-    """The policy's own count of duels asked for, from 1."""
+    """The round: the index of this duel among all duels of the policy, from 1."""
     notes: tuple[float, ...] = ()
-    """What the policy will want to know when the answer comes (weights, probabilities)."""
+    """Values as of the choice that `learn` needs later, such as weights or probabilities."""
 
     @property
     def alone(self) -> bool:
-        """Whether one arm is to be shown alone: its duel with itself, a question to nobody."""
+        """Whether the duel is an arm with itself: show the arm without a vote."""
         return self.first == self.second
 
     def _repr_html_(self) -> str:
@@ -47,21 +47,27 @@ class Duel(NamedTuple):
         return as_html(f"Duel: {shown}", [("round", f"{self.round:,}"), ("notes", notes)])
 
     def to_json(self) -> str:
-        """Write it as JSON: a list of the first arm, the second, the round and the notes."""
+        """Return a JSON list: first arm, second arm, round, list of notes."""
         return json.dumps(self)
 
     @classmethod
     def from_json(cls, text: str) -> "Duel":
-        """Read what `to_json`, or ``json.dumps(duel)``, wrote."""
+        """Parse the result of `to_json` or ``json.dumps``; raise DriftduelError if invalid."""
         try:
             raw = json.loads(text)
         except (ValueError, TypeError, RecursionError):
-            raise DriftduelError("this is not JSON, or nothing that was a duel.") from None
+            raise DriftduelError("the text is not JSON, so it is not a duel.") from None
         return cls.of(raw)
 
     @classmethod
     def of(cls, raw: Any) -> "Duel":
-        """Take a duel, or the list that JSON makes of one."""
+        """Return a `Duel` from an instance or from the list that JSON makes of it.
+
+        Raises
+        ------
+        DriftduelError
+            If types differ; floats are accepted for notes only.
+        """
         if type(raw) is cls and type(raw.notes) is tuple:
             return raw
         try:
@@ -73,19 +79,19 @@ class Duel(NamedTuple):
         except (TypeError, ValueError, OverflowError):
             pass
         raise DriftduelError(
-            f"{_short(raw)} is not a duel; tell what ask returned: the first arm, the second, "
-            f"the round and the notes."
+            f"{_short(raw)} is not a duel; pass the object that ask returned: first arm, second "
+            f"arm, round and notes."
         )
 
 
 class Ledger:
-    """Remember what a policy asked for and has not learned yet.
+    """Pending duels and held answers of a policy.
 
-    A policy chooses and learns, and that is all it does; what happens in between is kept here. An
-    answer is *settled* when it came, and learned at once (``order="arrival"``) or when its turn
-    has come (``order="asked"``): an answer that comes early is held back until all duels before it
-    are answered or given up. Whoever keeps its duels elsewhere, in a database, needs no ledger: it
-    calls `choose` and `learn`.
+    A policy only chooses and learns; this object tracks the duels between these two steps. A duel
+    is *settled* when its answer arrives. The answer is learned immediately (``order="arrival"``),
+    or held until all duels of earlier rounds are answered or forgotten (``order="asked"``). A
+    caller that stores its duels elsewhere, for example in a database, calls `choose` and `learn`
+    directly and needs no ledger. Instances are not thread-safe.
 
     Parameters
     ----------
@@ -94,8 +100,8 @@ class Ledger:
     ties
         One of `TIES`.
     coins
-        Decides what has no answer that means anything: an arm's duel with itself, a tie. A stream
-        apart, so that it does not shift the policy's own.
+        Generator for results without information: self-duels and ties. It is a separate stream,
+        so that coin flips do not shift the random numbers of the policy.
     """
 
     def __init__(self, order: str, ties: str, coins: np.random.Generator) -> None:
@@ -103,24 +109,24 @@ class Ledger:
         self.ties = ties
         self.coins = coins
         self.asked = 0
-        """Duels asked for so far."""
+        """Number of duels chosen so far."""
         self.open: dict[int, Duel] = {}
-        """Duels without an answer, by round."""
+        """Pending duels by round."""
         self.held: dict[int, tuple[Duel, int]] = {}
-        """Answers that wait for their turn, by round."""
+        """Held answers by round: the duel and its result."""
         self.due = 1
-        """The round whose answer comes next in the order of asking."""
+        """The next round to learn with ``order="asked"``."""
         self.restarts: list[int] = []
-        """Rounds after whose answer the policy forgot everything and started anew."""
+        """Ascending list of rounds after which the learned state was reset."""
 
     def enter(self, first: int, second: int, notes: tuple[float, ...]) -> Duel:
-        """Write down the next duel."""
+        """Add the duel of the next round to the pending duels and return it."""
         self.asked = t = self.asked + 1
         self.open[t] = duel = Duel(first, second, t, notes)
         return duel
 
     def take(self, duel: Duel) -> Duel:
-        """Take a duel from the open ones, or say why it is not among them."""
+        """Remove a duel from the pending duels and return it; raise DriftduelError if absent."""
         t = duel.round
         if self.open.get(t) == duel:
             return self.open.pop(t)
@@ -131,7 +137,7 @@ class Ledger:
         raise DriftduelError(f"the duel of round {t} was already answered.")
 
     def settle(self, duel: Duel, won: int) -> Iterable[tuple[Duel, int]]:
-        """Return what is to be learned now that a duel is settled, in the order of learning."""
+        """Return the duels to learn after the answer to `duel`, with results, in learning order."""
         if self.order == "arrival":
             return ((duel, won),)
         self.held[duel.round] = (duel, won)
@@ -143,13 +149,19 @@ class Ledger:
             self.due += 1
 
     def answer(self, duel: Duel, winner: int | None) -> int:
-        """Take a duel; return what the answer teaches of the first arm: 1, 0 or `UNANSWERED`."""
+        """Remove a pending duel and return its result: 1 (first arm won), 0 or `UNANSWERED`.
+
+        Raises
+        ------
+        DriftduelError
+            If the duel is not pending or `winner` is not one of its arms.
+        """
         first, second, t, _ = duel
         tie = winner is None
         if not tie and (isinstance(winner, bool | np.bool_) or winner not in (first, second)):
             raise DriftduelError(
                 f"winner={winner!r} cannot have won the duel of {first} and {second} (round {t}); "
-                f"tell the arm that did, or None for a tie."
+                f"pass the arm that won, or None for a tie."
             )
         self.take(duel)
         if first == second or (tie and self.ties == "coin"):
@@ -157,12 +169,12 @@ class Ledger:
         return UNANSWERED if tie else int(winner == first)
 
     def advance_to(self, t: int) -> None:
-        """Note that everything up to round `t` was asked for and answered elsewhere."""
+        """Set the counters as if all duels up to round `t` had been chosen and answered."""
         self.asked = t
         self.due = t + 1
 
     def reopen(self, duels: Iterable[Duel]) -> None:
-        """Note that these duels, the last ones asked for, are not answered yet after all."""
+        """Mark duels as pending again; the argument has the last duels that were chosen."""
         for duel in duels:
             self.open[duel.round] = duel
         self.due = min(self.open, default=self.due)

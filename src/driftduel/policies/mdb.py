@@ -7,47 +7,48 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import uniform
+from driftduel._internal.wording import decimals, share
 from driftduel.errors import WeakSpotWarning
-from driftduel.policies._halves import forget_windows, nearness, slide
-from driftduel.policies.around import (
-    Around,
-    no_notes_inside,
-    pass_on,
-    presence_inside,
-    since_alarm,
-)
+from driftduel.policies._window_test import forget_windows, nearness, slide
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import ARM, CONSTANT, COUNT, FLAG, ROUND, Named, Within, records
 from driftduel.policies.info import Contest, of_pairs
 from driftduel.policies.keys import Horizon
 from driftduel.policies.modes import COIN
+from driftduel.policies.wrapper import (
+    Wrapper,
+    no_notes_inside,
+    pass_on,
+    presence_inside,
+    since_alarm,
+)
 from driftduel.specs import Range, need_room
-from driftduel.wording import decimals, share
 
 __all__ = ["Monitored"]
 
-Switches = Annotated[int, Range(0), "how often the preferences change"]
+Switches = Annotated[int, Range(0), "number of changes of the preferences"]
 Delta = Annotated[float, Range(0, 1, open=True), "the smallest change"]
 
 
-class State(NamedTuple):
-    """The policy inside, and a window of outcomes for every pair."""
+class MonitorState(NamedTuple):
+    """The wrapped policy, and a window of outcomes for every pair."""
 
     base: Any
-    """The state of the policy inside."""
+    """The state of the wrapped policy."""
     order: Annotated[Any, ARM]
     """(N, 2) the pairs in the order in which they are monitored."""
     windows: Annotated[Any, FLAG]
     """(N, w) the last outcomes of each pair, newest over oldest."""
     sums: Annotated[Any, COUNT]
-    """(N, 2) wins in the newer and in the older half of a window."""
+    """(N, 2) number of wins in the newer and in the older part of a window."""
     seen: Annotated[Any, COUNT]
-    """(N,) outcomes seen since the last alarm."""
+    """(N,) number of outcomes since the last alarm."""
     numbers: Annotated[Any, Named(start=ROUND, cycle=CONSTANT, shuffled=FLAG, limit=CONSTANT)]
     """The round that is round 1 since the last alarm; D, every D rounds each pair is monitored
-    once; whether the order of the pairs has been drawn; and b, how far the halves may differ."""
+    once; whether the order of the pairs has been drawn; and b, the limit of the difference between
+    the parts."""
 
 
 @cache
@@ -77,7 +78,7 @@ def _wrap(inner: Kernels) -> Kernels:
     def tell(state, t, first, second, won, notes):  # type: ignore[no-untyped-def]
         start = state.numbers[0].start
         if t < start:
-            return 0  # asked for before the alarm
+            return 0  # chosen before the alarm
         flags = 0
         p = int(notes[0])
         if p < 0 or (any_duel and won >= 0):
@@ -98,7 +99,7 @@ def _wrap(inner: Kernels) -> Kernels:
         state.numbers[0].start = 1
         state.numbers[0].shuffled = 0
         place, a, b = 0, 1, 0
-        while place < len(state.order):  # the order in which they were made
+        while place < len(state.order):  # the original order
             state.order[place, 0], state.order[place, 1] = a, b
             place += 1
             b += 1
@@ -109,40 +110,42 @@ def _wrap(inner: Kernels) -> Kernels:
     return Kernels(hot(ask), hot(tell), kernel(reset), **passed)
 
 
-class Monitored(Around):
-    """Visit every pair now and then, and start anew when one of them has changed.
+class Monitored(Wrapper):
+    """Sample every pair periodically, and restart when one of them has changed.
 
-    Source: Kolpaczki, Bengs, Huellermeier, *Non-Stationary Dueling Bandits*, 2022 (MDB). Told T,
-    the number of switches and the smallest change delta. Guarantee for binary strong regret:
-    K sqrt(M T log T) / delta plus M times the regret of the policy inside. Formulas as in the
-    authors' program; constants not verified against the paper. Around RUCB and Winner Stays
-    (strong) it is theirs: the program has these two, and no other.
+    Source: Kolpaczki, Bengs, Huellermeier, *Non-Stationary Dueling Bandits*, 2022 (MDB). Prior
+    knowledge: T, the number of switches and the smallest change delta. Guarantee for binary strong
+    regret: K sqrt(M T log T) / delta plus M times the regret of the wrapped policy. Formulas as in
+    the authors' program; constants not verified against the paper. With RUCB and Winner Stays
+    (strong) it is their algorithm: the program has these two wrapped policies only.
 
-    Monitored outcomes go to the policy inside if it keeps win counts, which take any duel. Beat the
-    Winner and Winner Stays never hear of them: to a match or a round of theirs a duel that they did
-    not ask for means nothing. In the authors' program it is the same, RUCB alone listens.
+    Monitored outcomes are passed to the wrapped policy if it has win counts, which accept any duel.
+    They are not passed to Beat the Winner and Winner Stays, whose matches and rounds have no place
+    for a duel that they did not choose. The authors' program does the same.
 
-    **Weak spot.** The share of rounds spent on monitoring is gamma = (K-1)/2 sqrt(M w / T): 58%
-    for T = 1e6, K = 10, M = 10, delta = 0.3. Creating it warns when that is above a quarter.
+    **Weak spot.** The share of rounds spent on monitoring is gamma = (K-1)/2 sqrt(M w / T): 58% for
+    T = 1e6, K = 10, M = 10, delta = 0.3. The constructor warns if it is above a quarter.
 
-    **Late answers** to duels from before an alarm are dropped; others enter their window when they
-    come. In the turn of a pair of which one is away, the policy inside plays. One more arm than
-    there ever was makes the windows another length: they begin anew.
+    **Late answers** to duels from before an alarm are dropped; others enter their window on
+    arrival. The turn of a pair with an absent arm is given to the wrapped policy. A new arm changes
+    the length of the windows: they are reset.
 
     Parameters
     ----------
     horizon
-        The number of rounds T.
+        The number of rounds T, an integer of at least 2; `play` passes the length of the world as
+        default value.
     switches
-        How often the preferences change; there are M = switches + 1 segments.
+        The number of changes of the preferences, from 0; there are M = switches + 1 segments.
+        `play` passes the value of the world as default.
     delta
-        The smallest change to be found: of each segment's most changed entry.
+        The smallest change to detect: that of each segment's most changed entry.
     """
 
     prefix = "mdb"
     alerts = True
     adds_draws = True  # the order of the monitored pairs
-    tells = ("horizon", "switches", "delta")
+    adds_prior_knowledge = ("horizon", "switches", "delta")
     extra_notes = (Within(-1, lambda scope: scope.arms * (scope.arms - 1) // 2 - 1),)
     guarantee = "K sqrt(M T log T) / delta + M times that of the policy inside, binary strong"
     in_panel = COIN
@@ -162,7 +165,7 @@ class Monitored(Around):
         super().__init__(arms, rng, base)
         segments = switches + 1
         C = math.log((4 * horizon + 2) * math.sqrt(horizon) / (math.sqrt(segments) * arms))
-        C = max(0.0, C)  # below 0 for a handful of rounds; a window has two halves all the same
+        C = max(0.0, C)  # negative for very few rounds; a window still needs two parts
         w = max(2, 2 * math.ceil(8 * C / delta**2 / 2))
         many = arms * (arms - 1) // 2
         need_room(f"mdb: delta={delta}: {w:,} outcomes for each of {many:,} pairs", w * many)
@@ -175,7 +178,7 @@ class Monitored(Around):
                 WeakSpotWarning,
                 stacklevel=2,
             )
-        self.state = State(
+        self.state = MonitorState(
             base=base.state,
             order=pairs,
             windows=np.zeros((len(pairs), w), np.int64),
@@ -191,17 +194,17 @@ class Monitored(Around):
         )
 
     def began(self) -> int:
-        """Return the first round since the last alarm."""
+        """Return the first round after the last alarm."""
         return int(self.state.numbers[0].start)
 
     def contest(self) -> Contest:
-        """Tell how near each arm's duels are to an alarm: the nearest of its pairs."""
+        """Return each arm's share of the alarm threshold: the maximum over its pairs."""
         others = {*self.present} - {self.best()}
         return Contest(
             challengers=of_pairs(self.state.order.tolist(), nearness(self.state), others)
         )
 
-    def enlarged(self, state: Any, fresh: Any) -> Any:
-        """Return the record of one more arm, whose windows have another length: they are empty."""
+    def enlarge_state(self, state: Any, fresh: Any) -> Any:
+        """Return the record for one more arm, with empty windows of another length."""
         empty = {name: getattr(fresh, name)[:0] for name in ("windows", "sums", "seen")}
-        return super().enlarged(state._replace(**empty), fresh)
+        return super().enlarge_state(state._replace(**empty), fresh)

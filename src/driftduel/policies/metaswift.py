@@ -1,7 +1,7 @@
-"""METASWIFT: one candidate duels the rest; windows fire, replays look again, empty sets restart.
+"""METASWIFT: one candidate duels the other arms; window tests, replays and restarts.
 
 The engine is ANACONDA's: the same replays, and the same exact test of all windows on stacks of
-useful starts. Only who duels whom, the weights and the threshold differ.
+useful starts. The choice of the pair, the weights and the threshold differ.
 """
 
 import math
@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import uniform
 from driftduel.policies._anaconda.eliminations import refresh_active
-from driftduel.policies._anaconda.record import NEVER, NUMBERS, State, fresh_state
+from driftduel.policies._anaconda.record import NEVER, NUMBERS, AnacondaState, fresh_state
 from driftduel.policies._anaconda.replays import turn
 from driftduel.policies._anaconda.starts import forget_starts
 from driftduel.policies._anaconda.wins import enter
-from driftduel.policies.anaconda import check_engine, grown, stage_of
+from driftduel.policies.anaconda import check_engine, grow_stacks, stage_of
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import ARM, ARMS, CONSTANT, ROUND, Named, Rule, Within
 from driftduel.policies.info import Contest, Stage
@@ -38,7 +38,7 @@ _NUMBERS = Named(
 
 @kernel
 def _events(state: Any, rng: Any, t: int) -> None:
-    """Start and end what starts and ends in round t; a new episode draws a candidate."""
+    """Start and end replays and episodes in round t; a new episode draws a candidate."""
     numbers = state.numbers[0]
     begins = numbers.learn_from == NEVER
     turn(state, rng, t)
@@ -63,7 +63,7 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
     if won < 0 or first == second or t < numbers.learn_from:
         return 0
     if t < numbers.tenure or first != numbers.candidate:
-        return 0  # asked for under an earlier candidate
+        return 0  # chosen under an earlier candidate
     twice = 2 * int(notes[0])
     if won == 1:
         return enter(state, t, first, second, 1, twice)
@@ -74,8 +74,8 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
 def _candidate_lost(state: Any, t: int, candidate: int, other: int, twice: int) -> int:
     """Enter a defeat of the candidate, and replace it if a window fires.
 
-    It may be a candidate that an outer replay has dropped already. The engine would not look at
-    windows against such an arm, so it is told otherwise.
+    An outer replay may have dropped the candidate already. The engine would skip windows against
+    such an arm, so its elimination round is overwritten.
     """
     last = state.last
     before = last[candidate]
@@ -125,64 +125,65 @@ def _clear(starts: Any) -> None:
 
 
 @kernel
-def _suspect(state: Any) -> int:
+def _best_guess(state: Any) -> int:
     return int(state.numbers[0].candidate)
 
 
 @POLICIES.register("metaswift")
 class Metaswift(KernelPolicy):
-    """Duel one candidate against the active arms; replace it when it is beaten; replay; restart.
+    """Duel one candidate against the active arms; replace it after a defeat; replay; restart.
 
     After Suk and Agarwal, *When Can We Track Significant Preference Shifts in Dueling Bandits?*,
     NeurIPS 2023. A candidate c duels an arm x drawn from the active set A. For every arm a and
-    round, |A| [x = a, c won] - 1/2 estimates how far c is ahead of a, and |A| [x = a, c lost] - 1/2
-    how far a is ahead of c. When the sum over some window of the candidate's tenure is above
-    C (e-1) (sqrt(K L n) + K L), with L = 4 log2 T + log2 K and n = s2 - s1, the loser is
-    eliminated; if that is the candidate, the winner takes its place. Replays, active sets, the
-    good set and restarts are ANACONDA's (``anaconda``).
+    round, |A| [x = a, c won] - 1/2 estimates the lead of c over a, and |A| [x = a, c lost] - 1/2
+    the lead of a over c. When the sum over some window of the candidate's tenure is above C (e-1)
+    (sqrt(K L n) + K L), with L = 4 log2 T + log2 K and n = s2 - s1, the loser is eliminated; if
+    that is the candidate, the winner takes its place. Replays, active sets, the good set and
+    restarts are ANACONDA's (``anaconda``).
 
-    Told: the horizon T. Guarantee of the paper's algorithm: dynamic regret of order sqrt(K L T)
-    up to logarithms in the unknown number L of significant shifts, under SST and STI. It is not
-    proved for what is written here.
+    Prior knowledge: the horizon T. Guarantee of the paper's algorithm: dynamic regret of order
+    sqrt(K L T) up to logarithms in the unknown number L of significant shifts, under SST and STI.
+    It is not proved for this implementation.
 
-    **When it does nothing.** With C = 1 at K = 10 and T = 50,000 a sum must exceed
-    44 sqrt(n) + 1130: at a gap of 0.4 that takes some 17,000 rounds. The published notebook uses
-    C = 0.01 with sums that are not centred, so its constants mean nothing here.
+    **Without effect on short horizons.** With C = 1 at K = 10 and T = 50,000 a sum must exceed 44
+    sqrt(n) + 1130: at a gap of 0.4 that takes some 17,000 rounds. The published notebook uses C =
+    0.01 with sums that are not centred, so its constants mean nothing here.
 
-    **Divergences and confidence** (low to medium). The paper's text was not at hand: the form
-    follows its abstract, and its public code where that is sound. Unlike the code, every round is
-    centred by 1/2, a window fires by itself, x is drawn from all of A (a duel of the candidate
-    with itself is a round without a win), windows never reach back before the candidate's tenure,
-    and there is no second threshold for changing candidates. Windows are tested when the pair
-    wins, from each earlier win in the tenure on; that is every window as long as a single win
-    cannot fire, C (e-1) L >= 1. The first candidate of an episode is drawn at random.
+    **Verified against**: the paper's abstract and its public code, not its text (confidence low to
+    medium). Unlike the code, every round is centred by 1/2, a single window is sufficient, x is
+    drawn from all of A (a duel of the candidate with itself is a round without a win), windows
+    begin within the candidate's tenure, and there is no second threshold for changing candidates.
+    Windows are tested when the pair wins, from each earlier win in the tenure on; that is every
+    window as long as a single win cannot fire, C (e-1) L >= 1. The first candidate of an episode is
+    drawn at random.
 
-    **Late answers** are learned in the order of asking. Those asked for before a restart or under
-    an earlier candidate are ignored; a forgotten duel counts as a round without a win.
+    **Late answers** are learned in the order of asking. Answers to duels from before a restart or
+    under an earlier candidate are ignored; a forgotten duel counts as a round without a win.
 
     Parameters
     ----------
     horizon
-        The number of rounds T.
+        The number of rounds T, an integer of at least 2; `play` passes the length of the world as
+        default value.
     constant
-        C of the threshold; 1 has the form of the proof, smaller values act sooner.
+        C of the threshold; 1 has the form of the proof, smaller values eliminate sooner.
     replay_rate
-        Replays start with this multiple of the probability 1 / sqrt(m (s - t_l)).
+        Replays start with this multiple (default 1) of the probability 1 / sqrt(m (s - t_l)).
     """
 
     in_order = True
     alerts = True
-    told = ("horizon",)
+    prior_knowledge = ("horizon",)
     guarantee = "the paper's: sqrt(K L T), L significant shifts, SST and STI"
     source = "Suk and Agarwal, NeurIPS 2023"
     confidence = "low to medium: from abstract and code, its defects mended"
     ties = "coin"  # its estimates would be biased without
-    kernels = Kernels(_ask, _tell, _reset, _suspect, unanswered=True)
+    kernels = Kernels(_ask, _tell, _reset, _best_guess, unanswered=True)
     bounded_memory = False  # the stacks of starts grow, slowly
     easy_rounds = 300_000
     notes = (Within(0, ARMS),)
     rules: ClassVar[Mapping[str, Rule]] = {"numbers": _NUMBERS}
-    state: State
+    state: AnacondaState
 
     def __init__(
         self,
@@ -209,18 +210,18 @@ class Metaswift(KernelPolicy):
         forget_starts(self.state)
 
     def contest(self) -> Contest:
-        """Tell since when the candidate is in every duel."""
+        """Return the round since which the candidate is in every duel."""
         return Contest(since=int(self.state.numbers[0].tenure) or None)
 
     def stage(self) -> Stage:
-        """Tell the active and the good set, the episode and the running replays."""
+        """Return active and good set, start of the episode and running replays."""
         began = self.state.numbers[0].learn_from != NEVER
         return stage_of(self.state) if began else Stage()
 
     def grow(self) -> None:
-        """Give every stack that is more than half full twice its size, and drop dead starts."""
-        self.state = grown(self.state)
+        """Double the size of each stack that is more than half full; drop dead starts."""
+        self.state = grow_stacks(self.state)
 
     def check_state(self, state: Any) -> None:
-        """Refuse a state that would lead the engine out of its arrays, or round in circles."""
+        """Raise DriftduelError for a state that causes invalid indices or endless loops."""
         check_engine(self, state)

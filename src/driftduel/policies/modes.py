@@ -1,50 +1,59 @@
-"""Two modes: an arm may be shown alone, or two different ones are shown in every round.
+"""Display modes: an arm may be shown alone, or each round has two different arms.
 
-*Serve* is for traffic. An arm's duel with itself means that it is shown alone and nobody is asked
-anything; that is how most policies play what they take for the winner. *Panel* is for people who
-came to compare: each of them sees two different arms, and votes.
+*Serve* mode is for traffic. A duel of an arm with itself means that this arm is shown alone without
+a vote; most policies use it to exploit their best guess. *Panel* mode is for voters who compare:
+each sees two different arms.
 
-A policy without a panel form of its own gets *stand-ins*. Where it asks for an arm's duel with
-itself, the arm meets another one, drawn uniformly from those present. One that takes any duel is
-told the answer. Any other is told what it would have been told in serve mode, a coin that decides
-the duel with itself; so what happens inside is a run in serve mode, whatever people vote. Asking
-again until two arms differ would be another policy, whose clock runs on through duels that nobody
-sees.
+A policy without panel kernels gets *stand-ins*. If it chooses an arm's duel with itself, the second
+arm is replaced by another one, drawn uniformly from the present arms. A policy with `any_duel`
+learns the vote. Any other policy receives the result of serve mode, a coin flip for the duel with
+itself; its state therefore follows a run in serve mode and does not depend on that vote. The
+alternative, calling `ask` until two arms differ, would be a different algorithm: its clock would
+count duels that were never shown.
 """
 
 from functools import cache
 from typing import Any
 
-from driftduel._compile import hot
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot
+from driftduel._internal.kernel_random import uniform
 from driftduel.policies.fields import Within
 
-__all__ = ["COIN", "COUNTED", "MODES", "SAME", "STAND_IN", "StandIns", "count_arms", "standing_in"]
+__all__ = [
+    "COIN",
+    "COUNTED",
+    "MODES",
+    "SAME",
+    "STAND_IN",
+    "PanelAdapter",
+    "count_arms",
+    "wrap_for_panel",
+]
 
 MODES = ("serve", "panel")
-"""How duels are shown: an arm alone where a policy asks for that, or always two different arms."""
+"""Names of the modes: an arm may be shown alone, or always two different arms."""
 
 STAND_IN = Within(0, 2)
-"""The first note of a duel in panel mode: 0 for one that the policy asked for, 1 or 2 for a
-stand-in (2 if the coin says that the arm won its duel with itself)."""
+"""Range of the first note of a duel in panel mode: 0 for a duel that the policy chose, 1 or 2 for a
+stand-in (2 if the coin gives the win of the self-duel to the first arm)."""
 _OWN, _LOST = 0.0, 1.0
 
 SAME = "nothing changes: it never asks for an arm's duel with itself"
 COUNTED = (
-    "a stand-in's answer is one more that it counts, and its bounds on every pair hold; each costs "
-    "what the other arm loses, so regret grows with the rounds"
+    "a stand-in's answer is one more count, and the bounds on every pair hold; each costs "
+    "the loss of the other arm, so regret grows with the rounds"
 )
 COIN = (
-    "what it would play in serve mode keeps its guarantee, with coins for duels of an arm with "
-    "itself; each stand-in teaches nothing and costs what the other arm loses"
+    "the run in serve mode keeps its guarantee, with coins for duels of an arm with "
+    "itself; each stand-in teaches nothing and costs the loss of the other arm"
 )
 
 
 def count_arms(policy: Any) -> tuple[int, int]:
-    """Return how kernels find the number of arms: what `standing_in` takes.
+    """Return the arguments `arms` and `depth` of `wrap_for_panel` for a policy.
 
-    Whoever can change the set of arms has a field `present`, in its own record or in that of a
-    policy inside, and its kernels serve any number.
+    A policy with a changing set of arms has a field `present` in its record or in the record of a
+    wrapped policy; its kernels read the number of arms from there.
     """
     depth, record = 0, policy.state
     while record is not None:
@@ -75,15 +84,18 @@ def _number_of_arms(arms: int, depth: int) -> Any:
 
 
 @cache
-def standing_in(inner: Any, arms: int, depth: int = 0) -> Any:
-    """Make the kernels of a policy that shows two different arms, over the same record.
+def wrap_for_panel(inner: Any, arms: int, depth: int = 0) -> Any:
+    """Return kernels over the same record that choose two different arms in each round.
+
+    The result is cached per combination of arguments.
 
     Parameters
     ----------
     inner
-        Its kernels in serve mode.
+        The kernels in serve mode.
     arms, depth
-        The number of arms, or 0 if it is the length of the field `present` that many records down.
+        The number of arms; or 0 if it is the length of the field `present` of the record that is
+        nested `depth` levels deep.
     """
     count = _number_of_arms(arms, depth)
     inner_ask, inner_tell, inner_present = inner.ask, inner.tell, inner.present
@@ -125,7 +137,7 @@ def standing_in(inner: Any, arms: int, depth: int = 0) -> Any:
 
     def tell(state, t, first, second, won, notes):  # type: ignore[no-untyped-def]
         if notes[0] != _OWN:
-            if not any_duel:  # its question was another, and the coin has answered it
+            if not any_duel:  # the policy chose a self-duel; the coin in the note is its result
                 second, won = first, int(notes[0] > _LOST)
             elif won < 0:
                 second = first
@@ -136,13 +148,14 @@ def standing_in(inner: Any, arms: int, depth: int = 0) -> Any:
     return inner._replace(ask=hot(ask), tell=hot(tell), any_duel=False, unanswered=True)
 
 
-class StandIns:
-    """The same for a policy in plain Python: what chooses and learns in its place.
+class PanelAdapter:
+    """The counterpart of `wrap_for_panel` for policies in plain Python.
 
     Parameters
     ----------
     policy
-        The policy, in serve mode.
+        The policy, in serve mode; its methods `choose` and `learn` are replaced by those of this
+        object.
     """
 
     def __init__(self, policy: Any) -> None:
@@ -151,7 +164,7 @@ class StandIns:
         self._any_duel, self.unanswered = policy.any_duel, policy.unanswered
 
     def choose(self, t: int) -> tuple[int, int, tuple[float, ...]]:
-        """Pick two different arms, if there are two."""
+        """Return arms and notes of a round; the arms differ if at least two are present."""
         first, second, notes = self._choose(t)
         note = _OWN
         others = [arm for arm in self._policy.present if arm != first]
@@ -162,7 +175,7 @@ class StandIns:
         return first, second, (note, *notes)
 
     def learn(self, t: int, first: int, second: int, won: int, notes: tuple[float, ...]) -> int:
-        """Pass on what the answer means to the policy."""
+        """Convert a result to that of serve mode and pass it to the policy."""
         note, *own = notes
         if note != _OWN:
             if not self._any_duel:

@@ -1,11 +1,11 @@
-"""MultiSBM: one UCB bandit for every left arm."""
+"""MultiSBM: one UCB bandit per left arm."""
 
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot
+from driftduel._internal.kernel_random import uniform
 from driftduel.policies._sbm import Alpha, Reduction, advance, feedback, forget_bandits, most_pulled
 from driftduel.policies.base import Kernels
 from driftduel.policies.fields import ARM_OR_NONE, CONSTANT, COUNT
@@ -16,13 +16,13 @@ __all__ = ["MultiSBM"]
 NONE = -1
 
 
-class State(NamedTuple):
-    """A bandit for every left arm, and whose turn it is."""
+class MultiSbmState(NamedTuple):
+    """One bandit per left arm, and the next left arm."""
 
     gains: Annotated[Any, COUNT]
-    """(K, K) duels with left arm i that right arm j won."""
+    """(K, K) number of wins of right arm j against left arm i."""
     pulls: Annotated[Any, COUNT]
-    """(K, K) duels."""
+    """(K, K) number of answered duels."""
     left: Annotated[Any, ARM_OR_NONE]
     """(1,) the next left arm; -1 before the first round."""
     alpha: Annotated[Any, CONSTANT]
@@ -53,26 +53,25 @@ def _reset(state: Any) -> None:
 
 @POLICIES.register("multisbm")
 class MultiSBM(Reduction):
-    """Ask the left arm's own UCB bandit for the right arm, which is the next left arm.
+    """Choose the right arm by the left arm's UCB bandit; it is the next left arm.
 
     Ailon, Karnin and Joachims, *Reducing Dueling Bandits to Cardinal Bandits*, ICML 2014.
 
-    Told: nothing. Guarantee: expected regret of order K log T / Delta when outcomes come from
-    utilities that stand still, with the linear link. **Not for cycles:** a bandit looks for the
-    arm that beats its left arm most, so where losers beat each other by more than the winner
-    beats them, it follows them round and does worse than random play.
+    Prior knowledge: none. Guarantee: expected regret of order K log T / Delta when outcomes come
+    from utilities that are stationary, with the linear link. **Not for cycles:** a bandit searches
+    for the arm that beats its left arm most, so if losers beat each other by more than the winner
+    beats them, it cycles among them and is worse than random play.
 
-    Confidence: high, verified against the paper; alpha = 3 as in two public programs. Each bandit
-    has a clock of its own, as in Komiyama's program (that of Wu and Liu gives all of them the
-    global one).
+    Verified against: the paper; alpha = 3 as in two public programs. Each bandit has a separate
+    clock, as in Komiyama's program (that of Wu and Liu uses a global one).
 
-    **Late answers** count when they come, for the left arm they were asked for. The duel of an
-    arm with itself counts too: its coin is what the arm earns.
+    **Late answers** count on arrival, for the left arm of their duel. The duel of an arm with
+    itself counts, too: its coin is the arm's reward.
 
     Parameters
     ----------
     alpha
-        How much to explore.
+        The exploration parameter of the UCB radius, a value of at least 0. Default 3.0.
     """
 
     guarantee = "K log T / Delta, linear utilities, stationary"
@@ -81,7 +80,7 @@ class MultiSBM(Reduction):
 
     def __init__(self, arms: int, rng: np.random.Generator, alpha: Alpha = 3.0) -> None:
         super().__init__(arms, rng)
-        self.state = State(
+        self.state = MultiSbmState(
             gains=np.zeros((arms, arms)),
             pulls=np.zeros((arms, arms)),
             left=np.array([NONE]),

@@ -1,40 +1,40 @@
-"""PARWiS: the winner under a shoestring budget, by a spectral ranking."""
+"""PARWiS: winner determination under a small budget, by a spectral ranking."""
 
 import math
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
+from driftduel._internal.compiler import hot, kernel
 from driftduel.errors import DriftduelError
-from driftduel.policies._counts import count_duel, forget_wins, hear_win
+from driftduel.policies._counts import add_past_win, count_duel, forget_wins
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import ANY, ARM, ARMS, COUNT, ORDER, SHARES, Within
 from driftduel.policies.registry import POLICIES
 
 __all__ = ["Parwis"]
 
-_EQUAL = 1e-12  # scores that are closer are equal, so that rounding decides nothing
+_EQUAL = 1e-12  # tolerance for equal scores, so that rounding errors have no effect
 _MOST_ARMS = 200
 
 
-class State(NamedTuple):
-    """The votes, and what is computed from them."""
+class ParwisState(NamedTuple):
+    """The array of votes, and the spectral scores computed from it."""
 
     wins: Annotated[Any, COUNT]
-    """(K, K) how often i beat j."""
+    """(K, K) number of wins of i over j."""
     order: Annotated[Any, ORDER]
     """(K,) a random order of the arms: that of the first comparisons, which also breaks ties."""
     reigning: Annotated[Any, ARM]
     """(1,) the winner of the first comparisons so far."""
     begun: Annotated[Any, Within(0, ARMS)]
-    """(1,) how many of the first comparisons were asked for."""
+    """(1,) the number of initial comparisons that were chosen."""
     rates: Annotated[Any, ANY]
     """(K + 1, K + 1) scratch: the rates of the chain, the virtual arm last."""
     scores: Annotated[Any, SHARES]
     """(K + 1,) the stationary distribution of the chain."""
     further: Annotated[Any, ANY]
-    """(K + 1,) scratch: the same after one more vote."""
+    """(K + 1,) scratch: the scores after one more vote."""
 
 
 @hot
@@ -94,7 +94,7 @@ def _top(state: Any) -> int:
 
 @hot
 def _disruption(state: Any, first: int, second: int) -> float:
-    """Return how far one more win of `first` over `second` moves the scores."""
+    """Return the change of the scores by one more win of `first` over `second`."""
     _stationary(state.wins, first, second, state.rates, state.further)
     total = 0.0
     for arm in range(len(state.scores)):
@@ -107,7 +107,7 @@ def _disruption(state: Any, first: int, second: int) -> float:
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     order, begun = state.order, state.begun[0]
     arms = len(order)
-    if begun + 1 < arms:  # the winner stays and meets the next
+    if begun + 1 < arms:  # the winner so far meets the next arm
         state.begun[0] = begun + 1
         return state.reigning[0], order[begun + 1]
     top = _top(state)
@@ -134,8 +134,8 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
 
 
 @kernel
-def _hear(state: Any, winner: int, loser: int, weight: float) -> None:
-    hear_win(state, winner, loser, weight)
+def _add_past_vote(state: Any, winner: int, loser: int, weight: float) -> None:
+    add_past_win(state, winner, loser, weight)
     _stationary(state.wins, -1, -1, state.rates, state.scores)
 
 
@@ -149,7 +149,7 @@ def _reset(state: Any) -> None:
 
 @POLICIES.register("parwis")
 class Parwis(KernelPolicy):
-    """Let the winner stay for K - 1 votes; then compare the top arm where that moves most.
+    """Find a top arm in K - 1 votes; then compare it where the expected disruption is largest.
 
     Sheth and Rajkumar, *PARWiS: Winner Determination from Active Pairwise Comparisons under a
     Shoestring Budget*, ICDM 2021, with exact and weighted disruption. Scores are those of Rank
@@ -158,16 +158,16 @@ class Parwis(KernelPolicy):
     for which the expected change of the score vector, in Euclidean norm, is the largest; the two
     outcomes are weighted with the scores of the arms.
 
-    Guarantee: none. It is made for budgets of a few times K votes under a Bradley-Terry model. Goal
-    ``confidence`` stops it with one. It is not consistent: an arm that lost an early comparison may
-    never be compared again, because only the top arm is.
+    Guarantee: none. It is made for budgets of a few times K votes under a Bradley-Terry model. The
+    goal ``confidence`` adds a stopping rule with a guarantee. It is not consistent: an arm that
+    lost an early comparison may never be compared again, because only the top arm is.
 
-    Confidence: high. It follows the authors' program, which updates the chain step by step where
-    this one solves it again. Ties between scores are broken by a random order of the arms, drawn
-    at the beginning, in place of a draw each time.
+    Verified against: the authors' program, which updates the chain incrementally; this
+    implementation solves it again. Ties between scores are broken by a random order of the arms,
+    drawn at the beginning, in place of a new draw per tie.
 
-    **Late answers** count whenever they come. A vote of the past counts like any other. Ties teach
-    nothing. A vote costs of the order of K^4 operations.
+    **Late answers** count on arrival. A past vote counts like any other. Ties are ignored. A vote
+    costs of the order of K^4 operations.
 
     Parameters
     ----------
@@ -184,14 +184,14 @@ class Parwis(KernelPolicy):
     )
     confidence = "high: follows the authors' program"
     in_panel = "nothing changes: it never asks for an arm's duel with itself"
-    kernels = Kernels(_ask, _tell, _reset, _top, any_duel=True, hear=_hear)
+    kernels = Kernels(_ask, _tell, _reset, _top, any_duel=True, add_past_vote=_add_past_vote)
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)
         if arms > _MOST_ARMS:
             raise DriftduelError(f"arms={arms} must be at most {_MOST_ARMS} for 'parwis'.")
         order = rng.permutation(arms)
-        self.state = State(
+        self.state = ParwisState(
             wins=np.zeros((arms, arms)),
             order=order,
             reigning=order[:1].copy(),

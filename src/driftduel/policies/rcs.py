@@ -5,8 +5,8 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot
-from driftduel._random import beta_above_half, uniform
+from driftduel._internal.compiler import hot
+from driftduel._internal.kernel_random import beta_above_half, uniform
 from driftduel.policies._counts import count_duel, counting, upper
 from driftduel.policies.base import KernelPolicy
 from driftduel.policies.fields import ANY, CONSTANT, COUNT
@@ -17,13 +17,13 @@ from driftduel.policies.registry import POLICIES
 __all__ = ["Rcs"]
 
 
-class State(NamedTuple):
-    """What was counted."""
+class RcsState(NamedTuple):
+    """Win counts and counts of champions."""
 
     wins: Annotated[Any, COUNT]
-    """(K, K) how often i beat j."""
+    """(K, K) number of wins of i over j."""
     champions: Annotated[Any, COUNT]
-    """(K,) how often an arm was champion."""
+    """(K,) number of rounds in which the arm was champion."""
     beaten: Annotated[Any, ANY]
     """(K,) scratch: whether an arm loses a duel of this round's sample."""
     alpha: Annotated[Any, CONSTANT]
@@ -41,7 +41,7 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
                 beaten[j] = 1
             else:
                 beaten[i] = 1
-    # The sample's Condorcet winner; where it has none, who was champion least often.
+    # The sample's Condorcet winner; without one, the arm with the fewest rounds as champion.
     first = 0
     ties = 0
     for i in range(K):
@@ -89,21 +89,21 @@ class Rcs(KernelPolicy):
     does, the arm that was champion least often; the challenger is the arm with the highest
     p_jc + sqrt(alpha log t / n_jc), where c itself counts 1/2.
 
-    Told: nothing. Guarantee: none in finite time that we know of; made for stationary worlds with
-    a Condorcet winner.
+    Prior knowledge: none. Guarantee: no finite-time bound published; made for stationary worlds
+    with a Condorcet winner.
 
-    **Divergences and confidence.** Medium to high: the rule as in the public program of Wu and
-    Liu, remembered, not checked, against the paper. Pairs never compared come first, and ties are
-    broken at random (there: by the lowest index).
+    **Verified against**: the public program of Wu and Liu; compared with the paper from memory only
+    (confidence medium to high). Pairs never compared come first, and ties are broken at random
+    (there: by the lowest index).
 
-    **Late answers** count for their pair when they come. A forgotten duel is as if never asked
-    for, except that its first arm was champion once more.
+    **Late answers** count for their pair on arrival. A forgotten duel has no effect, except that
+    its first arm was champion once more.
 
     Parameters
     ----------
     alpha
-        Width of the confidence bounds; 0.51 in the program of Wu and Liu, just above the 1/2
-        that the theory of its sibling RUCB asks for.
+        Width of the confidence bounds; the default value 0.51 is that of the program of Wu and Liu,
+        just above the 1/2 that the theory of the related RUCB requires.
     """
 
     in_panel = COUNTED
@@ -117,7 +117,7 @@ class Rcs(KernelPolicy):
 
     def __init__(self, arms: int, rng: np.random.Generator, alpha: Width = 0.51) -> None:
         super().__init__(arms, rng)
-        self.state = State(
+        self.state = RcsState(
             wins=np.zeros((arms, arms)),
             champions=np.zeros(arms, np.int64),
             beaten=np.zeros(arms, np.int64),

@@ -1,4 +1,4 @@
-"""Policies by name."""
+"""Registry of policies by name, and construction from specs."""
 
 import dis
 import inspect
@@ -7,12 +7,13 @@ from abc import ABC
 from collections.abc import Callable
 from functools import partial, wraps
 from types import FunctionType
-from typing import Any
+from typing import Any, TypedDict, Unpack
 from weakref import WeakSet
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from driftduel._imports import load_plugins
+from driftduel._internal.plugins import load_plugins
 from driftduel.errors import DriftduelError
 from driftduel.policies.base import KernelPolicy, Policy
 from driftduel.specs import Entry, Factory, Registry, Spec, parameters_of
@@ -23,27 +24,27 @@ __all__ = [
     "keep_parameters",
     "make_policy",
     "need_contract",
+    "spec_name",
     "spec_of",
-    "spoken",
 ]
 
 
-Around = Callable[[Entry[Policy]], Entry[Policy]]
-_CONTRACT_MODULES = ("driftduel.policies.around", "driftduel.policies.base")
+Wrapper = Callable[[Entry[Policy]], Entry[Policy]]
+_CONTRACT_MODULES = ("driftduel.policies.wrapper", "driftduel.policies.base")
 
 
-class _Policies(Registry[Policy]):
-    """Policies by name; each keeps what it was built with, so that it can be built again."""
+class PolicyRegistry(Registry[Policy]):
+    """Policies by name; the instances store their constructor arguments in `parameters`."""
 
     def __init__(
         self, kind: str, context: tuple[str, ...], load_more: Callable[[], None] | None = None
     ) -> None:
         super().__init__(kind, context, load_more=load_more)
-        self._prefixes: dict[str, Around] = {}
+        self._prefixes: dict[str, Wrapper] = {}
         self._guests: WeakSet[type[Policy]] = WeakSet()
 
     def register(self, name: str) -> Callable[[Factory], Factory]:
-        """Register the decorated class of policies under `name`."""
+        """Return a class decorator that registers a policy under `name`."""
         register = super().register(name)
 
         def decorate(policy: Factory) -> Factory:
@@ -56,19 +57,25 @@ class _Policies(Registry[Policy]):
         return decorate
 
     def admit(self, policy: type[Policy]) -> str:
-        """Register a class that nobody has registered, and return its name.
+        """Register a class that has no registered name yet, and return its name.
 
-        That is the `name` it gives itself, or else its own in small letters: ``MyPolicy`` becomes
-        ``my-policy``. A class that is written anew, as in a notebook, takes the place of the old.
+        The default is the class attribute `name`, or else the class name in lower case:
+        ``MyPolicy`` becomes ``my-policy``. A redefinition of the same class, for example by running
+        a notebook cell twice, replaces the earlier one.
+
+        Raises
+        ------
+        DriftduelError
+            If another class has the name, or a parameter cannot be written in a spec.
         """
         if self._is_registered(policy):
             return policy.name
-        name = str(vars(policy).get("name", "")) or spoken(policy.__name__)
+        name = str(vars(policy).get("name", "")) or spec_name(policy.__name__)
         taken: Any = self._entries[name].factory if name in self._entries else None
         if taken is not None and _where(taken) != _where(policy):
             raise DriftduelError(
-                f"the class {policy.__qualname__} would be the policy {name!r}, and there is one; "
-                f"give the class another `name`."
+                f"the class {policy.__qualname__} cannot be registered as {name!r}: this policy "
+                f"exists; give the class another `name`."
             )
         if policy not in self._guests:
             need_contract(policy)
@@ -82,20 +89,20 @@ class _Policies(Registry[Policy]):
         return name
 
     def is_guest(self, policy: object) -> bool:
-        """Tell whether a class was registered by `admit` only."""
+        """Return whether a class was registered by `admit` only."""
         return isinstance(policy, type) and policy in self._guests
 
     def _is_registered(self, policy: type[Policy]) -> bool:
-        name = policy.name  # a subclass of a registered class has its name, too
+        name = policy.name  # a subclass of a registered class inherits its name
         return bool(name) and name in self and self[name].factory is policy
 
     def _need_writable(self, policy: type[Policy]) -> None:
-        """Refuse a class with a parameter that cannot be written in a spec."""
+        """Raise DriftduelError if the type of a parameter is missing or not allowed in a spec."""
         try:
             kinds = {parameter.kind for parameter in parameters_of(policy, self.context)}
         except KeyError as error:
             raise DriftduelError(
-                f"the parameter {error} of {policy.__qualname__} has no type; write one, such as "
+                f"the parameter {error} of {policy.__qualname__} has no type; add one, such as "
                 f"{error.args[0]}: float = 1."
             ) from None
         if not kinds <= {int, float, str, bool}:
@@ -104,20 +111,21 @@ class _Policies(Registry[Policy]):
                 f"bool, so that a spec can hold them."
             )
 
-    def open_prefix(self, prefix: str) -> Callable[[Around], Around]:
-        """Let ``prefix-NAME`` be built by the decorated function from the entry of any NAME.
+    def open_prefix(self, prefix: str) -> Callable[[Wrapper], Wrapper]:
+        """Return a decorator that registers a wrapper function for names ``prefix-NAME``.
 
-        Such names are not listed: there is one for each that is.
+        The function receives the registry entry of NAME and returns the entry of the composition.
+        Compositions resolve by name but are not listed, because each policy has one.
         """
 
-        def decorate(around: Around) -> Around:
+        def decorate(around: Wrapper) -> Wrapper:
             self._prefixes[prefix] = around
             return around
 
         return decorate
 
-    def _inside(self, name: object) -> tuple[Around, str] | None:
-        """Return who builds a name that is not registered, and what it is around."""
+    def _resolve_prefix(self, name: object) -> tuple[Wrapper, str] | None:
+        """Return the wrapper function and NAME for an unregistered ``prefix-NAME``, or None."""
         prefix, dash, inside = str(name).partition("-")
         around = self._prefixes.get(prefix) if dash and not super().__contains__(name) else None
         if around is None or inside.partition("-")[0] == prefix:
@@ -125,7 +133,7 @@ class _Policies(Registry[Policy]):
         return around, inside
 
     def __contains__(self, name: object) -> bool:
-        if self._inside(name) is None:
+        if self._resolve_prefix(name) is None:
             return super().__contains__(name)
         try:
             self[str(name)]
@@ -134,7 +142,7 @@ class _Policies(Registry[Policy]):
         return True
 
     def __getitem__(self, name: str) -> Entry[Policy]:
-        composed = self._inside(name)
+        composed = self._resolve_prefix(name)
         if composed is None:
             return super().__getitem__(name)
         around, inside = composed
@@ -142,16 +150,16 @@ class _Policies(Registry[Policy]):
 
 
 def _where(thing: Any) -> tuple[str, str]:
-    """Return where something is defined, which stays when it is written anew."""
+    """Return module and qualified name of an object; both are equal after a redefinition."""
     return str(thing.__module__), str(getattr(thing, "__qualname__", ""))
 
 
-def spoken(name: str) -> str:
-    """Write the name of a class as names are written in specs.
+def spec_name(name: str) -> str:
+    """Return the default spec name for the name of a class.
 
     Examples
     --------
-    >>> spoken("MyPolicy"), spoken("DTSPlus"), spoken("_Own2")
+    >>> spec_name("MyPolicy"), spec_name("DTSPlus"), spec_name("_Own2")
     ('my-policy', 'dts-plus', 'own2')
     """
     parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+", name)
@@ -159,9 +167,10 @@ def spoken(name: str) -> str:
 
 
 def need_contract(policy: Any) -> None:
-    """Refuse a class with an attribute that hides a method or a property of `Policy`.
+    """Raise DriftduelError if an attribute of a class hides a method or property of `Policy`.
 
-    ``self.stage = 1`` would hide `Policy.stage`, and the first `info` would fail far from here.
+    ``self.stage = 1`` would hide `Policy.stage`, and the first call of `info` would fail with an
+    unrelated error message.
     """
     mine = [
         kind
@@ -192,13 +201,13 @@ def _hides(kind: type, text: str, base: type, name: str) -> DriftduelError:
 
 
 def _functions(value: Any) -> list[FunctionType]:
-    """Return the functions with an instance as their first argument behind a class attribute."""
+    """Return the functions of a class attribute that take the instance as first argument."""
     parts = [value.fget, value.fset] if isinstance(value, property) else [inspect.unwrap(value)]
     return [part for part in parts if isinstance(part, FunctionType)]
 
 
 def _attributes_set(function: FunctionType) -> set[str]:
-    """Return the attributes of its first argument that a function assigns to."""
+    """Return the names of attributes that a function assigns on its first argument."""
     code = function.__code__
     if not code.co_argcount:
         return set()
@@ -207,15 +216,16 @@ def _attributes_set(function: FunctionType) -> set[str]:
         if instruction.opname == "STORE_ATTR" and loaded == code.co_varnames[0]:
             found.add(str(instruction.argval))
         names = instruction.argval if instruction.opname.startswith("LOAD_FAST") else None
-        loaded = names[-1] if isinstance(names, tuple) else names  # Python 3.13 loads two at a time
+        # Python 3.13 merges two loads into one instruction; its argument is a tuple then.
+        loaded = names[-1] if isinstance(names, tuple) else names
     return found
 
 
 def keep_parameters(policy: Any, context: tuple[str, ...]) -> None:
-    """Let a class check what its policies are built with, and keep it in their `parameters`.
+    """Wrap the constructor of a class: validate the arguments and store them in `parameters`.
 
-    It is done here and not by each author, who would forget it: a policy that does not know its
-    parameters is saved without them and loaded with the defaults.
+    The wrapper is installed by the registry so that no author can omit it: a policy without
+    `parameters` would be saved without them and loaded with the default values.
     """
     keys = tuple(parameters_of(policy, context))
     init = policy.__init__
@@ -228,20 +238,20 @@ def keep_parameters(policy: Any, context: tuple[str, ...]) -> None:
         owner = self.name or type(self).__name__
         for key in keys:
             bound.arguments[key.name] = key.read(bound.arguments[key.name], owner)
-        if "parameters" not in vars(self):  # else a class made out of this one was faster
+        if "parameters" not in vars(self):  # otherwise a subclass has already stored its own
             self.parameters = {key.name: bound.arguments[key.name] for key in keys}
         init(*bound.args, **bound.kwargs)
 
     policy.__init__ = build
 
 
-POLICIES = _Policies(
+POLICIES = PolicyRegistry(
     "policy", context=("arms", "rng"), load_more=partial(load_plugins, "driftduel.policies")
 )
 
 
 def is_registered(policy: Any) -> bool:
-    """Tell whether a policy is what its name says, all the way inside a composition."""
+    """Return whether name and class of a policy agree with the registry, wrapped ones included."""
     if policy.name not in POLICIES:
         return False
     factory: Any = POLICIES[policy.name].factory
@@ -252,14 +262,14 @@ def is_registered(policy: Any) -> bool:
 
 
 def spec_of(policy: Policy) -> str:
-    """Return a policy's name, and the keys that are not as they are by default.
+    """Return the spec string of a policy: its name, and parameters that differ from the default.
 
     Examples
     --------
     >>> spec_of(make_policy("dts:alpha=0.7", arms=3))
     'dts:alpha=0.7'
     """
-    name = policy.name or spoken(type(policy).__name__)
+    name = policy.name or spec_name(type(policy).__name__)
     keys = POLICIES[name].parameters if name in POLICIES else ()
     defaults = {parameter.name: parameter.default for parameter in keys}
     changed = {
@@ -268,6 +278,21 @@ def spec_of(policy: Policy) -> str:
         if value is not None and value != defaults.get(key)
     }
     return str(Spec(name, changed))
+
+
+class PriorKnowledge(TypedDict, total=False):
+    """Facts of a world that `make_policy` accepts as keyword arguments, beside `horizon`."""
+
+    switches: int
+    """How often the Condorcet winner changes."""
+    variation: float
+    """The total variation V of the preferences."""
+    at: str
+    """The rounds of the changes, joined by ``+``."""
+    features: int
+    """The number of numbers of a request."""
+    one_hot: bool
+    """Whether they are one group of 0/1 indicators."""
 
 
 def make_policy(
@@ -279,9 +304,10 @@ def make_policy(
     order: str | None = None,
     ties: str | None = None,
     mode: str | None = None,
-    **known: Any,
+    prices: ArrayLike | None = None,
+    **known: Unpack[PriorKnowledge],
 ) -> Policy:
-    """Build the policy that a spec describes.
+    """Return the policy that a spec describes.
 
     Parameters
     ----------
@@ -290,15 +316,22 @@ def make_policy(
     arms
         The number of arms K.
     seed
-        What its randomness comes from.
+        Seed of the generator, or a generator. Default 0.
     horizon
-        The number of rounds, for policies that want to know it and whose spec does not say.
+        The number of rounds T, for policies that need it and whose spec does not set it.
     order, ties
-        How answers are to be learned, where the policy has a choice: see `Policy.configure`.
+        The order of learning and the handling of ties: see `Policy.configure`.
     mode
-        ``serve``: an arm may be shown alone (`Duel.alone`). ``panel``: two different arms, always.
+        ``serve``: an arm may be shown alone (`Duel.alone`). ``panel``: always two different arms.
+    prices
+        (K,) the price of each arm in log-odds, for policies that take prices.
     known
-        Whatever else a policy may be told (``switches``, ``variation``, ``at``), likewise.
+        Values of other prior knowledge (``switches``, ``variation``, ``at``), used like `horizon`.
+
+    Raises
+    ------
+    DriftduelError
+        If the name or a key does not exist, or a value is missing or out of range.
 
     Examples
     --------
@@ -306,8 +339,7 @@ def make_policy(
     make_policy('anaconda:horizon=1000,constant=0.5', arms=5)
     """
     rng = np.random.default_rng(seed)
-    if horizon is not None:
-        known["horizon"] = horizon
-    policy = POLICIES.build(spec, arms=arms, rng=rng, **known)
-    policy.configure(order=order, ties=ties, mode=mode)
+    values: dict[str, Any] = {**known} if horizon is None else {**known, "horizon": horizon}
+    policy = POLICIES.build(spec, arms=arms, rng=rng, **values)
+    policy.configure(order=order, ties=ties, mode=mode, prices=prices)
     return policy

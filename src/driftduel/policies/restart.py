@@ -1,15 +1,15 @@
-"""Restarts around any policy: by the clock, or by an oracle that knows when the world changes."""
+"""Restarts around any policy: periodic, or by an oracle at the changes of the world."""
 
 from functools import cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
+from driftduel._internal.compiler import hot, kernel
 from driftduel.errors import DriftduelError
-from driftduel.policies.around import Around, pass_on
 from driftduel.policies.base import RESTARTED, KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, ROUND
+from driftduel.policies.wrapper import Wrapper, pass_on
 from driftduel.specs import Range
 
 __all__ = ["Oracle", "Periodic"]
@@ -20,17 +20,17 @@ At = Annotated[str, "rounds of the switches, joined by +"]
 _NEVER = 1 << 62
 
 
-class State(NamedTuple):
-    """The policy inside, and when it starts anew."""
+class RestartState(NamedTuple):
+    """The wrapped policy, and the rounds of its restarts."""
 
     base: Any
-    """The state of the policy inside."""
+    """The state of the wrapped policy."""
     start: Annotated[Any, ROUND]
-    """(1,) the round that is round 1 to the policy inside."""
+    """(1,) the round that the wrapped policy counts as 1."""
     period: Annotated[Any, CONSTANT]
     """(1,) rounds between restarts, or a number beyond all rounds."""
     at: Annotated[Any, CONSTANT]
-    """(n + 1,) rounds in which to start anew, ascending; the last beyond all rounds."""
+    """(n + 1,) rounds of restarts, ascending; the last is beyond all rounds."""
 
 
 @hot
@@ -48,7 +48,7 @@ def _wrap(inner: Kernels) -> Kernels:
     def tell(state, t, first, second, won, notes):  # type: ignore[no-untyped-def]
         start = state.start[0]
         if t < start:
-            return 0  # asked for before the restart
+            return 0  # chosen before the restart
         flags = inner_tell(state.base, t - start + 1, first, second, won, notes)
         due = start + state.period[0]
         for i in range(len(state.at)):
@@ -68,8 +68,8 @@ def _wrap(inner: Kernels) -> Kernels:
     return Kernels(hot(ask), hot(tell), kernel(reset), **pass_on(inner, _local))
 
 
-class _Restarted(Around):
-    """Start the policy inside anew in given rounds."""
+class _Restarted(Wrapper):
+    """The base class of wrappers that restart the wrapped policy in given rounds."""
 
     confidence = "exact: a composition, nothing of the policy inside is changed"
     wrap = staticmethod(_wrap)
@@ -79,7 +79,7 @@ class _Restarted(Around):
         return int(self.state.start[0])
 
     def _set(self, period: int, at: list[int]) -> None:
-        self.state = State(
+        self.state = RestartState(
             self.base.state,
             start=np.ones(1, np.int64),
             period=np.array([period], dtype=np.int64),
@@ -88,7 +88,7 @@ class _Restarted(Around):
 
 
 class Periodic(_Restarted):
-    """Start anew every so many rounds.
+    """Restart the wrapped policy periodically.
 
     **Late answers** to duels from before a restart are dropped.
 
@@ -99,7 +99,7 @@ class Periodic(_Restarted):
     """
 
     prefix = "periodic"
-    tells = ("period",)
+    adds_prior_knowledge = ("period",)
     guarantee = "that of the policy inside, period by period"
     source = "folklore; Besbes et al., 2014, for ordinary bandits"
 
@@ -111,9 +111,9 @@ class Periodic(_Restarted):
 
 
 class Oracle(_Restarted):
-    """Start anew exactly when the Condorcet winner changes, as told by an oracle.
+    """Restart exactly when the Condorcet winner changes, by prior knowledge of an oracle.
 
-    Nobody has this knowledge; it shows what perfect detection would be worth.
+    This knowledge is not available in practice; the policy is a benchmark for perfect detection.
 
     **Late answers** to duels from before a restart are dropped.
 
@@ -124,7 +124,7 @@ class Oracle(_Restarted):
     """
 
     prefix = "oracle"
-    tells = ("at",)
+    adds_prior_knowledge = ("at",)
     guarantee = "that of the policy inside, phase by phase"
     source = "a benchmark, not an algorithm"
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from driftduel._compile import hot
+from driftduel._internal.compiler import hot
 from driftduel.policies import _rmed_kernels as rmed
 from driftduel.policies._counts import count_duel, counting
 from driftduel.policies.modes import COUNTED
@@ -31,32 +31,33 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
 
 @POLICIES.register("rmed2")
 class Rmed2(rmed.Rmed):
-    """Do as RMED1, but against the opponent that shows at the least regret that an arm loses.
+    """As RMED1, but with the opponent of the least regret per evidence that an arm loses.
 
     RMED2 of Komiyama, Honda, Kashima and Nakagawa, *Regret Lower Bound and Optimal Algorithm in
-    Dueling Bandit Problem*, COLT 2015. The loop and its candidates are those of `rmed1`. Every
-    pair is compared at least alpha log log t times, and candidate i meets
-    b_i = argmin of (p_{i*,i} + p_{i*,j} - 1) / kl(p_ij, 1/2) over the j with p_ij < 1/2, except
-    when it met i*, which seems better, no more than n_{i,b} / log log t times: then i*.
+    Dueling Bandit Problem*, COLT 2015. The loop and its candidates are those of `rmed1`. Every pair
+    is compared at least alpha log log t times, and candidate i meets b_i = argmin of (p_{i*,i} +
+    p_{i*,j} - 1) / kl(p_ij, 1/2) over the j with p_ij < 1/2, except when it met i*, which is ahead
+    of it, no more than n_{i,b} / log log t times: then i*.
 
-    Told: nothing. Guarantee: on a stationary world with a Condorcet winner the regret is
+    Prior knowledge: none. Guarantee: on a stationary world with a Condorcet winner the regret is
     asymptotically optimal, constant included.
 
-    **Divergences and confidence.** High: verified against the paper and the authors' program, which
-    it reproduces; that has 0.01 as the least numerator, plays b_i also where i* does not seem
-    better, and gives ties to the lowest index. (The program of Wu and Liu has the numerator's
-    opposite sign.) The authors' program has log(log t + 0.01) and sends exploring duels through the
-    loop; here log log t is 0 for t <= e, and exploring leaves the loop alone.
+    **Verified against**: the paper and the authors' program, which it reproduces; the program has
+    0.01 as the least numerator, plays b_i also if i* is not ahead, and gives ties to the lowest
+    index. (The program of Wu and Liu has the numerator's opposite sign.) The authors' program has
+    log(log t + 0.01) and passes exploring duels through the loop; here log log t is 0 for t <= e,
+    and exploring leaves the loop alone.
 
-    **Late answers** count for their pair when they come. While pairs lack answers, it goes round
-    those that do. A forgotten duel is as if never asked for.
+    **Late answers** count for their pair on arrival. While pairs lack answers, it cycles through
+    these pairs. A forgotten duel has no effect.
 
     Parameters
     ----------
     weight
-        f(K) = weight K^1.01; the paper's experiments have 0.3.
+        f(K) = weight K^1.01. The default value 0.3 is that of the paper's experiments.
     alpha
-        Every pair is compared alpha log log t times; the paper's experiments have 3.
+        Every pair is compared alpha log log t times. The default value 3 is that of the paper's
+        experiments.
     """
 
     guarantee = "asymptotically optimal on stationary worlds"

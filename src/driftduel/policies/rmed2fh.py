@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from driftduel._compile import hot
+from driftduel._internal.compiler import hot
 from driftduel.policies import _rmed_kernels as rmed
 from driftduel.policies._counts import count_duel, most_victories
 from driftduel.policies.base import Kernels
@@ -34,33 +34,36 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
 
 @POLICIES.register("rmed2fh")
 class Rmed2Fh(rmed.Rmed):
-    """Do as RMED2, but explore first, for a known horizon, and then fix everyone's opponent.
+    """As RMED2 for a known horizon: explore first, then fix the opponent of each arm.
 
     RMED2FH (fixed horizon) of Komiyama, Honda, Kashima and Nakagawa, *Regret Lower Bound and
     Optimal Algorithm in Dueling Bandit Problem*, COLT 2015. Each pair is compared alpha log log T
-    times, rounded up; then the opponents b_i of `rmed2` are fixed; then it goes on as `rmed2`.
+    times, rounded up; then the opponents b_i of `rmed2` are fixed; then it continues as `rmed2`.
 
-    Told: the horizon T. Guarantee: on a stationary world with a Condorcet winner the regret is
-    asymptotically optimal, constant included (this is the variant that the paper proves it of).
+    Prior knowledge: the horizon T. Guarantee: on a stationary world with a Condorcet winner the
+    regret is asymptotically optimal, constant included (this is the variant that the paper proves
+    it of).
 
-    **Divergences and confidence.** High: verified against the paper and the authors' program, which
-    it reproduces; see `rmed2`. In its test whether i* got its share of the duels the program has
-    log log t, and so has this; another public program has log log T there.
+    **Verified against**: the paper and the authors' program, which it reproduces; see `rmed2`. In
+    the test of the share of i* the program has log log t, as here; another public program has log
+    log T there.
 
-    **Late answers** count for their pair when they come; the opponents are fixed when every pair
-    has its answers. A forgotten duel is as if never asked for. After the horizon it goes on.
+    **Late answers** count for their pair on arrival; the opponents are fixed when every pair has
+    its answers. A forgotten duel has no effect. After the horizon it continues.
 
     Parameters
     ----------
     horizon
-        The number of rounds T.
+        The number of rounds T, an integer of at least 2; `play` passes the length of the world as
+        default value.
     weight
-        f(K) = weight K^1.01; the paper's experiments have 0.3.
+        f(K) = weight K^1.01. The default value 0.3 is that of the paper's experiments.
     alpha
-        Each pair is compared alpha log log T times first; the paper's experiments have 3.
+        Each pair is compared alpha log log T times first. The default value 3 is that of the
+        paper's experiments.
     """
 
-    told = ("horizon",)
+    prior_knowledge = ("horizon",)
     guarantee = "asymptotically optimal on stationary worlds"
     kernels = Kernels(_ask, count_duel, rmed.reset, most_victories)
 

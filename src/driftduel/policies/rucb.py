@@ -4,8 +4,8 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot
+from driftduel._internal.kernel_random import uniform
 from driftduel.policies._counts import (
     any_present,
     bonus,
@@ -26,13 +26,13 @@ __all__ = ["Rucb"]
 _NOBODY = -1
 
 
-class State(NamedTuple):
+class RucbState(NamedTuple):
     """Win counts and the hypothesised best arm."""
 
     wins: Annotated[Any, COUNT]
-    """(K, K) how often i beat j."""
+    """(K, K) number of wins of i over j."""
     present: Annotated[Any, PRESENT]
-    """(K,) 1 for the arms that may be asked for."""
+    """(K,) 1 for present arms, else 0."""
     best: Annotated[Any, ARM_OR_NONE]
     """(1,) the arm in B, or -1."""
     champions: Annotated[Any, ANY]
@@ -77,8 +77,8 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
                     champion = state.champions[k]
                     break
                 pick -= 1
-    # The challenger has the best chance to beat it; ties are broken at random, and in favour of
-    # somebody else: a duel with oneself teaches nothing.
+    # The challenger has the largest upper bound; ties are broken at random, and in favour of
+    # another arm: a self-duel carries no information.
     challenger = champion
     most, ties = 0.5, 0
     for j in range(arms):
@@ -101,25 +101,25 @@ def _reset(state: Any) -> None:
 
 @POLICIES.register("rucb")
 class Rucb(KernelPolicy):
-    """Let a possible winner meet the arm that most optimistically beats it.
+    """Compare a possible winner with the arm of the largest upper bound against it.
 
     Source: Zoghi, Whiteson, Munos, de Rijke, *Relative Upper Confidence Bound for the K-Armed
-    Dueling Bandit Problem*, ICML 2014. Told nothing. Guarantee: regret of order K^2 + K log T /
-    gap^2 on stationary worlds with a Condorcet winner. Follows the paper, the hypothesised best
-    arm B included; confidence is high, from the paper and two public programs.
+    Dueling Bandit Problem*, ICML 2014. Prior knowledge: none. Guarantee: regret of order K^2 + K
+    log T / gap^2 on stationary worlds with a Condorcet winner. Verified against: the paper,
+    including the hypothesised best arm B, and two public programs.
 
-    **Late answers** are counted when they come, and votes of the past when they are heard. An arm
-    that is away keeps its counts; possible winners and their opponents are looked for among those
-    who are there, and need to beat nobody else: the way of SlDB-UCB (Saha and Gaillard, *Dueling
-    Bandits with Adversarial Sleeping*, NeurIPS 2021; from memory).
+    **Late answers** and past votes are counted on arrival. An absent arm keeps its counts; possible
+    winners and their opponents are searched among the present arms only: the way of SlDB-UCB (Saha
+    and Gaillard, *Dueling Bandits with Adversarial Sleeping*, NeurIPS 2021; from memory).
 
     Parameters
     ----------
     arms, rng
-        The number of arms K, and its randomness.
+        The number of arms K, at least 2, and the `numpy.random.Generator` object of all random
+        numbers.
     alpha
-        Width of the confidence bounds, above 1/2 in the theory; 0.51 as in the experiments of
-        others.
+        Width of the confidence bounds, above 1/2 in the theory; the default value 0.51 is that of
+        published experiments.
     """
 
     name: ClassVar[str] = "rucb"
@@ -137,7 +137,7 @@ class Rucb(KernelPolicy):
         alpha: Annotated[float, Range(0, open=True), "width of the confidence bounds"] = 0.51,
     ) -> None:
         super().__init__(arms, rng)
-        self.state = State(
+        self.state = RucbState(
             wins=np.zeros((arms, arms)),
             present=np.ones(arms, np.int64),
             best=np.full(1, _NOBODY),

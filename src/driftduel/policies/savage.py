@@ -1,12 +1,12 @@
-"""SAVAGE: explore all pairs evenly, and forget those that cannot matter."""
+"""SAVAGE: explore all pairs evenly, and drop irrelevant ones."""
 
 import math
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import uniform
 from driftduel.policies._counts import most_victories
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import CONSTANT, COUNT, FLAG
@@ -17,15 +17,15 @@ from driftduel.policies.registry import POLICIES
 __all__ = ["Savage"]
 
 
-class State(NamedTuple):
-    """Who beat whom, and who may still be the Condorcet winner."""
+class SavageState(NamedTuple):
+    """Win counts, and the arms that may still be the Condorcet winner."""
 
     wins: Annotated[Any, COUNT]
-    """(K, K) how often i beat j."""
+    """(K, K) number of wins of i over j."""
     alive: Annotated[Any, FLAG]
     """(K,) whether an arm may be the winner."""
     spread: Annotated[Any, CONSTANT]
-    """(1,) the squared confidence radius times n."""
+    """(1,) the squared confidence radius times n, a constant of the parameters."""
 
 
 @hot
@@ -62,7 +62,7 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
     wins = state.wins
     wins[first, second] += won
     wins[second, first] += 1 - won
-    # Only the pair that met can have become clear.
+    # Only the pair of this duel can have become significant.
     n = wins[first, second] + wins[second, first]
     lead = wins[first, second] / n - 0.5
     if lead * lead > state.spread[0] / n:
@@ -72,7 +72,7 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
 
 @kernel
 def _drop(alive: Any, loser: int) -> None:
-    """Take an arm out, unless it is the last: without a winner all would go."""
+    """Drop an arm unless it is the last one: without a Condorcet winner all would be dropped."""
     for k in range(len(alive)):
         if alive[k] and k != loser:
             alive[loser] = False
@@ -86,32 +86,34 @@ def _reset(state: Any) -> None:
 
 @POLICIES.register("savage")
 class Savage(KernelPolicy):
-    """Compare all pairs of possible winners evenly; drop arms that lose to anyone beyond doubt.
+    """Compare all pairs of possible winners evenly; drop arms with a significant defeat.
 
-    Urvoy, Clerot, Feraud and Naamane, *Generic Exploration and K-armed Voting Bandits*, ICML
-    2013, for the Condorcet winner, with failure probability 1/T and then exploitation. The pair
-    with the fewest duels meets; an arm that loses to another by more than
-    sqrt(log(K(K-1) T^2)/(2n)) is out, with all its pairs. The last one left plays itself.
+    Urvoy, Clerot, Feraud and Naamane, *Generic Exploration and K-armed Voting Bandits*, ICML 2013,
+    for the Condorcet winner, with failure probability 1/T and then exploitation. The pair with the
+    fewest duels meets; an arm that loses to another by more than sqrt(log(K(K-1) T^2)/(2n)) is out,
+    with all its pairs. The last remaining arm plays itself.
 
-    Told: the horizon T. Guarantee: regret of order K^2 log T / Delta^2 on a world with a
-    Condorcet winner that stands still.
+    Prior knowledge: the horizon T. Guarantee: regret of order K^2 log T / Delta^2 on a stationary
+    world with a Condorcet winner.
 
-    Confidence: high. The radius is the paper's, sqrt(log(2 N T / delta) / (2 n)) with N = K(K-1)/2
-    pairs and delta = 1/T, and that of the program of Wu and Liu (2016); with it the runs of
-    Komiyama and others' program (COLT 2015) are reproduced within 3%. (An early version of that
-    program has 2K for K(K-1) and lets arms meet themselves, which costs 30 to 80% more, so it is
-    hardly what was run.) Where no arm beats all others, the last one left is of no significance.
+    Verified against: the paper and two programs. The radius is the paper's, sqrt(log(2 N T / delta)
+    / (2 n)) with N = K(K-1)/2 pairs and delta = 1/T, and that of the program of Wu and Liu (2016);
+    with it the runs of Komiyama and others' program (COLT 2015) are reproduced within 3%. (An early
+    version of that program has 2K for K(K-1) and lets arms meet themselves, which costs 30 to 80%
+    more, so it is probably not the published version.) Without a Condorcet winner the last
+    remaining arm has no meaning.
 
-    **Late answers** count for their pair whenever they come, even when one of its arms is out.
-    Until they come, the pairs with the fewest known duels are asked again, in random order.
+    **Late answers** count for their pair on arrival, even if one of its arms is dropped. Until then
+    the pairs with the fewest answers are chosen again, in random order.
 
     Parameters
     ----------
     horizon
-        The number of rounds T.
+        The number of rounds T, an integer of at least 2; `play` passes the length of the world as
+        default value.
     """
 
-    told = ("horizon",)
+    prior_knowledge = ("horizon",)
     guarantee = "K^2 log T / Delta^2, Condorcet winner, stationary"
     source = (
         "Urvoy, Clerot, Feraud, Naamane: Generic Exploration and K-armed Voting Bandits, ICML 2013"
@@ -121,12 +123,12 @@ class Savage(KernelPolicy):
 
     def __init__(self, arms: int, rng: np.random.Generator, horizon: Horizon) -> None:
         super().__init__(arms, rng)
-        self.state = State(
+        self.state = SavageState(
             wins=np.zeros((arms, arms)),
             alive=np.ones(arms, np.bool_),
             spread=np.array([0.5 * math.log(arms * (arms - 1) * horizon**2)]),
         )
 
     def stage(self) -> Stage:
-        """Tell who may still be the winner."""
+        """Return the arms that may still be the winner."""
         return Stage(active=tuple(np.flatnonzero(self.state.alive).tolist()))

@@ -1,4 +1,4 @@
-"""Policies to bytes and files and back, in the middle of a run. Loading never runs code."""
+"""Write policies to bytes and files and restore them. Loading never executes code."""
 
 import io
 import json
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from driftduel._files import whole_file
-from driftduel._reading import MOST_BYTES, arrays, parse_json, read_bytes
+from driftduel._internal.files import atomic_write
+from driftduel._internal.reading import MOST_BYTES, arrays, parse_json, read_bytes
 from driftduel.errors import DriftduelError
 from driftduel.policies.base import (
     Duel,
@@ -24,17 +24,20 @@ from driftduel.specs import Spec
 __all__ = ["FORMAT", "load_policy", "policy_from_bytes", "policy_to_bytes", "save_policy"]
 
 FORMAT = 4
-"""Version of the file format. Files of format 3 are read if their policy keeps its state as it did
-then; those of any other version are refused."""
+"""Version of the file format. Files of format 3 are read if the fields of the policy's state have
+not changed since; other versions are rejected."""
 _BEFORE = 3
 _FEW_ARMS = 1000
 _LONGEST_REASON = 400
 
 
 def policy_to_bytes(policy: Policy) -> bytes:
-    """Return a snapshot of a policy, its unanswered duels included, as an NPZ without pickles.
+    """Return a snapshot of a policy, including pending duels, as an NPZ file without pickles.
 
-    What could not be loaded is not saved.
+    Raises
+    ------
+    DriftduelError
+        If the state is invalid or the policy does not support saving.
     """
     if isinstance(policy, KernelPolicy):
         verify(policy, policy.state, policy.ledger.asked)
@@ -62,29 +65,46 @@ def policy_to_bytes(policy: Policy) -> bytes:
 
 
 def policy_from_bytes(data: bytes) -> Policy:
-    """Make the policy whose snapshot this is; it goes on to the bit."""
+    """Return the policy of a snapshot; it continues to the bit.
+
+    Raises
+    ------
+    DriftduelError
+        If `data` is not bytes, or not a valid snapshot.
+    """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise DriftduelError(f"a snapshot is bytes, not {type(data).__name__}.")
-    return _unpacked(bytes(data), "what was given")
+    return _read_snapshot(bytes(data), "the argument")
 
 
 def save_policy(policy: Policy, path: str | Path) -> None:
-    """Write a policy, its unanswered duels included, as an NPZ file without pickles.
+    """Write a policy, including pending duels, to an NPZ file without pickles, atomically.
 
-    The file appears at once and whole, or not at all. What could not be loaded is not saved.
+    A file with this name is replaced; after a crash it has the old or the new content.
+
+    Raises
+    ------
+    DriftduelError
+        If the state is invalid or the policy does not support saving. No file is written then.
     """
     packed = policy_to_bytes(policy)
-    with whole_file(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_bytes(packed)
 
 
 def load_policy(path: str | Path) -> Policy:
-    """Read a policy that `save_policy` wrote; it goes on to the bit."""
-    return _unpacked(read_bytes(path), repr(str(path)))
+    """Return the policy in a file written by `save_policy`; it continues to the bit.
+
+    Raises
+    ------
+    DriftduelError
+        If the file is missing, too large, or not a valid saved policy.
+    """
+    return _read_snapshot(read_bytes(path), repr(str(path)))
 
 
-def _unpacked(packed: bytes, name: str) -> Policy:
-    """Make a policy out of bytes that may be anything; `name` says what they are."""
+def _read_snapshot(packed: bytes, name: str) -> Policy:
+    """Return the policy in untrusted bytes; `name` describes their origin in messages."""
     if len(packed) > MOST_BYTES:
         raise DriftduelError(
             f"{name} has {len(packed):,} bytes, more than the {MOST_BYTES:,} that a saved policy "
@@ -101,7 +121,7 @@ def _unpacked(packed: bytes, name: str) -> Policy:
             f"{name} is a saved policy of format {version!r:.40}; this driftduel reads {FORMAT}."
         )
     try:
-        return _restored(header, content)
+        return _restore(header, content)
     except _OutdatedError as error:
         raise DriftduelError(f"{name} {error}") from None
     except (
@@ -113,16 +133,16 @@ def _unpacked(packed: bytes, name: str) -> Policy:
         ValueError,
     ) as error:
         reason = f": {error}" if isinstance(error, DriftduelError) else "."
-        if len(reason) > _LONGEST_REASON:  # it may quote what the file says
+        if len(reason) > _LONGEST_REASON:  # the message may quote untrusted content
             reason = f"{reason[:_LONGEST_REASON]} ..."
         raise DriftduelError(f"{name} is a damaged saved policy{reason}") from None
 
 
 class _OutdatedError(DriftduelError):
-    """A policy that keeps its state in another way by now."""
+    """Raised for a policy whose state had other fields in an older format."""
 
 
-def _restored(header: dict[str, Any], content: dict[str, Any]) -> Policy:
+def _restore(header: dict[str, Any], content: dict[str, Any]) -> Policy:
     rng = restore_generator(header["rng"])
     saved = rng.bit_generator.state
     policy = POLICIES.build(
@@ -136,11 +156,11 @@ def _restored(header: dict[str, Any], content: dict[str, Any]) -> Policy:
     state = {name.removeprefix("state_"): array for name, array in content.items()}
     if header["format"] != FORMAT and set(state) != set(policy.get_state()):
         raise _OutdatedError(
-            f"is a saved {policy.name!r} of format {header['format']}; of that policy this "
+            f"is a saved {policy.name!r} of format {header['format']}; for this policy, this "
             f"driftduel reads format {FORMAT} only."
         )
     policy.set_state(state)
-    rng.bit_generator.state = saved  # building may have drawn, such as an order of the arms
+    rng.bit_generator.state = saved  # the constructor may have drawn, such as an order of the arms
     ledger.coins = restore_generator(header["coins"])
     ledger.due = _whole(header["next"], "round that is due", 1, asked + 1)
     ledger.restarts = [_whole(t, "restart", 1, asked) for t in header["restarts"]]
@@ -159,24 +179,25 @@ def _restored(header: dict[str, Any], content: dict[str, Any]) -> Policy:
     if len(header["pending"]) + len(header["held"]) != waiting:
         raise DriftduelError("it has two duels of one round.")
     if in_turn and waiting != asked + 1 - ledger.due:
-        raise DriftduelError("it lacks duels that it asked for.")
+        raise DriftduelError("it lacks duels that are pending.")
     if ledger.held and (not in_turn or ledger.due in ledger.held):
-        raise DriftduelError("it holds answers back that it should have learned.")
+        raise DriftduelError("it holds answers that are due to be learned.")
     return policy
 
 
 def _whole(value: Any, what: str, low: int, high: int) -> int:
-    """Read a whole number within bounds."""
+    """Return an integer within bounds; raise DriftduelError otherwise."""
     if type(value) is not int or not low <= value <= high:
         raise DriftduelError(f"its {what} is {value!r:.40}; it must be from {low} to {high}.")
     return value
 
 
 def _most_arms(content: dict[str, Any]) -> int:
-    """Return how many arms a policy with such arrays can have at most.
+    """Return an upper bound on the number of arms of a policy with these arrays.
 
-    Building it takes memory for the square of their number, before its arrays are looked at. All
-    policies but those that learn nothing keep something of every arm.
+    The constructor allocates memory quadratic in the number of arms before the arrays are checked,
+    so a damaged header must not request more. Each policy that learns stores at least one value
+    per arm.
     """
     sizes = [array.size for array in content.values()]
     return max(_FEW_ARMS, MOST if sum(sizes) <= 1 else max(sizes))

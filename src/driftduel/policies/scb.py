@@ -5,8 +5,8 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import uniform
 from driftduel.policies._counts import count_duel, most_victories
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import (
@@ -25,26 +25,26 @@ from driftduel.specs import Range
 
 __all__ = ["Scb"]
 
-Alpha = Annotated[float, Range(0, open=True), "factor on the level of certainty"]
+Alpha = Annotated[float, Range(0, open=True), "factor on the level of significance"]
 FirstBudget = Annotated[int, Range(2), "rounds of the first epoch"]
 
 _NOBODY = -1
 _UNKNOWN, _WINS, _LOSES = 0, 1, -1
 
 
-class State(NamedTuple):
-    """One epoch: which pairs are decided, and the bandit whose rewards they are."""
+class ScbState(NamedTuple):
+    """One epoch: decided pairs, and the bandit with their results as rewards."""
 
     wins: Annotated[Any, COUNT]
-    """(K, K) how often i beat j in this epoch."""
+    """(K, K) number of wins of i over j in this epoch."""
     verdict: Annotated[Any, Within(-1, 1)]
-    """(K, K) 1 if i was found to beat j, -1 if to lose, 0 if that is open."""
+    """(K, K) 1 if i beats j, -1 if it loses, 0 if undecided."""
     remaining: Annotated[Any, ARM]
-    """(K,) the arms not eliminated: so many as `left` says."""
+    """(K,) the remaining arms: the first `left` entries."""
     rewards: Annotated[Any, COUNT]
-    """(K,) how often an arm beat an opponent drawn at random."""
+    """(K,) number of wins against random opponents."""
     draws: Annotated[Any, COUNT]
-    """(K,) how often one was drawn."""
+    """(K,) number of random opponents drawn."""
     highs: Annotated[Any, ANY]
     """(K,) scratch: upper bounds on an arm's Copeland score."""
     numbers: Annotated[
@@ -61,9 +61,9 @@ class State(NamedTuple):
             step=Within(0, 1e150),
         ),
     ]
-    """The winner found, or -1; the pair being compared, or -1; whose turn it is of how many that
-    are left; alpha; and the budgets, which soon outgrow integers: of the first epoch, of this one,
-    and how much of it is used up."""
+    """The winner, or -1; the pair being compared, or -1; index of the arm in turn and number of
+    remaining arms; alpha; and the budgets (floats, because they overflow integers): of the first
+    epoch, of this one, and the used part of it."""
 
 
 @kernel
@@ -92,7 +92,7 @@ def _kl(p: float, q: float) -> float:
 
 @hot
 def _level(state: Any, horizon: float) -> float:
-    """Return the divergence times the number of samples at which something is certain."""
+    """Return the threshold of divergence times number of samples for a decision."""
     K, step = len(state.wins), state.numbers[0].step
     iterated = math.log(max(1.0, math.log(step)))
     return state.numbers[0].alpha * (math.log(4.0 * horizon * K) + 2.0 * max(1.0, iterated))
@@ -113,7 +113,7 @@ def _farthest(p: float, end: float, radius: float) -> float:
 
 @kernel
 def _reward(state: Any, won: bool) -> None:
-    """Reward the arm whose turn it is; after a sweep eliminate who cannot have the best score."""
+    """Reward the arm in turn; after a sweep eliminate arms that cannot have the best score."""
     remaining, rewards, draws, highs = state.remaining, state.rewards, state.draws, state.highs
     numbers = state.numbers[0]
     arm = remaining[numbers.turn]
@@ -153,7 +153,7 @@ def _all_decided(state: Any) -> bool:
 
 @kernel
 def _copeland_winner(state: Any) -> int:
-    """Return who beats the most arms; pairs that are open count as they stand."""
+    """Return the arm with most victories; undecided pairs count by their present majority."""
     wins = state.wins
     best, most = 0, -1
     for i in range(len(wins)):
@@ -167,7 +167,7 @@ def _copeland_winner(state: Any) -> int:
 
 @kernel
 def _next_pair(state: Any, rng: Any) -> None:
-    """Draw opponents until a pair is open, or the winner known."""
+    """Draw opponents until a pair is undecided or the winner is determined."""
     numbers, verdict = state.numbers[0], state.verdict
     K = len(state.wins)
     numbers.first = _NOBODY
@@ -215,7 +215,7 @@ def _reset(state: Any) -> None:
 
 
 @kernel
-def _suspect(state: Any) -> int:
+def _best_guess(state: Any) -> int:
     winner = state.numbers[0].winner
     return winner if winner >= 0 else most_victories(state)
 
@@ -226,40 +226,40 @@ class Scb(KernelPolicy):
 
     SCB of Zoghi, Karnin, Whiteson and de Rijke, *Copeland Dueling Bandits*, NeurIPS 2015: for many
     arms. In epochs of 4, 16, 256, 65536, ... rounds, each the square of the last and each from
-    scratch, it plays a bandit whose arms are the arms: the reward is 1 if the arm beats an
-    opponent drawn at random, which is found out by comparing the two until that is certain. Arms
-    with an upper bound on their score below another's lower bound are eliminated in sweeps; the
-    last one is played against itself for the rest of the epoch.
+    scratch, it plays a bandit on the same arms: the reward is 1 if the arm beats an opponent drawn
+    at random, which is decided by comparing the two until the result is significant. Arms with an
+    upper bound on their score below another's lower bound are eliminated in sweeps; the last one is
+    played against itself for the rest of the epoch.
 
-    Told: nothing. Guarantee: regret of order K (L_C + log K) log(T) / Delta^2 on a stationary
-    world, where Copeland winners lose to at most L_C arms; it needs no Condorcet winner.
+    Prior knowledge: none. Guarantee: regret of order K (L_C + log K) log(T) / Delta^2 on a
+    stationary world, where Copeland winners lose to at most L_C arms; it needs no Condorcet winner.
 
-    **Ordinary horizons.** With gaps of 0.1 and ten arms a pair is certain after some 400 duels,
-    so the epoch of 256 rounds decides nothing, and that of 65536 rounds spends thousands exploring.
+    **Ordinary horizons.** With gaps of 0.1 and ten arms a pair is decided after some 400 duels, so
+    the epoch of 256 rounds decides nothing, and that of 65536 rounds spends thousands exploring.
 
-    **Divergences and confidence.** Medium: bounds as in the public program of Wu and Liu, where a
-    pair is certain when n kl(p, 1/2) > alpha (log(4 s K) + 2 max(1, log log s)) with s the round
-    of the epoch, and the score has the same with the epoch's length for s; the paper has the
-    failure probability log(T) / T in the logarithm and no alpha, as we remember it. That program
-    begins with an epoch of 1000 rounds.
+    **Verified against**: the public program of Wu and Liu (confidence medium), where a pair is
+    decided if n kl(p, 1/2) > alpha (log(4 s K) + 2 max(1, log log s)) with s the round of the
+    epoch, and the score has the same with the epoch's length for s; the paper has the failure
+    probability log(T) / T in the logarithm and no alpha, from memory. That program begins with an
+    epoch of 1000 rounds.
 
-    **Late answers** count for their pair when they come, also one from an earlier epoch; for a
-    pair that is decided they change nothing. Until an answer comes the same pair is asked for
-    again, as it would be anyway. A forgotten duel still is a round of the epoch.
+    **Late answers** count for their pair on arrival, also from an earlier epoch; for a decided pair
+    they have no effect. Until an answer arrives the same pair is chosen again, as without delay. A
+    forgotten duel still counts as a round of the epoch.
 
     Parameters
     ----------
     alpha
-        Factor on the level of certainty; 0.51 in the program of Wu and Liu, 1 as we remember the
-        paper.
+        Factor on the level of significance; default 0.51 as in the program of Wu and Liu; 1 in the
+        paper, from memory.
     first_budget
-        Rounds of the first epoch; the paper's is 4, Wu and Liu's 1000.
+        Rounds of the first epoch; the default 4 is the paper's value, 1000 that of Wu and Liu.
     """
 
     guarantee = "K (L_C + log K) log T / Delta^2 on stationary worlds, Copeland"
     source = "Zoghi, Karnin, Whiteson, de Rijke: Copeland Dueling Bandits, NeurIPS 2015"
     confidence = "medium: bounds as in a public program, not as in the paper"
-    kernels = Kernels(_ask, count_duel, _reset, _suspect)
+    kernels = Kernels(_ask, count_duel, _reset, _best_guess)
 
     def __init__(
         self,
@@ -269,7 +269,7 @@ class Scb(KernelPolicy):
         first_budget: FirstBudget = 4,
     ) -> None:
         super().__init__(arms, rng)
-        self.state = State(
+        self.state = ScbState(
             wins=np.zeros((arms, arms)),
             verdict=np.zeros((arms, arms), np.int64),
             remaining=np.arange(arms),
@@ -291,7 +291,7 @@ class Scb(KernelPolicy):
         )  # fmt: skip
 
     def check_state(self, state: Any) -> None:
-        """Refuse a turn beyond the arms that remain, and shares of no draws at all."""
+        """Raise DriftduelError for an index out of range or rewards without draws."""
         numbers = state.numbers[0]
         had_their_turn = state.remaining[: numbers.turn]
         self.require(

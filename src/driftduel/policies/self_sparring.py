@@ -4,9 +4,9 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
-from driftduel._random import beta
-from driftduel.policies._counts import hear_win
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import beta
+from driftduel.policies._counts import add_past_win
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import COUNT
 from driftduel.policies.registry import POLICIES
@@ -14,11 +14,11 @@ from driftduel.policies.registry import POLICIES
 __all__ = ["SelfSparring"]
 
 
-class State(NamedTuple):
-    """Who beat whom."""
+class SelfSparringState(NamedTuple):
+    """The array of win counts."""
 
     wins: Annotated[Any, COUNT]
-    """(K, K) how often i beat j; on the diagonal, duels of an arm with itself."""
+    """(K, K) number of wins of i over j; on the diagonal, duels of an arm with itself."""
 
 
 @hot
@@ -42,7 +42,7 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
 
 @hot
 def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> int:
-    # Of an arm with itself too: one win and one loss, whatever the coin says.
+    # A self-duel counts, too: one win and one loss for either result of the coin.
     state.wins[first, second] += won
     state.wins[second, first] += 1 - won
     return 0
@@ -54,7 +54,7 @@ def _reset(state: Any) -> None:
 
 
 @kernel
-def _suspect(state: Any) -> int:
+def _best_guess(state: Any) -> int:
     """Return the arm that wins the largest share of its duels."""
     wins = state.wins
     best, most = 0, -1.0
@@ -76,24 +76,24 @@ class SelfSparring(KernelPolicy):
     independent form for two arms a round: both are the best of a sample from
     Beta(S_i + 1, F_i + 1), where arm i has won S_i and lost F_i of all its duels.
 
-    Told: nothing. Guarantee: regret of order K log T / Delta, asymptotically, on a world with
-    approximately linear utilities that stands still.
+    Prior knowledge: none. Guarantee: regret of order K log T / Delta, asymptotically, on a world
+    with approximately linear utilities that is stationary.
 
-    Confidence: from memory of the paper, high, with learning rate 1. The duel of an arm with
-    itself counts as a win and a loss, as the rule says: it pulls the leader towards 1/2, so that
-    the others are tried again. Without this a wrong leader can stay: of 80 runs on ``arithmetic``
-    with 100,000 rounds one then had a regret of 5,018, where the mean with it is 127. Pooling wins
-    over opponents, it may beat lower bounds that hold for all Condorcet worlds; it has no guarantee
-    for all of them.
+    Verified against: the paper, from memory (confidence high), with learning rate 1. The duel of an
+    arm with itself counts as a win and a loss, by the rule: it moves the leader towards 1/2, so
+    that the others are tried again. Without this a wrong leader can stay: of 80 runs on
+    ``arithmetic`` with 100,000 rounds one then had a regret of 5,018, where the mean with it is
+    127. Pooling wins over opponents, its regret may be below lower bounds for the class of all
+    Condorcet worlds; it has no guarantee for this class.
 
-    **Late answers** count when they come.
+    **Late answers** count on arrival. A forgotten duel has no effect.
     """
 
     guarantee = "K log T / Delta, approximately linear utilities, stationary"
     source = "Sui, Zhuang, Burdick, Yue: Multi-dueling Bandits with Dependent Arms, UAI 2017"
     confidence = "from memory, high"
-    kernels = Kernels(_ask, _tell, _reset, _suspect, hear=hear_win)
+    kernels = Kernels(_ask, _tell, _reset, _best_guess, add_past_vote=add_past_win)
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)
-        self.state = State(np.zeros((arms, arms)))
+        self.state = SelfSparringState(np.zeros((arms, arms)))

@@ -4,7 +4,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot
+from driftduel._internal.compiler import hot
 from driftduel.policies._sbm import Alpha, Reduction, advance, feedback, forget_bandits, most_pulled
 from driftduel.policies.base import Kernels
 from driftduel.policies.fields import CONSTANT, COUNT
@@ -13,13 +13,13 @@ from driftduel.policies.registry import POLICIES
 __all__ = ["Sparring"]
 
 
-class State(NamedTuple):
+class SparringState(NamedTuple):
     """The left and the right bandit."""
 
     gains: Annotated[Any, COUNT]
-    """(2, K) duels won by the left bandit's arms, and by the right one's."""
+    """(2, K) number of wins of the left bandit's arms, and of the right one's."""
     pulls: Annotated[Any, COUNT]
-    """(2, K) duels."""
+    """(2, K) number of answered duels."""
     alpha: Annotated[Any, CONSTANT]
     """(1,) alpha."""
 
@@ -40,24 +40,24 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
 
 @POLICIES.register("sparring")
 class Sparring(Reduction):
-    """Let two UCB bandits pick one arm each; the winner's earns 1, the loser's 0.
+    """Let two UCB bandits pick one arm each; rewards are 1 for the winner, 0 for the loser.
 
     Ailon, Karnin and Joachims, *Reducing Dueling Bandits to Cardinal Bandits*, ICML 2014.
 
-    Told: nothing. Guarantee: none in the paper for random outcomes, where it is offered as a
-    conjecture and does well in experiments.
+    Prior knowledge: none. Guarantee: none in the paper for random outcomes, where it is a
+    conjecture supported by experiments.
 
-    Confidence: high, verified against the paper; alpha = 3 as in two public programs (one of them
-    writes 2.5 for (alpha+2)/2). They try the arms in the order of their numbers, so that the two
-    bandits first meet as equals; here each begins at random.
+    Verified against: the paper; alpha = 3 as in two public programs (one of them writes 2.5 for
+    (alpha+2)/2). They try the arms in index order, so that both bandits choose the same arms at
+    first; here each begins at random.
 
-    **Late answers** count when they come. The duel of an arm with itself counts too, as in the
-    paper: its coin is what the two bandits earn.
+    **Late answers** count on arrival. The duel of an arm with itself counts too, as in the paper:
+    its coin is the reward of the two bandits.
 
     Parameters
     ----------
     alpha
-        How much to explore.
+        The exploration parameter of the UCB radius, a value of at least 0. Default 3.0.
     """
 
     source = "Ailon, Karnin, Joachims: Reducing Dueling Bandits to Cardinal Bandits, ICML 2014"
@@ -65,4 +65,6 @@ class Sparring(Reduction):
 
     def __init__(self, arms: int, rng: np.random.Generator, alpha: Alpha = 3.0) -> None:
         super().__init__(arms, rng)
-        self.state = State(np.zeros((2, arms)), np.zeros((2, arms)), np.array([float(alpha)]))
+        self.state = SparringState(
+            np.zeros((2, arms)), np.zeros((2, arms)), np.array([float(alpha)])
+        )

@@ -5,9 +5,9 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
-from driftduel._random import normal
-from driftduel.policies._counts import count_win, counting, forget_wins, hear_win
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import normal
+from driftduel.policies._counts import add_past_win, count_win, counting, forget_wins
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import ANY, COUNT, PRESENT, Within
 from driftduel.policies.modes import SAME
@@ -22,13 +22,13 @@ _STEPS = 100
 _LEAST_VARIANCE = 1e-9
 
 
-class State(NamedTuple):
+class TttsState(NamedTuple):
     """Win counts, and the mode of the posterior of the strengths."""
 
     wins: Annotated[Any, COUNT]
-    """(K, K) how often i beat j."""
+    """(K, K) number of wins of i over j."""
     present: Annotated[Any, PRESENT]
-    """(K,) 1 for the arms that may be asked for."""
+    """(K,) 1 for present arms, else 0."""
     start: Annotated[Any, Within(0, _SMALL)]
     """(K,) the prior mean of the strengths."""
     mean: Annotated[Any, Within(-1e6, 1e6)]
@@ -133,7 +133,7 @@ def _solve_upper(root: Any, x: Any) -> None:
 
 @kernel
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
-    _fit(state)  # a window or a discount may have changed the counts since the last answer
+    _fit(state)  # a window or a discount may have modified the counts since the last answer
     first = _best_of_draw(state, rng)
     if state.present.sum() == 1:
         return first, first
@@ -195,8 +195,8 @@ def _tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> 
 
 
 @kernel
-def _hear(state: Any, winner: int, loser: int, weight: float) -> None:
-    hear_win(state, winner, loser, weight)
+def _add_past_vote(state: Any, winner: int, loser: int, weight: float) -> None:
+    add_past_win(state, winner, loser, weight)
     _fit(state)
 
 
@@ -208,7 +208,7 @@ def _reset(state: Any) -> None:
 
 
 @kernel
-def _suspect(state: Any) -> int:
+def _best_guess(state: Any) -> int:
     """Return the arm with the largest strength at the mode."""
     return _largest(state.mean, state.present)
 
@@ -229,23 +229,24 @@ class Ttts(KernelPolicy):
 
     Sources: Russo, *Simple Bayesian Algorithms for Best-Arm Identification*, Operations Research
     2020, for top-two Thompson sampling; Laplace's approximation for the rest. The combination is
-    ours. **Only measured**: the number of votes until `best` is right. Where no strengths describe
+    ours. **Measured only**: the number of votes until `best` is correct. If no strengths describe
     the preferences (cycles, for instance), it may settle on an arm that is not the Condorcet
     winner.
 
     **Regret.** It compares two different arms in every round, in serve mode as well, so its regret
-    grows with the rounds. **Changes.** All votes count for ever; `sw-ttts` keeps the last ones.
+    grows with the rounds. **Changes.** All votes count without limit of age; `sw-ttts` uses the
+    last ones only.
 
-    **Late answers** are counted when they come, and votes of the past when they are added, at any
-    time. An arm that is absent keeps its counts, which still inform about the others. A tie teaches
-    nothing.
+    **Late answers** are counted on arrival, and votes of the past when they are added, at any time.
+    An arm that is absent keeps its counts, which still inform about the others. A tie is ignored.
 
     **Many arms.** A round takes about 10 us with 10 arms, 0.4 ms with 100 and 20 ms with 400: K^3.
 
     Parameters
     ----------
     arms, rng
-        The number of arms K, and its randomness.
+        The number of arms K, at least 2, and the `numpy.random.Generator` object of all random
+        numbers.
     """
 
     name: ClassVar[str] = "ttts"
@@ -257,13 +258,13 @@ class Ttts(KernelPolicy):
     # `start` is constant, and `mean` is the mode that the counts determine.
     transient: ClassVar[tuple[str, ...]] = ("start", "mean")
     kernels: ClassVar[Kernels] = counting(_ask, _tell, _reset, presence=True)._replace(
-        suspect=_suspect, hear=_hear
+        best_guess=_best_guess, add_past_vote=_add_past_vote
     )
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)
         start = _SMALL * rng.random(arms)
-        self.state = State(
+        self.state = TttsState(
             wins=np.zeros((arms, arms)),
             present=np.ones(arms, np.int64),
             start=start,

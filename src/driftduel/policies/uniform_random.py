@@ -1,11 +1,11 @@
-"""Uniform random play: what every learner must beat."""
+"""Uniform random play: the baseline of all learners."""
 
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import uniform
 from driftduel.policies._counts import is_present
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import ARM, ARMS, PRESENT, Within
@@ -14,22 +14,22 @@ from driftduel.policies.registry import POLICIES
 __all__ = ["UniformRandom"]
 
 
-class State(NamedTuple):
-    """Nothing is learned."""
+class UniformState(NamedTuple):
+    """The present arms; there is no learned state."""
 
     present: Annotated[Any, PRESENT]
-    """(K,) 1 for the arms that may be asked for."""
+    """(K,) 1 for present arms, else 0."""
     arms: Annotated[Any, ARM]
-    """(K,) first those that are there, ascending; what follows them means nothing."""
+    """(K,) first the present arms, ascending; the values after them are arbitrary."""
     count: Annotated[Any, Within(1, ARMS)]
-    """(1,) how many are there."""
+    """(1,) number of present arms."""
 
 
 @hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     count = state.count[0]
     first, second = int(uniform(rng) * count), int(uniform(rng) * count)
-    if count == len(state.arms):  # while everybody is there nothing needs to be looked up
+    if count == len(state.arms):  # if all arms are present, no lookup is needed
         return first, second
     return state.arms[first], state.arms[second]
 
@@ -56,21 +56,22 @@ def _change(state: Any, rng: Any, t: int, arm: int, here: int) -> None:
 
 
 @kernel
-def _hear(state: Any, winner: int, loser: int, weight: float) -> None:
+def _add_past_vote(state: Any, winner: int, loser: int, weight: float) -> None:
     pass
 
 
 @POLICIES.register("uniform")
 class UniformRandom(KernelPolicy):
-    """Draw both arms uniformly in every round, and learn nothing.
+    """Draw both arms uniformly in every round, without learning.
 
-    Late answers change nothing; neither does any other, of the past or not. An arm that is away is
-    not drawn.
+    Answers have no effect, whether late or in time; past votes are accepted and ignored. An absent
+    arm is not drawn.
 
     Parameters
     ----------
     arms, rng
-        The number of arms K, and its randomness.
+        The number of arms K, at least 2, and the `numpy.random.Generator` object of all random
+        numbers.
     """
 
     name: ClassVar[str] = "uniform"
@@ -79,15 +80,15 @@ class UniformRandom(KernelPolicy):
     source: ClassVar[str] = "folklore"
     confidence: ClassVar[str] = "exact"
     kernels: ClassVar[Kernels] = Kernels(
-        _ask, _tell, _reset, change=_change, present=is_present, hear=_hear
+        _ask, _tell, _reset, change=_change, present=is_present, add_past_vote=_add_past_vote
     )
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)
-        self.state = State(np.ones(arms, np.int64), np.arange(arms), np.full(1, arms))
+        self.state = UniformState(np.ones(arms, np.int64), np.arange(arms), np.full(1, arms))
 
     def check_state(self, state: Any) -> None:
-        """Refuse a list that is not of those who are there."""
+        """Raise DriftduelError unless the list of arms agrees with the present ones."""
         here = np.flatnonzero(state.present)
         count = int(state.count[0])
         self.require(count == len(here) and (state.arms[:count] == here).all())

@@ -1,12 +1,12 @@
-"""Versatile dueling bandits: follow the regularised leader with Tsallis entropy, told nothing."""
+"""Versatile dueling bandits: follow the regularised leader with Tsallis entropy."""
 
 import math
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot
+from driftduel._internal.kernel_random import uniform
 from driftduel.policies import _exp3 as exp3
 from driftduel.policies.base import Kernels
 from driftduel.policies.fields import ANY, CONSTANT, FINITE, records
@@ -15,14 +15,14 @@ from driftduel.specs import Choice, Range
 
 __all__ = ["VersatileDuelingBandits"]
 
-Players = Annotated[str, Choice(("two", "shared")), "who draws the two arms"]
+Players = Annotated[str, Choice(("two", "shared")), "the players that draw the two arms"]
 Estimate = Annotated[str, Choice(("plain", "reduced")), "how losses are estimated"]
 Rate = Annotated[float | None, Range(0, open=True), "eta sqrt(t); 2 plain, 4 reduced"]
 
-BASELINE = 0.5  # B of the reduced estimate: what a fair duel costs
+BASELINE = 0.5  # B of the reduced estimate: the loss of a fair duel
 
 
-class State(NamedTuple):
+class VdbState(NamedTuple):
     """Estimated losses; when the player is shared, only the first row is used."""
 
     numbers: Annotated[Any, CONSTANT]
@@ -31,7 +31,7 @@ class State(NamedTuple):
     losses: Annotated[Any, FINITE]
     """(2, K) sums of the estimated losses of the first and the second player."""
     weights: Annotated[Any, ANY]
-    """(2, K) the probabilities of each; computed anew in every round."""
+    """(2, K) the probabilities of each; recomputed in every round."""
 
 
 @hot
@@ -41,10 +41,10 @@ def _rate(state: Any, t: int) -> float:
 
 @hot
 def _lead(losses: Any, weights: Any, row: int, rate: float) -> None:
-    """Find the probabilities 4 / (rate (loss - x))^2; x makes them add up to 1.
+    """Find the probabilities 4 / (rate (loss - x))^2; x normalises their sum.
 
-    Their sum is convex and increasing in x, and at least 1 where the start puts it: Newton's
-    method comes down to the root without ever passing it.
+    Their sum is convex and increasing in x, and at least 1 where the start puts it: Newton's method
+    descends monotonically to the root.
     """
     arms = losses.shape[1]
     lowest = losses[row, 0]
@@ -77,8 +77,8 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     second = exp3.pick(weights, other, uniform(rng))
     notes[0] = weights[0, first]
     notes[1] = weights[other, second]
-    # The baseline of every arm, played or not, does not wait for the answer: it depends on this
-    # round's probabilities alone. A shared player averages two estimates with one baseline.
+    # The baseline of every arm, played or not, is credited before the answer, because it depends on
+    # this round's probabilities only. A shared player averages two estimates with one baseline.
     for row in range(1 + other):
         for i in range(losses.shape[1]):
             losses[row, i] += _baseline(state, weights[row, i], rate)
@@ -93,7 +93,7 @@ def _baseline(state: Any, p: float, rate: float) -> float:
 
 @hot
 def _estimate(state: Any, loss: float, p: float, rate: float) -> float:
-    """Return what the answer adds to the estimate of the arm that was played."""
+    """Return the increment of the estimated loss of the arm that was played."""
     return (loss - _baseline(state, p, rate)) / p
 
 
@@ -115,7 +115,7 @@ def _reset(state: Any) -> None:
 
 @POLICIES.register("vdb")
 class VersatileDuelingBandits(exp3.Players):
-    """Let two Tsallis-INF learners play against each other, told nothing.
+    """Let two Tsallis-INF learners, without any prior knowledge, play against each other.
 
     Saha and Gaillard, *Versatile Dueling Bandits: Best-of-both World Analyses for Learning from
     Relative Preferences*, ICML 2022, built on Tsallis-INF (Zimmert and Seldin 2021). Each player
@@ -123,32 +123,33 @@ class VersatileDuelingBandits(exp3.Players):
     so far, x makes the sum 1, and eta = rate/sqrt(t). A player loses 1 when its arm loses the
     duel.
 
-    Told: nothing, not even the horizon. Guarantee: regret of order sqrt(K T) against the best
-    fixed arm of an adversarial sequence, and sum_i log(T) / Delta_i in a stationary world with a
-    Condorcet winner. Nothing for changing winners.
+    Prior knowledge: none, not even the horizon. Guarantee: regret of order sqrt(K T) against the
+    best fixed arm of an adversarial sequence, and sum_i log(T) / Delta_i in a stationary world with
+    a Condorcet winner. No bound for changing winners.
 
-    Divergences and confidence: formulas and default rates as in an independent public
-    implementation by S. Huan, whose comments refer to the paper's Algorithm 3 (two players) and
-    Remark 2 (shared), and to Theorem 1 of Zimmert and Seldin for the rates: 2/sqrt(t) for plain
-    estimates, 4/sqrt(t) for reduced ones. The experiments of Saha and Gaillard have 4/sqrt(t):
-    say ``rate=4`` to play them with plain estimates.
+    Verified against: an independent public implementation by S. Huan for formulas and default
+    rates, whose comments refer to the paper's Algorithm 3 (two players) and Remark 2 (shared), and
+    to Theorem 1 of Zimmert and Seldin for the rates: 2/sqrt(t) for plain estimates, 4/sqrt(t) for
+    reduced ones. The experiments of Saha and Gaillard have 4/sqrt(t): pass ``rate=4`` for them with
+    plain estimates.
 
-    **Late answers** are learned at once, with the probabilities and the rate of their asking. A
-    forgotten duel changes nothing, or with ``reduced`` leaves the baselines, which are entered
-    when a duel is asked for. The coin of a self-duel counts: without it the two players' estimates
-    would be biased.
+    **Late answers** are learned immediately, with the probabilities and the rate of the round of
+    their choice. A forgotten duel has no effect with ``plain``; with ``reduced`` its baselines
+    remain, which are added when a duel is chosen. The coin of a self-duel counts: without it the
+    two players' estimates would be biased.
 
     Parameters
     ----------
     players
-        ``two``: each side of the duel learns for itself. ``shared``: both arms come from one
-        player, to whom each answer counts half.
+        ``two``: one learner per side of the duel. ``shared``: both arms come from one learner, with
+        half the weight per answer.
     estimate
         ``plain``: [arm played] loss / p. ``reduced``, with less variance:
         [arm played] (loss - B) / p + B for every arm, with B = 1/2 for an arm whose p is at least
         eta^2, else 0. Both are unbiased.
     rate
-        The learning rate eta times sqrt(t); left out, 2 with plain and 4 with reduced estimates.
+        The learning rate eta times sqrt(t); the default value is 2 with plain and 4 with reduced
+        estimates.
     """
 
     guarantee = "static: sqrt(K T) adversarial, sum_i log T / Delta_i stationary"
@@ -167,7 +168,7 @@ class VersatileDuelingBandits(exp3.Players):
         super().__init__(arms, rng)
         reduced = int(estimate == "reduced")
         rate = rate or (4.0 if reduced else 2.0)
-        self.state = State(
+        self.state = VdbState(
             numbers=records(1, shared=int(players == "shared"), reduced=reduced, rate=rate),
             losses=np.zeros((2, arms)),
             weights=np.full((2, arms), 1.0 / arms),

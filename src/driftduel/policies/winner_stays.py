@@ -4,8 +4,8 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import uniform
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import (
     ARM,
@@ -29,8 +29,8 @@ NONE = -1
 LONGEST = 1e15  # self-duels in a row; more would not fit an integer
 
 
-class State(NamedTuple):
-    """What Winner Stays for weak regret knows."""
+class WinnerStaysState(NamedTuple):
+    """The record of Winner Stays for weak regret."""
 
     score: Annotated[Any, Within(-MOST, MOST)]
     """(K,) C: wins minus losses."""
@@ -39,14 +39,15 @@ class State(NamedTuple):
 
 
 class StrongState(NamedTuple):
-    """The same, and where it is between two rounds."""
+    """The record of Winner Stays for strong regret, with the phase of the round."""
 
     score: Annotated[Any, Within(-MOST, MOST)]
     """(K,) C: wins minus losses."""
     last: Annotated[Any, ARM_OR_NONE]
     """(2,) the arms of the last duel of two arms; -1 before the first."""
     phase: Annotated[Any, Named(lap=Within(1, MOST), left=COUNT, champion=ARM, beta=CONSTANT)]
-    """Round l (a lap: `round` is a method of numbers), self-duels left, whose, and beta."""
+    """Round l (a lap: `round` is a method of arrays), number of remaining self-duels, their arm,
+    and beta."""
 
 
 @hot
@@ -68,7 +69,7 @@ def _best(score: Any, last: Any, taken: int, rng: Any) -> int:
             if skip == 0:
                 return k
             skip -= 1
-    return 0  # never: one of them is the highest
+    return 0  # unreachable: one of them has the highest score
 
 
 @hot
@@ -89,7 +90,7 @@ def _ask_strong(state: Any, rng: Any, t: int, notes: Any) -> Any:
         return phase.champion, phase.champion
     first = _best(state.score, last, NONE, rng)
     second = _best(state.score, last, first, rng)
-    if state.score[second] <= -phase.lap:  # all but one have lost in this round
+    if state.score[second] <= -phase.lap:  # all arms but one are eliminated in this round
         phase.left = int(min(phase.beta ** float(phase.lap), LONGEST)) - 1
         phase.champion = first
         phase.lap += 1
@@ -136,7 +137,7 @@ def _leader(state: Any) -> int:
 
 @kernel
 def _last_winner(state: Any) -> int:
-    """Return who won the last round that is over; before there is one, whoever leads."""
+    """Return the winner of the last completed round; before its end, the leader."""
     return state.phase[0].champion if state.phase[0].lap > 1 else _leader(state)
 
 
@@ -145,18 +146,18 @@ class WinnerStaysWeak(KernelPolicy):
     """Play the two arms with the most wins minus losses; of equals, those of the last duel.
 
     WS-W of Chen and Frazier, *Dueling Bandits with Weak Regret*, ICML 2017. Seen as rounds: in
-    round r the incumbent meets the others one after the other, an iteration ends when the loser
-    stands at -r, and whoever is left is the incumbent of the next round.
+    round r the incumbent meets the others one after the other, an iteration ends when the loser has
+    the score -r, and the remaining arm is the incumbent of the next round.
 
-    Told: nothing. Guarantee: expected weak regret of order K^2, or K log K under a total order,
-    constant in T, on a world with a Condorcet winner that stands still. The lead that protects a
+    Prior knowledge: none. Guarantee: expected weak regret of order K^2, or K log K under a total
+    order, constant in T, on a stationary world with a Condorcet winner. The lead that protects a
     winner grows with time, so it is not for changing worlds.
 
-    Confidence: high, verified against the paper. Two public programs agree with it but for who
-    comes first in a new round: by the tie rule it is the last loser (as here and in duelpy), in
-    Kolpaczki's program a random arm.
+    Verified against: the paper. Two public programs agree with it except for the first opponent of
+    a new round: by the tie rule it is the last loser (as here and in duelpy), in Kolpaczki's
+    program a random arm.
 
-    **Late answers** count when they come; so does every duel that was asked for meanwhile.
+    **Late answers** count on arrival; so does every duel that was chosen meanwhile.
     """
 
     easy_regret = "weak"
@@ -168,7 +169,7 @@ class WinnerStaysWeak(KernelPolicy):
 
     def __init__(self, arms: int, rng: np.random.Generator) -> None:
         super().__init__(arms, rng)
-        self.state = State(np.zeros(arms, np.int64), np.full(2, NONE))
+        self.state = WinnerStaysState(np.zeros(arms, np.int64), np.full(2, NONE))
 
 
 @POLICIES.register("wss")
@@ -178,24 +179,24 @@ class WinnerStaysStrong(KernelPolicy):
     WS-S of Chen and Frazier, *Dueling Bandits with Weak Regret*, ICML 2017: rounds as in `wsw`,
     and after round l the incumbent meets itself floor(beta^l) times.
 
-    Told: beta. Guarantee: expected strong regret of order K^2 + K log T, or K log K + K log T
-    under a total order, on a world with a Condorcet winner that stands still. A round's winner
-    is wrong with a probability of order ((1-p)/p)^l, where p is the winner's smallest chance, so
-    beta must be below p/(1-p): 1.2 for p = 0.55, and 2 needs p above 2/3.
+    Prior knowledge: beta. Guarantee: expected strong regret of order K^2 + K log T, or K log K + K
+    log T under a total order, on a stationary world with a Condorcet winner. A round's winner is
+    wrong with a probability of order ((1-p)/p)^l, where p is the winner's smallest chance, so beta
+    must be below p/(1-p): 1.2 for p = 0.55, and 2 needs p above 2/3.
 
-    Confidence: as for `wsw`. The default beta is that of Kolpaczki's program; duelpy has 2, and
-    there exploits after every duel and not after every round, which this does not.
+    Verified against: as for `wsw`. The default beta is that of Kolpaczki's program; duelpy has 2,
+    and exploits after every duel instead of every round.
 
-    **Late answers** count when they come; a round ends when all arms but one stand at -l or
-    below, whichever duels brought them there.
+    **Late answers** count on arrival; a round ends when all arms but one have a score of -l or
+    below, by any duels.
 
     Parameters
     ----------
     beta
-        How fast the stretches of self-duels grow.
+        The growth factor of the number of self-duels per round, above 1; the default value is 1.05.
     """
 
-    told = ("beta",)
+    prior_knowledge = ("beta",)
     guarantee = "strong regret K^2 + K log T, stationary"
     source = "Chen, Frazier: Dueling Bandits with Weak Regret, ICML 2017"
     confidence = "high: verified against the paper; default beta of public code"

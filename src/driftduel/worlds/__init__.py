@@ -1,11 +1,16 @@
 """Worlds: a preference matrix for every round."""
 
+from typing import TYPE_CHECKING
+
+from driftduel._internal.lazy import import_on_use
 from driftduel.specs import Spec
-from driftduel.worlds import absences as _absences  # noqa: F401 - registers worlds
-from driftduel.worlds import lifelike as _lifelike  # noqa: F401 - registers worlds
-from driftduel.worlds import logged as _logged  # noqa: F401 - registers worlds
-from driftduel.worlds import preflib as _preflib  # noqa: F401 - registers worlds
-from driftduel.worlds import winnerless as _winnerless  # noqa: F401 - registers worlds
+from driftduel.worlds import (
+    absences as _absences,  # noqa: F401 - registers worlds
+    lifelike as _lifelike,  # noqa: F401 - registers worlds
+    logged as _logged,  # noqa: F401 - registers worlds
+    preflib as _preflib,  # noqa: F401 - registers worlds
+    winnerless as _winnerless,  # noqa: F401 - registers worlds
+)
 from driftduel.worlds.base import LINK_CODES, NO_LINK, Chunk, World
 from driftduel.worlds.drifting import (
     Interpolated,
@@ -19,7 +24,26 @@ from driftduel.worlds.files import load_world, save_world
 from driftduel.worlds.fleeting import Fleeting
 from driftduel.worlds.generators import WORLDS, phase_starts
 from driftduel.worlds.piecewise import Piecewise
+from driftduel.worlds.requests import RequestChunk, RequestWorld
+from driftduel.worlds.routing import Routing
+from driftduel.worlds.table import Table
 from driftduel.worlds.wrappers import WithAbsences, WithDelay, WithTies
+
+if TYPE_CHECKING:
+    from driftduel.worlds._kernels import (
+        TIE as TIE,
+        UNKNOWN as UNKNOWN,
+        decide as decide,
+        link_value as link_value,
+        outcome as outcome,
+    )
+else:
+    __getattr__ = import_on_use(
+        __name__,
+        {
+            "_kernels": "TIE UNKNOWN decide link_value outcome",
+        },
+    )
 
 __all__ = [
     "LINK_CODES",
@@ -33,7 +57,11 @@ __all__ = [
     "Paths",
     "Piecewise",
     "RandomWalk",
+    "RequestChunk",
+    "RequestWorld",
+    "Routing",
     "Seasonal",
+    "Table",
     "WithAbsences",
     "WithDelay",
     "WithTies",

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
+from driftduel._internal.compiler import hot, kernel
 from driftduel.worlds.base import LINK_CODES, NO_LINK
 
-__all__ = ["TIE", "UNKNOWN", "decide", "link_value", "mirror", "probability", "walk"]
+__all__ = ["TIE", "UNKNOWN", "decide", "link_value", "mirror", "outcome", "probability", "walk"]
 
 TIE = -1
 """Neither arm of a duel won."""
@@ -39,21 +39,26 @@ def probability(values, link, arms, a, b):  # type: ignore[no-untyped-def]
 
 
 @hot
-def decide(values, link, arms, a, b, luck, half_tie, ties, unknown):  # type: ignore[no-untyped-def]
-    """Return the outcome of a duel of arms a and b: the only implementation of this function.
+def decide(values, link, arms, a, b, draw, half_tie, ties, unknown):  # type: ignore[no-untyped-def]
+    """Return the outcome of a duel of arms a and b; with `outcome` the only implementation.
 
-    Returns 1 if a wins, 0 if b does, `TIE` or `UNKNOWN`. The argument `luck` is the outcome draw, a
+    Returns 1 if a wins, 0 if b does, `TIE` or `UNKNOWN`. The argument `draw` is the outcome draw, a
     uniform value in [0, 1); a wins if it is below P(a, b). The flags `ties` (with `half_tie`, half
     the probability of a tie) and `unknown` are compile-time constants of a loop. Without `ties` the
     same draw decides a tied duel like a fair coin, because P lies in the middle of the tie
     interval.
     """
-    p = probability(values, link, arms, a, b)
+    return outcome(probability(values, link, arms, a, b), a, b, draw, half_tie, ties, unknown)
+
+
+@hot
+def outcome(p, a, b, draw, half_tie, ties, unknown):  # type: ignore[no-untyped-def]
+    """Return the outcome of a duel in which a wins with probability p, see `decide`."""
     if unknown and math.isnan(p):
         return UNKNOWN
-    if ties and a != b and p - half_tie <= luck < p + half_tie:
+    if ties and a != b and p - half_tie <= draw < p + half_tie:
         return TIE
-    return int(luck < p)
+    return int(draw < p)
 
 
 @kernel

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel._showing import as_html
+from driftduel._internal.display import as_html
+from driftduel._internal.wording import listed
 from driftduel.errors import DriftduelError
 from driftduel.preferences import LINKS, Preferences, condorcet_winners
-from driftduel.wording import listed
 
 __all__ = ["LINK_CODES", "NO_LINK", "Chunk", "World"]
 
@@ -122,7 +122,7 @@ class Chunk(NamedTuple):
         if self.unknown:  # with missing values no mixture is known to be unbeaten
             losses[without] = np.nan
         elif without.size:
-            from driftduel._minimax import workspace, write_losses
+            from driftduel._internal.minimax import workspace, write_losses
 
             arms = losses.shape[1]
             write_losses(

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel._files import whole_file
-from driftduel._reading import MOST_TEXT, arrays, parse_json, read_bytes
+from driftduel._internal.files import atomic_write
+from driftduel._internal.reading import MOST_TEXT, arrays, parse_json, read_bytes
 from driftduel.errors import DriftduelError
 from driftduel.preferences import Preferences
 from driftduel.specs import Range
@@ -151,7 +151,7 @@ def save_world(world: World, path: str | Path) -> None:
     """
     path = Path(path)
     if path.suffix.lower() != ".npz":
-        raise DriftduelError(f"a world is written as .npz; {path.name!r} ends otherwise.")
+        raise DriftduelError(f"a world is written as .npz; {path.name!r} has another suffix.")
     parts: dict[str, list[NDArray[Any]]] = {"matrices": [], "present": [], "ties": [], "starts": []}
     numbers = delay = 0
     last: list[NDArray[Any]] | None = None
@@ -180,5 +180,5 @@ def save_world(world: World, path: str | Path) -> None:
         arrays["delay"] = np.int64(delay)
     if world.names:  # as bytes, because the reader accepts arrays of numbers only
         arrays["names"] = np.frombuffer(json.dumps(world.names).encode(), np.uint8)
-    with whole_file(path) as temporary, open(temporary, "wb") as file:
+    with atomic_write(path) as temporary, open(temporary, "wb") as file:
         np.savez_compressed(file, rounds=np.int64(world.rounds), **arrays)

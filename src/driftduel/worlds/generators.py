@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftduel import preferences as models
-from driftduel._imports import load_plugins
+from driftduel._internal.plugins import load_plugins
 from driftduel.errors import DriftduelError
 from driftduel.preferences import LINKS, NAMED, Preferences
 from driftduel.specs import Choice, Range, Registry, need_room
@@ -24,6 +24,7 @@ from driftduel.worlds.drifting import (
 )
 from driftduel.worlds.fleeting import Fleeting
 from driftduel.worlds.piecewise import Piecewise
+from driftduel.worlds.requests import RequestWorld
 from driftduel.worlds.wrappers import MOST_DELAY, WithDelay, WithTies
 
 __all__ = [
@@ -43,6 +44,9 @@ def _around(
     ] = 0.0,
     delay: Annotated[int, Range(0, MOST_DELAY), "delay of the feedback in rounds"] = 0,
 ) -> World:
+    if isinstance(world, RequestWorld):  # a wrapper would keep the duel view only
+        world.ties, world.delay = ties, delay
+        return world
     if ties:
         world = WithTies(world, ties)
     return WithDelay(world, delay) if delay else world

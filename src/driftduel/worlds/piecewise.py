@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from driftduel.errors import DriftduelError
-from driftduel.preferences import Preferences
-from driftduel.preferences.validation import TOLERANCE
+from driftduel.preferences import TOLERANCE, Preferences
 from driftduel.worlds.base import NO_LINK, Chunk, World
 
 __all__ = ["Piecewise"]

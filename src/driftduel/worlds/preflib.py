@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from driftduel.errors import DriftduelError
-from driftduel.preferences.rankings import UNRANKED, read_preflib, read_rankings
+from driftduel.preferences import UNRANKED, read_preflib, read_rankings
 from driftduel.specs import Choice, Range
 from driftduel.worlds.generators import MOST_ROUNDS, WORLDS
 from driftduel.worlds.piecewise import Piecewise

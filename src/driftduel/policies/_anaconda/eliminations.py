@@ -1,18 +1,18 @@
-"""Fact 1, one number per arm: who is active, who is good, and which starts still matter."""
+"""Fact 1, one number per arm: active set, good set, and relevant starts of windows."""
 
 from typing import Any
 
-from driftduel._compile import hot, kernel
+from driftduel._internal.compiler import hot, kernel
 from driftduel.policies._anaconda.duels import pick_ahead
 from driftduel.policies._anaconda.record import NEVER
 from driftduel.policies.base import RESTARTED
 
-__all__ = ["after_firing", "first_that_matters", "refresh_active", "suspect"]
+__all__ = ["after_firing", "best_guess", "first_that_matters", "refresh_active"]
 
 
 @hot
 def refresh_active(state: Any) -> None:
-    """Find the active set anew, and the duels that the numbers already drawn pick from it."""
+    """Recompute the active set, and map the buffered random numbers to its arms."""
     numbers = state.numbers[0]
     start = state.replays[numbers.depth - 1].start
     count, same = 0, True
@@ -22,7 +22,7 @@ def refresh_active(state: Any) -> None:
             state.active[count] = a
             count += 1
     if same and count == numbers.active_arms:
-        return  # as after most replays: the duels were picked from this very set
+        return  # usual after a replay: the set is unchanged, so the buffered duels are valid
     numbers.active_arms = count
     numbers.weight = count * count
     pick_ahead(state)
@@ -30,7 +30,7 @@ def refresh_active(state: Any) -> None:
 
 @kernel
 def after_firing(state: Any, t: int) -> int:
-    """See whom the windows that fired in round t eliminate; without a good arm, end the episode."""
+    """Apply the eliminations of round t; end the episode if no good arm remains."""
     refresh_active(state)
     numbers = state.numbers[0]
     for a in range(len(state.last)):
@@ -45,7 +45,7 @@ def after_firing(state: Any, t: int) -> int:
 def first_that_matters(state: Any, arm: int) -> int:
     """Return the first round of the outermost replay or episode that has not dropped the arm.
 
-    Windows that begin earlier can fire against it as they like (fact 6).
+    Earlier windows that fire against it have no effect (fact 6).
     """
     numbers = state.numbers[0]
     if state.last[arm] < numbers.episode:
@@ -57,8 +57,8 @@ def first_that_matters(state: Any, arm: int) -> int:
 
 
 @kernel
-def suspect(state: Any) -> int:
-    """Return the arm whose last elimination lies furthest back: a good one while there is one."""
+def best_guess(state: Any) -> int:
+    """Return the arm with the earliest last elimination: a good arm if there is one."""
     best = 0
     for a in range(1, len(state.last)):
         if state.last[a] < state.last[best]:

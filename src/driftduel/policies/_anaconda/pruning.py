@@ -1,9 +1,9 @@
-"""Fact 6: of the starts between the same two replays' beginnings, few can still be the best."""
+"""Fact 6: of the starts between the same two replays' beginnings, few can become the best."""
 
 import math
 from typing import Any
 
-from driftduel._compile import hot, kernel
+from driftduel._internal.compiler import hot, kernel
 from driftduel.policies._anaconda.rule import time_now, time_of
 
 __all__ = ["prune"]
@@ -11,7 +11,7 @@ __all__ = ["prune"]
 
 @kernel
 def prune(state: Any, t: int, p: int) -> None:
-    """Drop the starts that will never again be the best of their stretch.
+    """Drop the starts that cannot become the best of their segment again.
 
     The thresholds of two starts i < j grow apart and close up again, so j is better than i only
     from some time on (when both windows are longer than the rule's floor) until `_overtaken`.
@@ -54,7 +54,7 @@ def prune(state: Any, t: int, p: int) -> None:
 
 @hot
 def _close_gap(state: Any, pair: Any) -> None:
-    """Move the starts of a pair to the beginning of its stack, over those that are dead."""
+    """Move the remaining starts of a pair to the beginning of its stack."""
     stacks, dead = state.stacks, pair.dead
     if dead > 0:
         for i in range(pair.begin, pair.begin + pair.filled - dead):
@@ -66,7 +66,7 @@ def _close_gap(state: Any, pair: Any) -> None:
 
 @hot
 def _overtaken(state: Any, older: Any, newer: Any, factor: float) -> float:
-    """Return the time from which the older of two starts is for ever better."""
+    """Return the time from which the older of two starts is permanently better."""
     time = time_of(state, newer)
     d = float(time - time_of(state, older))
     h = (newer.balance - older.balance) / factor

@@ -1,10 +1,10 @@
-"""Episodes and replays. Fact 7, the next replay is drawn ahead; of fact 1, the call tree."""
+"""Episodes and replays: fact 7, the next replay is drawn in advance; and the call tree."""
 
 import math
 from typing import Any
 
-from driftduel._compile import hot, kernel
-from driftduel._random import uniform
+from driftduel._internal.compiler import hot, kernel
+from driftduel._internal.kernel_random import uniform
 from driftduel.policies._anaconda.eliminations import refresh_active
 from driftduel.policies._anaconda.record import NEVER
 from driftduel.policies._anaconda.rule import set_horizon
@@ -39,13 +39,13 @@ def next_replay(rng: Any, passed: int, most: int, log_longest: int, rate: float)
     while d < most:
         bound = _chance(d + 1, log_longest, rate)
         skip = 1.0
-        if bound < 1.0:  # the rounds until something fires if the chance stayed as it is
+        if bound < 1.0:  # geometric wait for a constant probability
             skip = 1.0 + math.floor(math.log1p(-uniform(rng)) / math.log1p(-bound))
         if skip > most - d:
             break
         d += int(skip)
-        # The chance has fallen since: the same number keeps the round with the ratio of the two,
-        # and finds the longest length that fires.
+        # The probability has decreased since (thinning): the same number accepts the round with the
+        # ratio of the two probabilities, and selects the longest length that starts.
         u = uniform(rng) * bound
         p = rate / math.sqrt(math.ldexp(float(d), log_longest))
         none_longer = 1.0
@@ -71,7 +71,7 @@ def _chance(d: int, log_longest: int, rate: float) -> float:
 
 @hot
 def _plan_replay(state: Any, rng: Any, after: int) -> None:
-    """Put the next replay that starts after a round into the state."""
+    """Store the next replay that starts after round `after`."""
     numbers = state.numbers[0]
     log_longest = 1
     while (1 << log_longest) < numbers.horizon:
@@ -89,7 +89,7 @@ def _plan_replay(state: Any, rng: Any, after: int) -> None:
 
 @kernel
 def turn(state: Any, rng: Any, t: int) -> None:
-    """Start and end what starts and ends in round t."""
+    """Start and end the replays and episodes of round t."""
     numbers, replays = state.numbers[0], state.replays
     if numbers.doubling == 1 and t > numbers.last_round:
         set_horizon(state, t, 2 * numbers.horizon)
@@ -102,7 +102,7 @@ def turn(state: Any, rng: Any, t: int) -> None:
         if t == numbers.next_replay:
             _begin_replay(state, t, t + numbers.replay_length)
             _plan_replay(state, rng, t)
-    if replays[numbers.depth - 1].end < t:  # the horizon is over: the root goes on
+    if replays[numbers.depth - 1].end < t:  # after the horizon the root continues
         _root_alone(state)
     refresh_active(state)
     numbers.next_event = min(numbers.next_replay, replays[numbers.depth - 1].end + 1)
@@ -112,7 +112,7 @@ def turn(state: Any, rng: Any, t: int) -> None:
 
 @kernel
 def _begin_episode(state: Any, rng: Any, t: int) -> None:
-    """Begin an episode in round t, with all arms good: all that `last` holds lies before t."""
+    """Begin an episode in round t, with all arms good: all values in `last` are less than t."""
     numbers = state.numbers[0]
     numbers.episode = t
     numbers.learn_from = t
@@ -124,7 +124,7 @@ def _begin_episode(state: Any, rng: Any, t: int) -> None:
 
 @hot
 def _root_alone(state: Any) -> None:
-    """Let the replay that began with the episode, and lasts as long as it, run alone."""
+    """Reset the call tree to the root, the replay that lasts as long as the episode."""
     numbers, root = state.numbers[0], state.replays[0]
     numbers.depth = 1
     root.start = numbers.episode
@@ -133,7 +133,7 @@ def _root_alone(state: Any) -> None:
 
 @hot
 def _begin_replay(state: Any, start: int, end: int) -> None:
-    """Let a replay interrupt the running ones; whatever it outlives will never resume."""
+    """Push a replay; running replays that end before it are removed, since they cannot resume."""
     numbers, replays = state.numbers[0], state.replays
     while numbers.depth > 0 and replays[numbers.depth - 1].end <= end:
         numbers.depth -= 1

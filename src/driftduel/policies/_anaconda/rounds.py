@@ -1,10 +1,10 @@
-"""What the engine is asked and told: the two kernels of a round."""
+"""The functions `ask` and `tell` of the engine, compiled kernels that modify the state's arrays."""
 
 from typing import Any
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
+from driftduel._internal.compiler import hot, kernel
 from driftduel.policies._anaconda.duels import draw_ahead
 from driftduel.policies._anaconda.eliminations import after_firing
 from driftduel.policies._anaconda.record import FREEDMAN, LIST
@@ -35,15 +35,15 @@ def tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> i
     """Learn the outcome of round t; rounds arrive in order."""
     numbers, weight = state.numbers[0], int(notes[0])
     if numbers.plain == 0:
-        return _tell_otherwise(state, t, first, second, won, weight)
+        return _tell_general(state, t, first, second, won, weight)
     if t < numbers.learn_from:
-        return 0  # asked for in an episode that is over
+        return 0  # chosen in an earlier episode
     return enter(state, t, first, second, int(won == 1), 2 * weight)
 
 
 @kernel
-def _tell_otherwise(state: Any, t: int, first: int, second: int, won: int, weight: int) -> int:
-    """Learn under another rule or estimate, or when a single win can fire."""
+def _tell_general(state: Any, t: int, first: int, second: int, won: int, weight: int) -> int:
+    """Learn with another rule or estimate, or if a single win can fire."""
     numbers = state.numbers[0]
     numbers.clock += weight
     if t < numbers.learn_from:

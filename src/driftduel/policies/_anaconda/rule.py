@@ -1,9 +1,9 @@
-"""The elimination rule: what the sum over a window must exceed."""
+"""The elimination rule: the threshold for the sum over a window."""
 
 import math
 from typing import Any
 
-from driftduel._compile import hot, kernel
+from driftduel._internal.compiler import hot, kernel
 from driftduel.policies._anaconda.record import PAPER
 
 __all__ = ["set_horizon", "threshold", "time_now", "time_of"]
@@ -13,7 +13,7 @@ _E1 = math.e - 1
 
 @kernel
 def set_horizon(state: Any, first: int, horizon: int) -> None:
-    """Take a horizon of rounds that begins in round `first`, and the thresholds it implies."""
+    """Set a horizon that begins in round `first`, and the parameters of its thresholds."""
     numbers, arms = state.numbers[0], len(state.last)
     numbers.horizon = horizon
     numbers.last_round = first + horizon - 1
@@ -24,7 +24,9 @@ def set_horizon(state: Any, first: int, horizon: int) -> None:
     else:
         # Freedman's inequality for all windows and pairs at once, at confidence 1 - 1/T^2.
         confidence = 4.0 * math.log(float(horizon)) + 2.0 * math.log(float(arms))
-        half = 0.5 if numbers.symmetric == 1 else 1.0  # of the variance, and of the largest step
+        half = (
+            0.5 if numbers.symmetric == 1 else 1.0
+        )  # factor on the variance and on the largest step
         numbers.factor = _E1 * math.sqrt(half * confidence)
         numbers.floor = 0.0
         numbers.offset = _E1 * half * arms * arms * confidence
@@ -37,19 +39,19 @@ def set_horizon(state: Any, first: int, horizon: int) -> None:
 
 @hot
 def threshold(state: Any, x: int) -> float:
-    """Return what the sum over a window must exceed; `x` is its length by the rule's clock."""
+    """Return the threshold for a window whose length by the rule's clock is `x`."""
     numbers = state.numbers[0]
     return numbers.factor * math.sqrt(max(float(x), numbers.floor)) + numbers.offset
 
 
 @hot
 def time_now(state: Any, t: int) -> int:
-    """Return what the rule's clock shows in round t: the round, or the sum of |A|^2 so far."""
+    """Return the value of the rule's clock in round t: the round, or the sum of |A|^2 so far."""
     numbers = state.numbers[0]
     return t if numbers.rule == PAPER else numbers.clock
 
 
 @hot
 def time_of(state: Any, start: Any) -> int:
-    """Return what the rule's clock showed at a start."""
+    """Return the value of the rule's clock at a start."""
     return start.start if state.numbers[0].rule == PAPER else start.clock

@@ -1,8 +1,8 @@
-"""The exception to fact 2, where thresholds are so low that a single win can fire."""
+"""The exception to fact 2: thresholds so low that a single win can fire."""
 
 from typing import Any
 
-from driftduel._compile import kernel
+from driftduel._internal.compiler import kernel
 from driftduel.policies._anaconda.rule import threshold
 
 __all__ = ["fire_short_windows"]

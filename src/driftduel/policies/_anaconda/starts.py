@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
+from driftduel._internal.compiler import hot, kernel
 from driftduel.policies._anaconda.eliminations import first_that_matters
 from driftduel.policies._anaconda.record import LIST, NEVER
 from driftduel.policies._anaconda.rule import threshold, time_now, time_of
@@ -14,7 +14,7 @@ __all__ = ["forget_starts", "newest_that_fires", "stack"]
 
 @kernel
 def forget_starts(state: Any) -> None:
-    """Let the windows of all pairs begin anew."""
+    """Reset the starts of all pairs."""
     for p in range(len(state.pairs)):
         pair = state.pairs[p]
         pair.won = 0
@@ -28,17 +28,17 @@ def forget_starts(state: Any) -> None:
 
 @hot
 def stack(state: Any, p: int, count: int) -> None:
-    """Move the first wins of a pair's list onto its stack, as far as they are useful (fact 3)."""
+    """Move the first `count` wins of a pair's list to its stack, dropping useless ones (fact 3)."""
     pair, stacks = state.pairs[p], state.stacks
     waiting = state.waiting[p * LIST : (p + 1) * LIST]
     # Backwards: a start is useful if its balance is below all later ones. The useful ones move to
-    # the end of the list, without a branch that a processor could guess wrong.
+    # the end of the list, without an unpredictable branch.
     lowest = NEVER
     first = count
     for i in range(count - 1, -1, -1):
         balance = waiting[
             np.uint64(i)
-        ].balance  # before it is copied: nobody waits for what was just written
+        ].balance  # read before the copy: avoids a store-to-load dependency
         waiting[np.uint64(first - 1)] = waiting[np.uint64(i)]
         first -= int(balance < lowest)
         lowest = min(lowest, balance)
@@ -56,7 +56,7 @@ def stack(state: Any, p: int, count: int) -> None:
 
 @kernel
 def newest_that_fires(state: Any, t: int, p: int, loser: int) -> bool:
-    """Find the newest start of a window that ends in t and fires (fact 4); set the limit anew."""
+    """Find the newest start of a window that ends in t and fires (fact 4); update the limit."""
     pair, stacks = state.pairs[p], state.stacks
     begin, dead, newest = pair.begin, pair.dead, pair.filled - 1
     matters = first_that_matters(state, loser)
@@ -72,7 +72,7 @@ def newest_that_fires(state: Any, t: int, p: int, loser: int) -> bool:
         oldest = max(dead, newest - block + 1)
         most = float(balance - stacks[begin + oldest].balance)
         excess = most - 2.0 * threshold(state, now - time_of(state, stacks[begin + newest]))
-        # Blocks are refuted with a margin, so that the next look is not due at once.
+        # Blocks are refuted with a margin, so that the next examination is not due immediately.
         if excess <= -margin or (oldest == newest and excess <= 0.0):
             nearest = max(nearest, excess)
             newest = oldest - 1

@@ -1,10 +1,10 @@
-"""Facts 2 and 5: only a win can fire, and most wins can wait until somebody looks at them."""
+"""Facts 2 and 5: only a win can fire, and most wins can be buffered."""
 
 from typing import Any
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
+from driftduel._internal.compiler import hot, kernel
 from driftduel.policies._anaconda.eliminations import after_firing
 from driftduel.policies._anaconda.pruning import prune
 from driftduel.policies._anaconda.record import LIST
@@ -18,11 +18,11 @@ _FAR = 1 << 60
 
 @hot
 def enter(state: Any, t: int, winner: int, loser: int, credit: int, weight: int) -> int:
-    """Enter a win of some weight (credit 1), or a round that passed without one (credit 0).
+    """Record a win of a pair (credit 1), or a round without one (credit 0).
 
-    Arithmetic instead of branches: no processor can guess who won. Unsigned places, here and in
-    whatever runs in every round: of any other it would be asked first whether it counts from the
-    end of its array.
+    Arithmetic instead of branches, because the winner is unpredictable for the processor. Array
+    indices are unsigned, here and in all code of the hot path: a signed index would first be tested
+    for a negative value (wraparound).
     """
     weight *= credit
     p = winner * len(state.last) + loser
@@ -46,10 +46,10 @@ def enter(state: Any, t: int, winner: int, loser: int, credit: int, weight: int)
 
 @kernel
 def examine(state: Any, t: int, p: int, loser: int, credit: int) -> int:
-    """See to a pair that may fire, or whose list is full."""
+    """Examine a pair that may fire or whose list is full."""
     pair = state.pairs[p]
-    # The win of this round stays behind: it makes older starts useless, but only for windows that
-    # end after it.
+    # The win of this round stays in the list: it makes older starts useless, but only for windows
+    # that end after it.
     count = pair.waiting - credit
     stack(state, p, count)
     pair.waiting = credit
@@ -63,7 +63,9 @@ def examine(state: Any, t: int, p: int, loser: int, credit: int) -> int:
     flags = 0
     if pair.filled + LIST > pair.room:
         prune(state, t, p)
-        if pair.filled + LIST > pair.room // 2:  # or it would soon be pruned again, for little
+        if (
+            pair.filled + LIST > pair.room // 2
+        ):  # otherwise it would soon be pruned again with little effect
             flags = GROW
     if fired:
         flags |= after_firing(state, t)

@@ -7,16 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel.games.late import Late
+from driftduel.games.delay import DelayQueue
 from driftduel.games.observer import Observer
-from driftduel.games.rounds import attend, decided, skips_ties
-from driftduel.policies import GROW, KernelPolicy, Policy
-from driftduel.policies.base import no_such_arms
+from driftduel.games.rounds import announce_arms, decide_duel, skips_ties
+from driftduel.policies import GROW, KernelPolicy, Policy, no_such_arms
 from driftduel.regret import GAME_BLENDS
-from driftduel.worlds import Chunk
-from driftduel.worlds._kernels import UNKNOWN
+from driftduel.worlds import UNKNOWN, Chunk
 
-__all__ = ["OutcomeDraws", "Tally", "play_stretch"]
+__all__ = ["GameTotals", "OutcomeDraws", "play_segment"]
 
 _RESTARTS_A_CALL = 4096
 # Outcome draws of so many rounds, half a megabyte, stay in the processor's cache.
@@ -27,7 +25,7 @@ Ints = NDArray[np.int64]
 _NONE = np.empty(0)
 
 
-class Tally:
+class GameTotals:
     """The totals of a game: regret, plays and missing outcomes so far, and at the marks."""
 
     def __init__(self, marks: Ints, arms: int) -> None:
@@ -80,13 +78,13 @@ class OutcomeDraws:
         return block
 
 
-def play_stretch(
+def play_segment(
     policy: Policy,
     chunk: Chunk,
     outcome_draws: OutcomeDraws,
     losses: Floats,
-    tally: Tally,
-    late: Late,
+    tally: GameTotals,
+    late: DelayQueue,
     end: int,
     observer: Observer | None = None,
 ) -> float:
@@ -120,8 +118,8 @@ def _compiled(
     chunk: Chunk,
     outcome_draws: OutcomeDraws,
     losses: Floats,
-    tally: Tally,
-    late: Late,
+    tally: GameTotals,
+    late: DelayQueue,
     end: int,
     observer: Observer | None,
 ) -> float:
@@ -174,8 +172,8 @@ def _interpreted(
     chunk: Chunk,
     outcome_draws: OutcomeDraws,
     losses: Floats,
-    tally: Tally,
-    late: Late,
+    tally: GameTotals,
+    late: DelayQueue,
     end: int,
     observer: Observer | None,
 ) -> float:
@@ -184,13 +182,13 @@ def _interpreted(
     for t in range(policy.ledger.asked + 1, end):
         row = chunk.rows[np.searchsorted(chunk.starts, t, side="right") - 1]
         if row != last:
-            attend(policy, chunk, row)
+            announce_arms(policy, chunk, row)
             last = row
         if observer is not None:
             observer.before(policy, t)
         duel = policy.ask()
         a, b = duel.first, duel.second
-        won, told = decided(policy, duel, chunk, row, float(outcome_draws.next(1)[0]))
+        won, told = decide_duel(policy, duel, chunk, row, float(outcome_draws.next(1)[0]))
         delivered = late.tell(duel, told)
         if observer is not None and delivered is not None:
             observer.after(*delivered)

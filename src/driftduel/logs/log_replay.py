@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from driftduel._internal.wording import number, share, whole
 from driftduel.errors import DriftduelError
-from driftduel.games import play, streams
-from driftduel.games.knowledge import knowledge
+from driftduel.games import knowledge, play, streams
 from driftduel.logs.outcomes import LEAST_ANSWERED, RealOutcomes
 from driftduel.logs.posterior import Fit
 from driftduel.logs.posterior_worlds import benchmark_for, regret_of_log
 from driftduel.policies import make_policy
 from driftduel.regret import chunk_losses
-from driftduel.wording import number, share, whole
 from driftduel.worlds import Piecewise, World
 
 __all__ = ["LogReplay", "replay", "same_rounds"]

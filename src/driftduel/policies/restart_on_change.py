@@ -1,4 +1,4 @@
-"""Any policy, started anew whenever an option comes or goes."""
+"""A wrapper that restarts a policy whenever an option comes or goes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,42 +7,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftduel.errors import DriftduelError
-from driftduel.policies.around import Composition
-from driftduel.policies.base import RESTARTED, Duel, KernelPolicy, Policy
+from driftduel.policies.base import RESTARTED, Duel, KernelPolicy, Policy, need_no_request
 from driftduel.policies.fields import PRESENT, ROUND, Scope, verify
 from driftduel.policies.info import Challenger, Contest, Stage
 from driftduel.policies.registry import POLICIES
+from driftduel.policies.wrapper import Composition
 from driftduel.specs import Entry
 
-__all__ = ["Anew"]
+__all__ = ["RestartOnChange"]
 
 _INSIDE = "inside."
 
 
-class Anew(Policy):
-    """Start anew whenever an option comes or goes.
+class RestartOnChange(Policy):
+    """Restart a policy whenever an option comes or goes.
 
-    For policies that cannot change their set of arms. The policy inside is built for the arms that
-    are there, and built again, with all forgotten, at every change, which is listed as a restart.
-    While one arm is there alone, it is shown alone. Played by `ask` and `tell`, whatever is inside.
+    For policies with a fixed set of arms. The wrapped policy is built for the present arms and
+    rebuilt without memory at every change, which is listed as a restart. A single present arm is
+    shown alone. Games use `ask` and `tell` (interpreted), also if the wrapped policy is compiled.
 
-    **Late answers** to duels from before a change are dropped. Votes of the past are heard if the
-    policy inside can, and forgotten with all else at the next change; of an arm that is away it
-    hears nothing.
+    **Late answers** to duels from before a change are dropped. Past votes are passed on if the
+    wrapped policy supports them, and are lost at the next change; votes on an absent arm are
+    ignored.
 
     Parameters
     ----------
     arms, rng
-        The number of arms K, and the randomness, which is that of the policy inside.
+        The number of arms K, and the generator, which the wrapped policy shares.
     factory
-        Builds the policy inside, from arms, rng and its keys.
+        The callable that builds the wrapped policy from arms, rng and its keys.
     keys
-        Its keys.
+        The keyword arguments of the factory.
     """
 
     prefix = "anew"
     supplies = ""
-    tells: tuple[str, ...] = ()
+    adds_prior_knowledge: tuple[str, ...] = ()
     guarantee = "that of the policy inside, change by change"
     in_panel = ""
     source = "folklore"
@@ -53,7 +53,7 @@ class Anew(Policy):
     ) -> None:
         inside: Policy = factory(arms=arms, rng=rng, **keys)
         self.name = f"{self.prefix}-{inside.name}"  # type: ignore[misc]
-        for fact in ("in_order", "ties", "told", "alerts", "draws", "bounded_memory"):
+        for fact in ("in_order", "ties", "prior_knowledge", "alerts", "draws", "bounded_memory"):
             setattr(self, fact, getattr(inside, fact))
         for fact in ("easy_rounds", "easy_regret", "in_panel", "any_duel"):
             setattr(self, fact, getattr(inside, fact))
@@ -64,7 +64,9 @@ class Anew(Policy):
         self._take(tuple(range(arms)), inside)
 
     def _take(self, here: tuple[int, ...], inside: Policy | None) -> None:
-        """Go on with a policy for these arms, or with the one that is there alone."""
+        """Install a policy for these arms, or None for a single present arm."""
+        if inside is not None:
+            need_no_request(inside, self.name or f"anew-{inside.name}")
         self._here, self._inside = here, inside
         self._place = {arm: place for place, arm in enumerate(here)}
         self._enter_mode()
@@ -76,18 +78,18 @@ class Anew(Policy):
         return inside
 
     def _enter_mode(self) -> None:
-        """Let the policy inside do what this mode means to it."""
+        """Set the mode of the wrapped policy."""
         inside = self._inside
         if inside is not None and inside.mode != self._mode:
             inside.configure(mode=self._mode)
         self.unanswered = inside is not None and inside.unanswered
 
     def _local(self, t: int) -> int:
-        """Return what a round is to the policy inside."""
+        """Convert a round to the count of the wrapped policy."""
         return t - self._began + 1
 
     def choose(self, t: int) -> tuple[int, int, tuple[float, ...]]:
-        """Pick the arms of round `t`, and the notes that `learn` will need."""
+        """Return the arms of round `t` (from 1) and the notes to pass to `learn`."""
         here, inside = self._here, self._inside
         if inside is None:
             return here[0], here[0], ()
@@ -96,7 +98,7 @@ class Anew(Policy):
         return here[first], here[second], notes
 
     def learn(self, t: int, first: int, second: int, won: int, notes: tuple[float, ...]) -> int:
-        """Learn that `first` won (1), lost (0) or that nobody will ever know (-1)."""
+        """Learn a result: `first` won (1), lost (0), or there is no result (-1)."""
         if t < self._began or self._inside is None:
             return 0
         place = self._place
@@ -105,11 +107,11 @@ class Anew(Policy):
 
     @property
     def present(self) -> tuple[int, ...]:
-        """The arms that may be asked for now, ascending."""
+        """The arms that may be chosen now, ascending."""
         return self._here
 
     def change(self, arm: int, *, here: bool) -> None:
-        """Start anew with one arm more or less."""
+        """Rebuild the wrapped policy with one arm more or less."""
         arms = {*self._here, arm} if here else {*self._here} - {arm}
         present = tuple(sorted(arms))
         self._take(present, self._build(present))
@@ -119,27 +121,29 @@ class Anew(Policy):
             restarts.append(asked)
 
     def widen(self) -> None:
-        """Make room for one more arm, which is absent until `change` says that it came."""
+        """Extend the set of arms by one, which is absent until a call of `change`."""
         self._arms += 1
 
-    def hear(self, first: int, second: int, winner: int | None, weight: float = 1.0) -> None:
-        """Let the policy inside hear a vote about arms that are there."""
+    def add_past_vote(
+        self, first: int, second: int, winner: int | None, weight: float = 1.0
+    ) -> None:
+        """Pass a past vote on present arms to the wrapped policy."""
         self.check_vote(first, second, winner, weight)
         if self._inside is not None and {first, second} <= {*self._here}:
             place = self._place
             won = None if winner is None else place[winner]
-            self._inside.hear(place[first], place[second], won, weight)
+            self._inside.add_past_vote(place[first], place[second], won, weight)
 
     def best(self) -> int | None:
-        """Return the arm to ship now; None if the policy inside takes nobody for the winner."""
+        """Return the arm to deploy now, or None if the wrapped policy has no best guess."""
         place = 0 if self._inside is None else self._inside.best()
         return None if place is None else self._here[place]
 
     def contest(self) -> Contest:
-        """Tell how firmly its leader leads inside."""
+        """Return leader's round and challengers of the wrapped policy, in rounds and arms here."""
         if self._inside is None:
             return Contest()
-        inside = self._inside.contest().later(self._began - 1)
+        inside = self._inside.contest().shift_rounds(self._began - 1)
         challengers = inside.challengers
         return inside._replace(
             challengers=challengers
@@ -147,10 +151,10 @@ class Anew(Policy):
         )
 
     def stage(self) -> Stage:
-        """Tell where the policy inside stands, in rounds and arms as they are counted here."""
+        """Return the phase of the wrapped policy, in rounds and arms of this policy."""
         if self._inside is None:
             return Stage(episode_start=self._began)
-        inside = self._inside.stage().later(self._began - 1)
+        inside = self._inside.stage().shift_rounds(self._began - 1)
         if inside.episode_start is None:
             inside = inside._replace(episode_start=self._began)
         active, good = (
@@ -159,7 +163,7 @@ class Anew(Policy):
         return inside._replace(active=active, good=good)
 
     def get_state(self) -> Mapping[str, NDArray[Any]]:
-        """Return who is there, since when, and all that the policy inside has learned."""
+        """Return present arms, their first round, and the state of the wrapped policy."""
         present = np.zeros(self.arms, np.int64)
         present[list(self._here)] = 1
         state = {"present": present, "began": np.array([self._began], dtype=np.int64)}
@@ -171,7 +175,7 @@ class Anew(Policy):
         return {**state, **{_INSIDE + name: kept for name, kept in inside.get_state().items()}}
 
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take back what `get_state` returned, after checking that it fits."""
+        """Replace the learned state by the result of `get_state`, after validation."""
         asked = self.ledger.asked
         scope = Scope(self.arms, asked)
         for name, rule, size in (("present", PRESENT, self.arms), ("began", ROUND, 1)):
@@ -202,10 +206,10 @@ class Anew(Policy):
             raise DriftduelError(f"the saved state of {self.name!r} has a policy for one arm.")
 
     def check_duel(self, duel: Duel) -> None:
-        """Refuse a duel that waits for its answer and cannot have been asked for."""
+        """Raise DriftduelError for a pending duel from a file that is impossible."""
         super().check_duel(duel)
         if duel.round < self._began:
-            return  # from before the last change: it will be dropped
+            return  # chosen before the last change: its answer will be dropped
         place, inside = self._place, self._inside
         if not {duel.first, duel.second} <= {*place} or (inside is None and duel.notes):
             raise DriftduelError(
@@ -217,14 +221,14 @@ class Anew(Policy):
 
 
 class _Around(Composition):
-    """Build `Anew` around a policy from the policy's keys."""
+    """Build `RestartOnChange` around a policy from the policy's keys."""
 
     def __call__(self, arms: int, rng: np.random.Generator, **values: Any) -> Any:
-        return Anew(arms, rng, POLICIES[self.base].factory, values)
+        return RestartOnChange(arms, rng, POLICIES[self.base].factory, values)
 
 
-@POLICIES.open_prefix(Anew.prefix)
-def _anew(inside: Entry[Policy]) -> Entry[Policy]:
-    summary = f"{(Anew.__doc__ or '').partition(chr(10))[0]} Around: {inside.name}."
-    factory = _Around(Anew, inside.name)
-    return Entry(f"{Anew.prefix}-{inside.name}", factory, inside.parameters, summary)
+@POLICIES.open_prefix(RestartOnChange.prefix)
+def _compose_restarting(inside: Entry[Policy]) -> Entry[Policy]:
+    summary = f"{(RestartOnChange.__doc__ or '').partition(chr(10))[0]} Around: {inside.name}."
+    factory = _Around(RestartOnChange, inside.name)
+    return Entry(f"{RestartOnChange.prefix}-{inside.name}", factory, inside.parameters, summary)

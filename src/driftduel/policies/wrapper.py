@@ -1,8 +1,8 @@
-"""Policies around other policies: ways to make a stationary one face change.
+"""Wrappers: policies around another policy, such as a sliding window or restarts.
 
-A wrapper holds the record of the policy inside its own, and its kernels close over the other's:
-one loop is compiled for the whole. ``prefix-name`` is the wrapper `prefix` around the policy
-`name`; its keys are those of both.
+The record of a wrapper contains the record of the wrapped policy as its field `base`, and the
+wrapper's kernels call the kernels of the wrapped policy; one loop is compiled for the composition.
+The spec ``prefix-name`` is the wrapper `prefix` around the policy `name`, with the keys of both.
 """
 
 from collections.abc import Iterable
@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
+from driftduel._internal.compiler import hot, kernel
 from driftduel.errors import DriftduelError
-from driftduel.policies.base import KernelPolicy, Kernels, Policy
+from driftduel.policies.base import KernelPolicy, Kernels, Policy, need_no_request
 from driftduel.policies.fields import Rule, rules_of
 from driftduel.policies.info import Contest, Stage
 from driftduel.policies.modes import SAME
@@ -20,52 +20,58 @@ from driftduel.policies.registry import POLICIES, keep_parameters, need_contract
 from driftduel.specs import Entry, parameters_of
 
 __all__ = [
-    "Around",
     "Composition",
+    "Wrapper",
     "built_again",
     "in_panel_by",
     "no_notes_inside",
     "pass_on",
     "pick_inside",
     "presence_inside",
-    "register_around",
+    "prior_knowledge_of",
+    "register_wrapper",
     "since_alarm",
-    "told_by",
 ]
 
 _CONTEXT = ("arms", "rng", "base")
 
 
-class Around(KernelPolicy):
-    """Hold another policy and pass on what concerns it.
+class Wrapper(KernelPolicy):
+    """The base class of wrappers: delegates to the wrapped policy `base`.
 
-    A subclass sets `prefix`, makes its kernels out of `self.base.kernels`, and puts a state in
-    place whose field `base` is the other's state.
+    A subclass sets the class attribute `prefix`, implements `wrap`, and assigns the attribute
+    `state`, a record with the wrapped policy's state as field `base`.
+
+    Raises
+    ------
+    DriftduelError
+        If the wrapped policy lacks a kernel or field that the class attributes below require.
     """
 
     prefix: str = ""
     needs_reset: bool = True
     """Whether the wrapped policy must have the kernel `reset`."""
     needs_wins: bool = False
-    """Whether it must keep win counts in a field `wins`, and take answers to any duel."""
+    """Whether it must store win counts in a field `wins` and accept answers to any duel."""
     needs_counts_only: bool = False
-    """Whether its other fields must not outlive the counts; see `KernelPolicy.transient`."""
-    needs_suspect: bool = False
-    """Whether it must have the kernel `suspect`, which names its current best guess."""
-    tells: tuple[str, ...] = ()
-    """What the wrapper itself must be told."""
+    """Whether no field besides the counts may hold learned values (`KernelPolicy.transient`)."""
+    needs_best_guess: bool = False
+    """Whether the wrapped policy must have the kernel `best_guess`."""
+    adds_prior_knowledge: tuple[str, ...] = ()
+    """Prior knowledge that the wrapper itself needs: names of its parameters."""
     in_panel = ""
-    """What panel mode does to the guarantee; empty: the same as to that of the policy inside."""
+    """The effect of panel mode on the guarantee; empty (default): that of the wrapped policy."""
     extra_notes: tuple[Rule, ...] = ()
-    """Notes of its own, before those of the policy inside."""
+    """Rules of the wrapper's notes, which precede those of the wrapped policy."""
     adds_draws: bool = False
-    """Whether the wrapper draws random numbers of its own."""
+    """Whether the wrapper itself draws random numbers."""
     supplies: str = ""
-    """A key of the policy inside that the wrapper itself provides."""
+    """The key of the wrapped policy that the wrapper sets; empty by default."""
     supplied_by: str = ""
-    """The key of the wrapper's own that has its first value."""
+    """The key of the wrapper that has the initial value of `supplies`."""
 
     def __init__(self, arms: int, rng: np.random.Generator, base: KernelPolicy) -> None:
+        need_no_request(base, f"{self.prefix}-{base.name}")
         for lacking in (_lacking_kernel(type(self), base), _lacking_field(type(self), base)):
             if lacking is not None:
                 raise _cannot_wrap(self.prefix, base.name, lacking)
@@ -74,8 +80,11 @@ class Around(KernelPolicy):
         self.in_order = base.in_order  # type: ignore[misc]
         self.ties = base.ties  # type: ignore[misc]
         self.name = f"{self.prefix}-{base.name}"  # type: ignore[misc]
-        told = (*self.tells, *(key for key in base.told if key != self.supplies))
-        self.told = tuple(dict.fromkeys(told))  # type: ignore[misc]
+        prior_knowledge = (
+            *self.adds_prior_knowledge,
+            *(key for key in base.prior_knowledge if key != self.supplies),
+        )
+        self.prior_knowledge = tuple(dict.fromkeys(prior_knowledge))  # type: ignore[misc]
         self.kernels = self.wrap(base.kernels)  # type: ignore[misc]
         self.in_panel = _in_panel(type(self), base.in_panel)  # type: ignore[misc]
         self.easy_rounds = base.easy_rounds  # type: ignore[misc]
@@ -88,7 +97,7 @@ class Around(KernelPolicy):
         self.parameters = {**inside, **self.parameters}
 
     def wider(self) -> KernelPolicy:
-        """Return a fresh policy like this one, for one more arm, around the same policy inside."""
+        """Return a new wrapper with one more arm around the same wrapped policy."""
         self.base.state = self.state.base
         self.base.widen()
         own = {p.name: self.parameters[p.name] for p in parameters_of(type(self), _CONTEXT)}
@@ -96,29 +105,29 @@ class Around(KernelPolicy):
 
     @staticmethod
     def wrap(inner: Kernels) -> Kernels:
-        """Make the wrapper's kernels around those of the policy inside."""
+        """Return the kernels of the composition; `inner` has those of the wrapped policy."""
         raise NotImplementedError
 
     def began(self) -> int | None:
-        """Return the round that is round 1 to the policy inside; None if it is never restarted."""
+        """Return the round that the wrapped policy counts as 1, or None without restarts."""
         return None
 
     def stage(self) -> Stage:
-        """Tell where the policy inside stands, in rounds as they are counted here."""
+        """Return the phase of the wrapped policy, in rounds of the wrapper."""
         self.base.state = self.state.base
         stage, began = self.base.stage(), self.began()
         if began is None:
             return stage
-        stage = stage.later(began - 1)
+        stage = stage.shift_rounds(began - 1)
         return stage if stage.episode_start is not None else stage._replace(episode_start=began)
 
     def contest(self) -> Contest:
-        """Tell how firmly its leader leads inside."""
+        """Return leader's round and challengers of the wrapped policy, in rounds of the wrapper."""
         self.base.state = self.state.base
-        return self.base.contest().later((self.began() or 1) - 1)
+        return self.base.contest().shift_rounds((self.began() or 1) - 1)
 
     def grow(self) -> None:
-        """Make room for the policy inside."""
+        """Grow the wrapped policy's state."""
         self.base.state = self.state.base
         self.base.grow()
         self.state = self.state._replace(base=self.base.state)
@@ -131,24 +140,35 @@ def _same_round(state: Any, t: int) -> int:
 
 @hot
 def since_alarm(state: Any, t: int) -> int:
-    """Return what a round is to the policy inside that begins anew at each alarm."""
+    """Convert round t to the count of a wrapped policy that restarts at each alarm."""
     return max(1, t - state.numbers[0].start + 1)
 
 
 def pass_on(inner: Kernels, local: Any = _same_round) -> dict[str, Any]:
-    """Pass on what a wrapper has nothing to add to: all but `ask`, `tell` and `reset`.
+    """Return the kernels that delegate to the wrapped policy: all but `ask`, `tell` and `reset`.
 
     Parameters
     ----------
     inner
-        The kernels of the policy inside.
+        The kernels of the wrapped policy.
     local
-        What a round of the wrapper is to the policy inside: a kernel ``(state, t)``.
-    """
-    suspect, change, present, hear = inner.suspect, inner.change, inner.present, inner.hear
+        Kernel ``(state, t) -> t'`` that converts a round of the wrapper to one of the wrapped
+        policy. Default: no conversion.
 
-    def suspect_inside(state):  # type: ignore[no-untyped-def]
-        return suspect(state.base)
+    Returns
+    -------
+    dict
+        Arguments for the constructor of `Kernels`; None for kernels that `inner` lacks.
+    """
+    best_guess, change, present, add_past_vote = (
+        inner.best_guess,
+        inner.change,
+        inner.present,
+        inner.add_past_vote,
+    )
+
+    def best_guess_inside(state):  # type: ignore[no-untyped-def]
+        return best_guess(state.base)
 
     def change_inside(state, rng, t, arm, here):  # type: ignore[no-untyped-def]
         change(state.base, rng, local(state, t), arm, here)
@@ -156,21 +176,21 @@ def pass_on(inner: Kernels, local: Any = _same_round) -> dict[str, Any]:
     def present_inside(state, arm):  # type: ignore[no-untyped-def]
         return present(state.base, arm)
 
-    def hear_inside(state, winner, loser, weight):  # type: ignore[no-untyped-def]
-        hear(state.base, winner, loser, weight)
+    def add_past_vote_inside(state, winner, loser, weight):  # type: ignore[no-untyped-def]
+        add_past_vote(state.base, winner, loser, weight)
 
     return {
-        "suspect": suspect and kernel(suspect_inside),
+        "best_guess": best_guess and kernel(best_guess_inside),
         "any_duel": inner.any_duel,
         "unanswered": inner.unanswered,
         "change": change and kernel(change_inside),
         "present": present and hot(present_inside),
-        "hear": hear and kernel(hear_inside),
+        "add_past_vote": add_past_vote and kernel(add_past_vote_inside),
     }
 
 
 def presence_inside(inner: Kernels) -> Any:
-    """Return a kernel ``(state, arm)`` that says who is there: everybody, if nobody can leave."""
+    """Return a kernel ``(state, arm)`` for presence; constant 1 if the set of arms is fixed."""
     present = pass_on(inner)["present"]
 
     def always(state, arm):  # type: ignore[no-untyped-def]
@@ -180,7 +200,7 @@ def presence_inside(inner: Kernels) -> Any:
 
 
 def pick_inside(inner: Kernels) -> Any:
-    """Return a kernel ``(state, place, but)`` that finds an arm by its place among those present.
+    """Return a kernel ``(state, place, but)``: the arm with index `place` among the present ones.
 
     The arm `but` is not counted.
     """
@@ -197,7 +217,7 @@ def pick_inside(inner: Kernels) -> Any:
     return kernel(pick)
 
 
-def register_around(wrapper: type[Around], bases: Iterable[str] = ()) -> None:
+def register_wrapper(wrapper: type[Wrapper], bases: Iterable[str] = ()) -> None:
     """Register a wrapper: ``prefix-NAME`` resolves for each registered policy that qualifies.
 
     Parameters
@@ -205,7 +225,7 @@ def register_around(wrapper: type[Around], bases: Iterable[str] = ()) -> None:
     wrapper
         The class; its attribute `prefix` is the first part of the names.
     bases
-        Policies whose compositions are listed; all others resolve without being listed.
+        Policies whose compositions are listed in help and documentation. Default: none.
     """
     need_contract(wrapper)
     keep_parameters(wrapper, _CONTEXT)
@@ -229,34 +249,34 @@ def register_around(wrapper: type[Around], bases: Iterable[str] = ()) -> None:
         POLICIES.add(compose(POLICIES[base]))
 
 
-def _need_wrappable(wrapper: type[Around], inner: Entry[Policy]) -> None:
-    """Refuse an entry of which it is known before it is built that it lacks a property."""
+def _need_wrappable(wrapper: type[Wrapper], inner: Entry[Policy]) -> None:
+    """Raise DriftduelError if a registry entry visibly lacks a required property."""
     factory: Any = getattr(inner.factory, "wrapper", inner.factory)
     lacking = None
     if not (isinstance(factory, type) and issubclass(factory, KernelPolicy)):
-        lacking = "it is not made of kernels; derive it from KernelPolicy"
+        lacking = "it has no compiled kernels; derive it from KernelPolicy"
     elif wrapper.supplies and wrapper.supplies not in {p.name for p in inner.parameters}:
         lacking = f"it has no key `{wrapper.supplies}`"
-    elif hasattr(factory, "kernels"):  # else they are made when the policy is
+    elif hasattr(factory, "kernels"):  # otherwise they exist on instances only
         lacking = _lacking_kernel(wrapper, factory)
     if lacking is not None:
         raise _cannot_wrap(wrapper.prefix, inner.name, lacking)
 
 
-def _lacking_kernel(wrapper: type[Around], base: Any) -> str | None:
-    """Return which kernel of a policy, or of a class of policies, is missing; None if none is."""
+def _lacking_kernel(wrapper: type[Wrapper], base: Any) -> str | None:
+    """Return which required kernel a policy or class of policies lacks, or None."""
     kernels: Kernels = base.kernels
     if wrapper.needs_reset and kernels.reset is None:
-        return "it has no kernel `reset`, which makes it forget everything"
-    if wrapper.needs_suspect and kernels.suspect is None:
-        return "it has no kernel `suspect`, which names its current best guess"
+        return "it has no kernel `reset`, which resets its learned state"
+    if wrapper.needs_best_guess and kernels.best_guess is None:
+        return "it has no kernel `best_guess`"
     if wrapper.needs_wins and not kernels.any_duel:
         return "its kernels do not set `any_duel=True`: `tell` takes only duels that `ask` chose"
     return None
 
 
-def _lacking_field(wrapper: type[Around], base: KernelPolicy) -> str | None:
-    """Return which field of a policy's record is missing, or outlives the win counts."""
+def _lacking_field(wrapper: type[Wrapper], base: KernelPolicy) -> str | None:
+    """Return which field of a record is missing, or outlives the win counts; else None."""
     if wrapper.needs_wins and "wins" not in base.state._fields:
         return "its state has no field `wins` for the win counts"
     if not wrapper.needs_counts_only:
@@ -271,8 +291,8 @@ def _lacking_field(wrapper: type[Around], base: KernelPolicy) -> str | None:
     if not lasting:
         return None
     return (
-        f"its state keeps `{lasting[0]}` outside of `wins`, so that answers which no longer count "
-        f"would still act; if they would not, name the field in `transient`"
+        f"its state keeps `{lasting[0]}` outside of `wins`, so expired answers would still have an "
+        f"effect; if they would not, name the field in `transient`"
     )
 
 
@@ -280,18 +300,20 @@ def _cannot_wrap(prefix: str, name: str, lacking: str) -> DriftduelError:
     return DriftduelError(f"{prefix!r} cannot be put around policy {name!r}: {lacking}.")
 
 
-def told_by(entry: Entry[Policy]) -> tuple[str, ...]:
-    """Return what a registered policy must be told, the one inside a wrapper included."""
+def prior_knowledge_of(entry: Entry[Policy]) -> tuple[str, ...]:
+    """Return names of the prior knowledge of an entry, including that of a wrapped policy."""
     factory: Any = entry.factory
     if isinstance(factory, Composition):
-        inside = [t for t in told_by(POLICIES[factory.base]) if t != factory.wrapper.supplies]
-        return tuple(dict.fromkeys((*factory.wrapper.tells, *inside)))
-    told: tuple[str, ...] = factory.told
-    return told
+        inside = [
+            t for t in prior_knowledge_of(POLICIES[factory.base]) if t != factory.wrapper.supplies
+        ]
+        return tuple(dict.fromkeys((*factory.wrapper.adds_prior_knowledge, *inside)))
+    prior_knowledge: tuple[str, ...] = factory.prior_knowledge
+    return prior_knowledge
 
 
 def in_panel_by(entry: Entry[Policy]) -> str:
-    """Return what panel mode does to a registered policy's guarantee."""
+    """Return the effect of panel mode on the guarantee of a registered policy."""
     factory: Any = entry.factory
     if isinstance(factory, Composition):
         return _in_panel(factory.wrapper, in_panel_by(POLICIES[factory.base]))
@@ -299,21 +321,21 @@ def in_panel_by(entry: Entry[Policy]) -> str:
     return said
 
 
-def _in_panel(wrapper: type[Around], inside: str) -> str:
+def _in_panel(wrapper: type[Wrapper], inside: str) -> str:
     return inside if inside == SAME else wrapper.in_panel or inside
 
 
 class Composition:
-    """Build a wrapper around a policy from the keys of both."""
+    """A factory of a wrapper around a registered policy, called with the keys of both."""
 
     def __init__(self, wrapper: Any, base: str) -> None:
         self.wrapper, self.base = wrapper, base
 
     def __call__(self, arms: int, rng: np.random.Generator, **values: Any) -> Any:
-        """Build both."""
+        """Return a new wrapper around a new instance of the wrapped policy."""
         inner = POLICIES[self.base]
         mine = {parameter.name for parameter in parameters_of(self.wrapper, _CONTEXT)}
-        # A key that both have, such as the horizon, goes to both.
+        # A key of both, such as the horizon, is passed to both.
         for_base = {p.name: values[p.name] for p in inner.parameters if p.name in values}
         values = {name: value for name, value in values.items() if name in mine}
 
@@ -324,15 +346,16 @@ class Composition:
 
 @hot
 def no_notes_inside(notes: Any) -> None:
-    """Write the notes of a duel that the policy inside did not ask for: none, not those of before.
+    """Set the notes of the wrapped policy to 0, for duels that it did not choose.
 
-    What nobody writes is what another duel left there, which a loaded policy would not know.
+    Without this the array would contain values of an earlier duel, which a restored policy does
+    not have: games would differ after loading.
     """
     for i in range(1, len(notes)):
         notes[i] = 0.0
 
 
 def built_again(policy: KernelPolicy, **changed: Any) -> Any:
-    """Build a fresh policy like another, with the same generator and some keys changed."""
+    """Return a new policy of the same class and generator, with some parameters changed."""
     factory: Any = POLICIES[policy.name].factory if policy.name in POLICIES else type(policy)
     return factory(arms=policy.arms, rng=policy.rng, **{**policy.parameters, **changed})

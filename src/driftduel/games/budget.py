@@ -5,14 +5,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["MOST_ROUNDS", "Pace", "interruptible"]
+__all__ = ["MOST_ROUNDS", "CallBudget", "interruptible"]
 
 # Long enough to make call overhead negligible, short enough for Ctrl-C and progress.
 MOST_ROUNDS = 1 << 17
 _SECONDS_A_CALL = 0.2
 
 
-class Pace:
+class CallBudget:
     """An adaptive number of rounds per compiled call, about a fifth of a second each.
 
     The time of a round varies from 10 ns to seconds, and is unknown before the first call. So the

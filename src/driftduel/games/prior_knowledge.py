@@ -6,7 +6,7 @@ from typing import Any
 from driftduel.measures import Measures, measure
 from driftduel.policies import POLICIES
 from driftduel.specs import Spec
-from driftduel.worlds import World
+from driftduel.worlds import RequestWorld, World
 
 __all__ = ["KNOWN", "knowledge"]
 
@@ -20,11 +20,15 @@ def knowledge(policy: str | Spec, world: World) -> dict[str, Any]:
 
     ``horizon`` is the number of rounds; ``switches`` and ``at`` are the number and the rounds of
     the Condorcet winner's switches, or of the preferences if some round has no winner;
-    ``variation`` is the total variation V. Keys that the spec sets are not included.
+    ``variation`` is the total variation V; ``features`` and ``one_hot`` are the shape of the
+    requests of a `RequestWorld`, unless the spec sets one of them. Keys that the spec sets are not
+    included.
     """
     spec = Spec.parse(policy)
     keys = {parameter.name for parameter in POLICIES[spec.name].parameters} - set(spec.values)
     known: dict[str, Any] = {"horizon": world.rounds}
+    if isinstance(world, RequestWorld) and not {"features", "one_hot"} & set(spec.values):
+        known |= world.shape._asdict()
     if keys & _FROM_MEASURES:
         measures = _truth(world)
         rounds = measures.condorcet_switch_rounds

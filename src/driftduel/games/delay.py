@@ -9,10 +9,10 @@ from driftduel.errors import DriftduelError
 from driftduel.policies import Duel, KernelPolicy, Policy
 from driftduel.worlds import Chunk
 
-__all__ = ["Late"]
+__all__ = ["DelayQueue"]
 
 
-class Late:
+class DelayQueue:
     """Queue of decided duels with feedback that is not delivered yet.
 
     It persists across the chunks and segments of a game. A game by ask and tell uses a deque. A

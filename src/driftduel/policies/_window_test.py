@@ -1,21 +1,21 @@
-"""Windows of outcomes whose halves are compared: how MDB and DETECT see that something changed.
+"""The change test of MDB and DETECT: compare the two parts of a window of outcomes.
 
-The records of both have the fields `windows` (N, w), `sums` (N, 2), `seen` (N,) and, among their
-`numbers`, the `limit`.
+The records of both have the array fields `windows` (N, w), `sums` (N, 2) and `seen` (N,), and the
+scalar parameter `limit` in `numbers`. All functions modify these arrays in place.
 """
 
 from typing import Any
 
 import numpy as np
 
-from driftduel._compile import hot, kernel
+from driftduel._internal.compiler import hot, kernel
 
 __all__ = ["forget_windows", "nearness", "slide"]
 
 
 @hot
 def slide(state: Any, row: int, x: int) -> bool:
-    """Put an outcome into a window; tell whether its halves now differ too much: an alarm."""
+    """Append an outcome to a window; return whether its two parts differ by more than the limit."""
     window, sums = state.windows[row], state.sums[row]
     w = len(window)
     place = state.seen[row] % w
@@ -36,6 +36,6 @@ def forget_windows(state: Any) -> None:
 
 
 def nearness(state: Any) -> Any:
-    """Return each window's share of what raises an alarm: to be full, with halves that differ."""
+    """Return each window's share of the alarm condition: a full window with different parts."""
     apart = np.abs(state.sums[:, 0] - state.sums[:, 1]) / max(state.numbers[0].limit, 1e-9)
     return np.minimum(apart, state.seen / state.windows.shape[1])

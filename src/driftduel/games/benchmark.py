@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel.games.scene import Scene
+from driftduel.games.scene import GameScene
 from driftduel.regret import NoWinnerError, chunk_losses, kinds_of, phase_curves, phase_starts
 from driftduel.worlds import Chunk, World
 
@@ -36,7 +36,7 @@ class Yardstick:
         self._phases = phase_starts(world) if benchmark == "exploitability" else None
         self._against = benchmark if self._phases is None else "von-neumann"
         self._switches: list[int] = []
-        self.scene = Scene()
+        self.scene = GameScene()
         """A summary of the world up to the last chunk."""
         self._best: NDArray[Any] | None = None
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from driftduel._internal.wording import decimals, whole
 from driftduel.errors import DriftduelError
 from driftduel.logs.counts import Counts
 from driftduel.logs.forecast import scores_when_first
@@ -20,7 +21,6 @@ from driftduel.logs.posterior import fit
 from driftduel.logs.ratings import HALF_LIVES, Elo, Rating, log_loss, rate
 from driftduel.logs.reading import Log
 from driftduel.logs.vote_model import votes_by_place
-from driftduel.wording import decimals, whole
 
 __all__ = ["BLOCKS", "OURS", "Evaluation", "evaluate"]
 
