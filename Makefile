@@ -1,173 +1,188 @@
-# Every target does its own set-up: python3 (>= 3.11), make and the package registry are enough.
+# Every target creates the environment it needs from python3 (>= 3.11) and the package registry.
 PYTHON ?= python3
 VENV := .venv
 CORE := .venv-core
 DEMO := .venv-demo
+TYPES := .venv-types
 BIN := $(VENV)/bin
-# Two test workers, which is what CI has. Each gets a half of the tests as they stand, and takes over
-# from the other at the end: what neighbours share is compiled and set up once, not by both.
+# Two test workers, as in CI. Each starts with half of the tests in file order and steals tests from
+# the other at the end, so that fixtures and kernels of neighbouring tests are created once.
 WORKERS := -q -n 2 --dist worksteal
 PYTEST := $(BIN)/python -m pytest $(WORKERS)
 
-# Python may keep its bytecode, whatever the environment says: without it every process compiles this
-# house anew, and pytest rewrites all tests in each worker of each run.
+# Allow the bytecode cache even if the caller disables it: without it, every process recompiles the
+# package, and pytest rewrites the assertions of all tests in each worker.
 unexport PYTHONDONTWRITEBYTECODE
 
-# `make test` answers soon; `make test-long` runs what is thorough, and all kernels without compiler.
+# `make test` runs the fast tests; `make test-long` the long ones, and all kernels without compiler.
 PART := not long
-# Tests that touch no extra, and so would say the same twice.
-SAME_WITHOUT_EXTRAS := $(addprefix --ignore=tests/test_, reproduce.py site.py compile.py) $(addprefix --ignore=tests/policies/test_, \
+# Tests independent of extras, which would repeat the results of the other environment.
+SAME_WITHOUT_EXTRAS := $(addprefix --ignore=tests/test_, site.py compile.py) $(addprefix --ignore=tests/policies/test_, \
 	conformance.py rmed_and_copeland.py elimination_and_sparring.py adversarial.py king_panel.py)
 
-# What `make arena-kills` does on each store, in blocks of 50 with their own voters.
+# Number of kills per store in `make arena-kills`, in blocks of 50 with separate voters.
 KILLS ?= 500
-# What `make fuzz` tries; the same two numbers always give the same inputs.
+# Number of inputs and seed of `make fuzz`; equal values give equal inputs.
 INPUTS ?= 100000
 SEED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo arena arena-kills arena-outages arena-honest arena-fuzz test test-long test-core test-nojit test-slow test-times test-states test-wheel release-check lint docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation hindsight dts-speed demo-figure weak-spots panel few-votes goals match-cost limit king0 fleeting nowinner champion which-policy stale lock clean
+.PHONY: help demo arena axe arena-kills arena-outages arena-honest arena-fuzz test test-long test-core test-nojit test-slow test-times test-states test-wheel release-check lint types docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation hindsight dts-speed demo-figure weak-spots panel few-votes log-features goals requests match-cost limit king0 fleeting nowinner champion which-policy stale lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
-demo: $(DEMO)/.ready ## eight policies in a changing world: a table with intervals, a page
+demo: $(DEMO)/.ready ## compare eight policies in a changing world: table with intervals, page
 	@$(DEMO)/bin/driftduel demo --out demo
 
-arena: $(DEMO)/.ready ## people vote, tastes change, a board says who leads: opens two pages; Ctrl-C ends it
+arena: $(DEMO)/.ready ## serve an arena with simulated voters: opens the vote page and the board; Ctrl-C ends it
 	@$(DEMO)/bin/driftduel arena demo
 
-test: $(VENV)/.ready $(CORE)/.ready ## the tests: with all extras, and without any
+test: $(VENV)/.ready $(CORE)/.ready ## fast tests, with all extras and without extras
 	$(PYTEST) -m "$(PART) and not slow"
 	$(MAKE) --no-print-directory test-core PART="$(PART)"
 
-test-long: ## the long tests: every policy and composition, the study, the site, no compiler
+test-long: ## long tests: all policies and compositions, study, site, kernels without compiler
 	$(MAKE) --no-print-directory test PART=long
 	$(MAKE) --no-print-directory test-nojit
 
-test-core: $(CORE)/.ready ## the tests in an environment without the optional extras
-	$(CORE)/bin/python -m pytest $(WORKERS) -m "$(PART) and not slow and not kernels" $(SAME_WITHOUT_EXTRAS)
+axe: ## install axe-core for accessibility tests of the pages (needs npm); they skip without it
+	npm ci --prefix requirements/npm --no-audit --no-fund --ignore-scripts --silent
 
-test-nojit: $(VENV)/.ready ## the kernels' tests as plain Python, compiler off
+test-core: $(CORE)/.ready ## fast tests in an environment without extras
+	$(CORE)/bin/python -m pytest $(WORKERS) -m "$(PART) and not slow and not kernels" tests $(SAME_WITHOUT_EXTRAS)
+
+test-nojit: $(VENV)/.ready ## tests of kernels as plain Python, compiler off
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m "kernels and not slow"
 
-test-slow: $(VENV)/.ready ## what takes longer than CI allows
+test-slow: $(VENV)/.ready ## tests that exceed the time limit of CI
 	$(PYTEST) -m slow
 
-test-times: $(VENV)/.ready ## the tests, and what each file of them costs (PART=long: the long ones)
+test-times: $(VENV)/.ready ## fast tests with the CPU time of each file (PART=long: long tests)
 	$(PYTEST) -p tests.costs -m "$(PART) and not slow"
 
-test-states: $(VENV)/.ready ## 20,000 damaged saved states of all policies: no crash, no hang
+test-states: $(VENV)/.ready ## load 20,000 damaged saved states of all policies: no crash, no hang
 	$(PYTEST) -m "slow or not slow" tests/policies/test_damaged_states.py
 
-arena-kills: $(VENV)/.ready ## kill the arena's server KILLS times (500) under load, on each store: nothing is lost
+arena-kills: $(VENV)/.ready ## kill the arena server KILLS times (500) under load, per store: no acknowledged vote is lost
 	for seed in $$(seq 1 $$((($(KILLS) + 49) / 50))); do \
 	  KILLS=50 SEED=$$seed $(BIN)/python -m pytest -q -s -m "long or not long" tests/arena/test_kills.py || exit 1; done
 
-arena-outages: $(VENV)/.ready ## restart the database and cut the link to it 20 times under load; 200 losses of power; rolling restart
+arena-outages: $(VENV)/.ready ## restart the database and cut its connection 20 times under load; 200 power cuts; rolling restart
 	OUTAGES=20 $(BIN)/python -m pytest -q -s -m "long or not long" tests/arena/test_outages.py tests/arena/test_durability.py tests/arena/test_servers.py
 
-arena-honest: $(VENV)/.ready ## simulate 1,000 arenas per statement of the board: how many are false?
-	ARENAS=1000 $(BIN)/python -m pytest -q -s -m "long or not long" tests/arena/test_honest.py
+arena-honest: $(VENV)/.ready ## simulate 1,000 arenas per statement of the board: rate of false statements
+	ARENAS=1000 $(BIN)/python -m pytest -q -s -m "long or not long" tests/arena/test_honest.py tests/arena/test_tag_worlds.py
 
-arena-fuzz: $(VENV)/.ready ## 100,000 requests to the arena's server, sound and broken; and Schemathesis at length
+arena-fuzz: $(VENV)/.ready ## 100,000 valid and invalid requests to the arena server; long Schemathesis run
 	$(BIN)/python -m tests.fuzz --surface arena --inputs 33500 --seed $(SEED)
 	DRIFTDUEL_EXAMPLES=200 $(BIN)/python -m pytest -q -m "long or not long" tests/arena/test_schemathesis.py
 
 test-wheel: $(VENV)/.ready ## install the wheel with pip into empty projects, on Python 3.11 to 3.13
 	$(PYTEST) -m "slow or not slow" tests/test_wheel.py
 
-release-check: $(VENV)/.ready ## before a release: version, changelog and tag agree; wheel and sdist install and run (TAG=v0.3.0)
+release-check: $(VENV)/.ready ## check a release: version, changelog and tag agree; wheel and sdist install and run (TAG=v0.3.0)
 	DRIFTDUEL_TAG=$(TAG) $(PYTEST) -m "slow or not slow" tests/test_release.py tests/test_wheel.py
 	rm -rf dist
 	$(BIN)/python -m hatchling build -d dist
 
-lint: $(VENV)/.ready ## ruff, strict types, import contract, prose
+lint: $(VENV)/.ready ## ruff, strict types, import contracts, word list
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/prose_check.py
 
-docs: $(VENV)/.ready ## the documentation site: open site/index.html
+types: $(VENV)/.ready $(TYPES)/.ready ## pyright --strict on the examples and on ten deliberate mistakes
+	$(PYTEST) -n 0 -m "long or not long" tests/test_typing.py
+
+docs: $(VENV)/.ready ## build the documentation site: site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-bench: $(VENV)/.ready ## speed as ratios within one run; AGAINST=DIR: to that of another checkout
+bench: $(VENV)/.ready ## speed as ratios within one run; AGAINST=DIR: relative to another checkout
 ifdef AGAINST
-	$(BIN)/python benchmarks/against.py $(AGAINST) --out bench-against.json
+	$(BIN)/python -m research.benchmarks.against $(AGAINST) --out bench-against.json
+	$(BIN)/python -m research.benchmarks.first_result $(AGAINST) --out bench-first.json
 else
-	$(BIN)/python benchmarks/run.py --out bench.json
-	$(BIN)/python benchmarks/lab.py --out bench-lab.json
+	$(BIN)/python -m research.benchmarks.run --out bench.json
+	$(BIN)/python -m research.benchmarks.lab --out bench-lab.json
+	$(BIN)/python -m research.benchmarks.first_result --out bench-first.json
 endif
 
-bench-logs: $(VENV)/.ready ## logs: counting against a bare group-by, fits of short and long ones
-	$(BIN)/python benchmarks/logs_speed.py
+bench-logs: $(VENV)/.ready ## speed of logs: counting relative to a plain group-by, fits of short and long logs
+	$(BIN)/python -m research.benchmarks.logs_speed
 
-bench-arena: $(VENV)/.ready ## the arena's log: group commit against a commit each, none, and a bare fsync
-	$(BIN)/python benchmarks/arena_store.py --out bench-arena.json
-	$(BIN)/python benchmarks/arena_server.py --out bench-arena-server.json
+bench-arena: $(VENV)/.ready ## speed of the arena log: group commit relative to single commits, none, and plain fsync
+	$(BIN)/python -m research.benchmarks.arena_store --out bench-arena.json
+	$(BIN)/python -m research.benchmarks.arena_server --out bench-arena-server.json
 
-study-logs: $(VENV)/.ready ## is what is said about logs true? Simulated ones, by the hundred; hours
-	$(BIN)/python benchmarks/logs_study.py
+study-logs: $(VENV)/.ready ## coverage of the statements about logs, on hundreds of simulated logs; hours
+	$(BIN)/python -m research.benchmarks.logs_study
 
-house: $(VENV)/.ready ## crossings between rooms, repeated lines, longest files; AGAINST=DIR: and there
-	$(BIN)/python benchmarks/house.py $(AGAINST) .
+house: $(VENV)/.ready ## imports between packages, duplicated lines, longest files; AGAINST=DIR: also there
+	$(BIN)/python -m research.benchmarks.house $(AGAINST) .
 
-fuzz: $(VENV)/.ready ## broken inputs by the thousand (INPUTS, SEED; SURFACE=logs): a sentence each
+fuzz: $(VENV)/.ready ## thousands of invalid inputs (INPUTS, SEED; SURFACE=logs): one-line errors only
 	$(BIN)/python -m tests.fuzz --inputs $(INPUTS) --seed $(SEED) $(if $(SURFACE),--surface "$(SURFACE)")
 
-reproduce: $(VENV)/.ready ## published numbers beside ours; takes some minutes
-	$(BIN)/python benchmarks/reproduce.py
+reproduce: $(VENV)/.ready ## published numbers and their reproduction; minutes
+	$(BIN)/python -m research.benchmarks.reproduce
 
-ablation: $(VENV)/.ready ## king without each of its ingredients; some minutes
-	$(BIN)/python benchmarks/ablation.py
+ablation: $(VENV)/.ready ## ablation of king; minutes
+	$(BIN)/python -m research.benchmarks.ablation
 
-hindsight: $(VENV)/.ready ## the suite's rivals at their best setting in hindsight; half an hour
-	$(BIN)/python benchmarks/hindsight.py
+hindsight: $(VENV)/.ready ## rivals of the suite tuned in hindsight; half an hour
+	$(BIN)/python -m research.benchmarks.hindsight
 
-dts-speed: $(VENV)/.ready ## the speed of dts and rucb over worlds, as README.md has it
-	$(BIN)/python benchmarks/dts_speed.py
+dts-speed: $(VENV)/.ready ## speed of dts and rucb over worlds, for README.md
+	$(BIN)/python -m research.benchmarks.dts_speed
 
-demo-figure: $(VENV)/.ready ## the figure of README.md, from a demo in a new folder
+demo-figure: $(VENV)/.ready ## figure of README.md, from a demo in a new folder
 	rm -rf demo && $(BIN)/driftduel demo --out demo && cp demo/report/figures/regret.png docs/assets/demo.png
 
-weak-spots: $(VENV)/.ready ## king where its first edition was weak, beside that; some minutes
-	$(BIN)/python benchmarks/weak_spots.py
+weak-spots: $(VENV)/.ready ## king in worlds in which its first version was weak; minutes
+	$(BIN)/python -m research.benchmarks.weak_spots
 
-match-cost: $(VENV)/.ready ## what a match costs king, whatever the gaps do; a table of its page
-	$(BIN)/python benchmarks/match_cost.py
+match-cost: $(VENV)/.ready ## cost of a match of king, for all gaps: a table of its page
+	$(BIN)/python -m research.benchmarks.match_cost
 
-limit: $(VENV)/.ready ## what those reach who are told all but the times, and what nobody can beat
-	$(BIN)/python benchmarks/limit.py
+limit: $(VENV)/.ready ## regret of oracles without change times, and lower bounds
+	$(BIN)/python -m research.benchmarks.limit
 
-king0: $(VENV)/.ready ## the regret of king-0 beside the bound that is proved for it; some minutes
-	$(BIN)/python benchmarks/king0_bound.py
+king0: $(VENV)/.ready ## regret of king-0 and its proven bound; minutes
+	$(BIN)/python -m research.benchmarks.king0_bound
 
-fleeting: $(VENV)/.ready ## what nobody can learn costs: a table of the page on theory
-	$(BIN)/python benchmarks/fleeting.py
+fleeting: $(VENV)/.ready ## regret in unlearnable worlds: a table of the page on theory
+	$(BIN)/python -m research.benchmarks.fleeting
 
-nowinner: $(VENV)/.ready ## who can be exploited where nobody beats everybody; a page of its own
-	$(BIN)/python benchmarks/nowinner.py $(if $(ONLY),--only $(ONLY))
+nowinner: $(VENV)/.ready ## exploitability without a Condorcet winner: a separate page
+	$(BIN)/python -m research.benchmarks.nowinner $(if $(ONLY),--only $(ONLY))
 
 champion: $(VENV)/.ready ## king on the test split of the suite: the table of its page; hours
-	$(BIN)/python benchmarks/champion.py
+	$(BIN)/python -m research.benchmarks.champion
 
-which-policy: $(VENV)/.ready ## the comparison behind the page on choosing a policy; some minutes
-	$(BIN)/python benchmarks/which_policy.py
+which-policy: $(VENV)/.ready ## comparison for the page on choosing a policy; minutes
+	$(BIN)/python -m research.benchmarks.which_policy
 
-stale: $(VENV)/.ready ## records behind the pages that other code has played: what to replay, and how long
-	@$(BIN)/python benchmarks/stale.py
+stale: $(VENV)/.ready ## list records of pages that were played with other code, with estimated durations
+	@$(BIN)/python -m research.benchmarks.stale
 
-panel: $(VENV)/.ready ## king and others where two arms are always shown, many duels out at once
-	$(BIN)/python benchmarks/panel.py
+panel: $(VENV)/.ready ## king and other policies in panels with many pending duels
+	$(BIN)/python -m research.benchmarks.panel
 
-few-votes: $(VENV)/.ready ## votes until the best of 4 and 10 options is named, stationary panels; a minute
-	$(BIN)/python benchmarks/few_votes.py
+requests: $(VENV)/.ready ## adaptive-logistic on 21 test worlds beside rivals in hindsight, false alarms; half an hour
+	$(BIN)/python -m research.benchmarks.requests
 
-goals: $(VENV)/.ready ## error rates of active-ranking, knockout and certificates on 1,000 instances; some minutes
-	$(BIN)/python benchmarks/goals.py
+few-votes: $(VENV)/.ready ## votes until the best of 4 and 10 options is identified, stationary panels; a minute
+	$(BIN)/python -m research.benchmarks.few_votes
 
-lock: $(VENV)/.ready ## resolve the locked versions anew
+log-features: $(VENV)/.ready ## false and true claims of `log features` in 200 simulated logs each; minutes
+	$(BIN)/python -m research.benchmarks.log_features
+
+goals: $(VENV)/.ready ## error rates of active-ranking, knockout and certificates on 1,000 instances; minutes
+	$(BIN)/python -m research.benchmarks.goals
+
+lock: $(VENV)/.ready ## update the locked versions
 	$(BIN)/python -m pip install -q uv
 	$(BIN)/uv pip compile -q pyproject.toml --extra all --group dev --universal --python-version 3.11 \
 	  --generate-hashes --no-annotate --no-header --upgrade -o requirements/dev.lock
@@ -175,12 +190,14 @@ lock: $(VENV)/.ready ## resolve the locked versions anew
 	  --generate-hashes --no-annotate --no-header -c requirements/dev.lock -o requirements/core.lock
 	$(BIN)/uv pip compile -q pyproject.toml --extra report --extra arena --universal --python-version 3.11 \
 	  --generate-hashes --no-annotate --no-header -c requirements/dev.lock -o requirements/demo.lock
+	$(BIN)/uv pip compile -q --group types --universal --python-version 3.11 \
+	  --generate-hashes --no-annotate --no-header -o requirements/types.lock
 
-clean: ## remove the environments and everything generated
-	rm -rf $(VENV) $(CORE) $(DEMO) demo dist site bench.json bench-lab.json bench-arena.json bench-arena-server.json bench-against.json .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+clean: ## remove environments and generated files
+	rm -rf $(VENV) $(CORE) $(DEMO) requirements/npm/node_modules demo dist site bench.json bench-lab.json bench-arena.json bench-arena-server.json bench-against.json bench-first.json .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The stamp is written last, so a set-up that was interrupted is done again.
+# The stamp is written last, so that an interrupted set-up is repeated.
 $(VENV)/.ready: requirements/dev.lock pyproject.toml
 	$(call install,$(VENV),requirements/dev.lock)
 	$(call editable,$(VENV))
@@ -191,8 +208,12 @@ $(CORE)/.ready: requirements/core.lock pyproject.toml
 	$(call editable,$(CORE))
 	@touch $@
 
-# For newcomers: a third of the packages, and no build tools. A path file and a script stand in for
-# an editable installation.
+$(TYPES)/.ready: requirements/types.lock
+	$(call install,$(TYPES),requirements/types.lock)
+	@touch $@
+
+# A third of the packages, without build tools, for a short set-up. A path file and a script replace
+# the editable installation.
 $(DEMO)/.ready: requirements/demo.lock pyproject.toml
 	$(call install,$(DEMO),requirements/demo.lock)
 	@echo "$(CURDIR)/src" > "$$($(DEMO)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/driftduel.pth"

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def load_script(place: str) -> ModuleType:
-    """Return a script of the repository, say "benchmarks/panel.py", without running its `main`."""
+    """Return a script of the repository, say "docs/generate.py", without running its `main`."""
     path = ROOT / place
     if str(path.parent) not in sys.path:  # as if it were run: it may import its neighbours
         sys.path.append(str(path.parent))

@@ -8,15 +8,11 @@ import pytest
 
 from driftduel.policies import POLICIES, make_policy
 from driftduel.worlds import make_world
-from tests.scripts import load_script
+from research.benchmarks import dts_speed as speed, hindsight, page_marks as marks, run
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
-CHAMPION = (ROOT / "docs" / "champion.md").read_text("utf-8")
-
-speed = load_script("benchmarks/dts_speed.py")
-hindsight = load_script("benchmarks/hindsight.py")
-marks = load_script("benchmarks/page_marks.py")
+CHAMPION = (ROOT / "docs" / "research" / "king.md").read_text("utf-8")
 
 
 def row(name):
@@ -30,7 +26,7 @@ def test_the_column_of_speeds_is_that_of_the_records():
     for policy in speed.POLICIES:
         assert list(record["rounds_per_second"][policy]) == list(speed.WORLDS)
     assert row("driftduel")[3] == f"{speed.in_words(record, 'dts')} rounds/s"
-    others = load_script("benchmarks/run.py").OTHERS
+    others = run.OTHERS
     assert row("duelpy")[3] == f"{others['dts'][1]:,} rounds/s"
     ours = speed.in_words(record, "rucb")
     assert row("DuelingBanditLib")[3].endswith(f"{others['rucb'][1]:,} rounds/s, ours {ours}")
@@ -39,17 +35,17 @@ def test_the_column_of_speeds_is_that_of_the_records():
 
 
 def test_the_field_is_described_as_it_is():
-    field = (ROOT / "docs" / "rivals.md").read_text("utf-8")
+    field = (ROOT / "docs" / "research" / "rivals.md").read_text("utf-8")
     for text in (README, field, (ROOT / "docs" / "index.md").read_text("utf-8")):
         assert "both published non-stationary rivals" in " ".join(text.split())
-        assert all(absent in text for absent in ("sleeping", "contextual", "battling"))
+        assert all(absent in text for absent in ("sleeping", "battling"))
     assert {"dex3s", "mdb", "anaconda"} <= {entry.name for entry in POLICIES}
     words = " ".join(entry.name for entry in POLICIES)
-    assert not any(absent in words for absent in ("context", "sleep", "battl", "sldb"))
+    assert not any(absent in words for absent in ("sleep", "battl", "sldb"))
 
 
 def test_the_games_of_the_demo_are_counted():
-    from driftduel._defaults import RUNS
+    from driftduel._internal.defaults import RUNS
     from driftduel.cli import demo
 
     tuned = sum(len(values) for _, values in demo._SETTINGS.values())
@@ -62,7 +58,7 @@ def test_the_games_of_the_demo_are_counted():
 def test_rivals_at_their_best_setting_are_those_of_the_record():
     suite = pytest.importorskip("driftduel.suite", exc_type=ImportError)
     record = json.loads(hindsight.RECORD.read_text("utf-8"))
-    split = suite.read_half(record["split"])
+    split = suite.read_split(record["split"])
     assert record["runs"] == hindsight.RUNS
     assert [world["world"] for world in record["worlds"]] == list(split.changing)
     every = [spec for settings in suite.SETTINGS.values() for spec in settings]
@@ -94,7 +90,7 @@ def test_the_text_about_rivals_at_their_best_is_that_of_the_table():
     assert (min(lows) > 1) == ("In every world every interval lies above 1" in after)
     assert re.search(r"first\s+8 runs", text)
     explored = []
-    for world in map(make_world, suite.read_half(record["split"]).changing):
+    for world in map(make_world, suite.read_split(record["split"]).changing):
         policy = make_policy("detect-rucb:setting=1", world.arms, horizon=world.rounds)
         explored.append(int(policy.state.numbers[0].explore))
     least, most = (f"{round(rounds, -3):,}" for rounds in (min(explored), max(explored)))

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numba
 import pytest
-from numba.core import caching, compiler, serialize
+from numba.core import bytecode, caching, codegen, compiler as numba_compiler, serialize
 from numba.core.types import containers, functions
 
 import driftduel
-from driftduel import _compile
-from driftduel._compile import jit_enabled
-from driftduel._fingerprint import Unknown, fingerprint
+from driftduel._internal import compiler
+from driftduel._internal.compiler import jit_enabled
+from driftduel._internal.fingerprint import Unknown, fingerprint
 from driftduel.errors import DriftduelError
 from driftduel.games.loop import compiled_loop
 from driftduel.policies import make_policy
@@ -26,7 +26,7 @@ from driftduel.policies import make_policy
 pytestmark = pytest.mark.skipif(not jit_enabled(), reason="is about the compiler")
 
 LONG_AGO = (1_600_000_000, 1_600_000_000)
-HEAD = "import numba\nimport numpy as np\nfrom driftduel._compile import hot, kernel\n"
+HEAD = "import numba\nimport numpy as np\nfrom driftduel._internal.compiler import hot, kernel\n"
 INNER = HEAD + "@kernel\ndef inner(x):\n    return 2 * x\n"
 OUTER = HEAD + "from its_helper import inner\n@kernel\ndef outer(x):\n    return inner(x) + 1\n"
 THROUGH_MODULE = (
@@ -266,7 +266,8 @@ def test_loops_are_told_apart_and_are_the_same_in_every_process(tmp_path):
 
 def test_no_kernel_of_ours_needs_a_file_to_be_read(monkeypatch):
     """Reading would cost time at every start, and this package's own code is all in the open."""
-    monkeypatch.setattr("driftduel._fingerprint._Walk._texts", lambda self, home: 1 / 0)
+    hasher = "driftduel._internal.fingerprint._ContentHasher"
+    monkeypatch.setattr(f"{hasher}._texts", lambda self, home: 1 / 0)
     assert len(loops()) == len(POLICIES)
 
 
@@ -314,7 +315,7 @@ def test_a_disk_that_is_full_stops_no_game(files, monkeypatch):
     def full(*_, **__):
         raise DriftduelError("cannot write: No space left on device.") from OSError(errno.ENOSPC)
 
-    monkeypatch.setattr(_compile, "whole_file", full)
+    monkeypatch.setattr(compiler, "atomic_write", full)
     module = files(its_kernel=OUTER, its_helper=INNER)
     assert module.outer(10) == 21
 
@@ -340,7 +341,7 @@ def test_files_that_cannot_be_written_to_their_end_stop_no_game_and_leave_nothin
 def test_a_damaged_file_is_compiled_anew(damage, files, tmp_path):
     assert files(its_kernel=OUTER, its_helper=INNER).outer(10) == 21
     kept = list(tmp_path.rglob("*.nbc"))
-    assert len(kept) == 2
+    assert len(kept) == 3  # the entry of the outer kernel, and the linked forms of both
     for path in kept:
         content = path.read_bytes()
         path.unlink()
@@ -388,6 +389,110 @@ def test_processes_that_fill_a_cold_cache_together_do_not_mix_kernels_up(tmp_pat
     assert not [path for path in tmp_path.rglob("*") if path.name.endswith(".part")]
 
 
+def test_closures_that_two_processes_compiled_are_told_apart_in_a_third(tmp_path):
+    source = HEAD + (
+        "import sys\n"
+        "def make(inner):\n    def same(x):\n        return inner(x) + 1\n"
+        "    return kernel(same)\n"
+        "def call(inner):\n    def caller(x):\n        return inner(x) + 1000\n"
+        "    return kernel(caller)\n"
+        "def f0(x):\n    return x\n"
+        "def f1(x):\n    return 10 * x\n"
+        "made = [make(kernel(f0)), make(kernel(f1))]\n"
+        "made += [call(each) for each in made]\n"
+        "print([made[int(i)](7) for i in sys.argv[1]], end=' ')\n"
+        "print(sum(sum(each.stats.cache_hits.values()) for each in made))\n"
+    )
+    (tmp_path / "its_same.py").write_text(source)
+
+    def answers(which):
+        return run(tmp_path, "its_same.py", which).stdout
+
+    assert answers("0") == "[8] 0\n"
+    assert answers("1") == "[71] 0\n"
+    assert answers("10") == "[71, 8] 2\n"  # entries, loaded
+    assert answers("23") == "[1008, 1071] 2\n"  # linked forms, loaded
+
+
+def test_machine_code_is_made_of_what_python_calls_and_of_nothing_else(files):
+    for hit in (0, 1):
+        module = files(its_kernel=OUTER, its_helper=INNER)
+        inner = sys.modules["its_helper"].inner
+        assert (module.outer(10), hits(module.outer)) == (21, hit)
+        assert all(each.library.get_pointer_to_function(each.fndesc.llvm_cpython_wrapper_name) == 0
+                   for each in inner.overloads.values())  # fmt: skip
+        assert len(inner.overloads) == 1 - hit
+        assert (inner(10), inner(0.5)) == (20, 1.0)
+
+
+MIXED = (
+    HEAD
+    + """
+@kernel
+def even(n):
+    return True if n == 0 else odd(n - 1)
+@kernel
+def odd(n):
+    return False if n == 0 else even(n - 1)
+@kernel
+def parity(n):
+    return even(n)
+@kernel
+def shown(x):
+    print("given", x, 1.5)
+    return x
+@kernel
+def more(x):
+    return shown(x) + 1
+@numba.njit
+def plain(x):
+    return 3 * more(x)
+@kernel
+def around(x):
+    return plain(x) + 1
+@kernel
+def small(x):
+    if x > 3:
+        raise ValueError("too large")
+    return x
+@kernel
+def checked(x):
+    return small(x)
+@kernel
+def part(values, i):
+    return values[i]
+@kernel
+def parts(x):
+    return part((x, 0.5 * x), 0) + part((x, 0.5 * x), 1)
+"""
+)
+"""Kernels that call each other, that print, that raise, with functions of numba between them."""
+CALLS = """
+from its_mixed import *
+found = [parity(4), parity(5), odd(3), more(1), around(1), plain(2), shown(2), checked(3), parts(4)]
+for check in (checked, small):
+    try:
+        check(4)
+    except ValueError as error:
+        found.append(str(error))
+print(found)
+"""
+
+
+@pytest.mark.parametrize("first", ["import its_mixed", "import its_mixed; its_mixed.more(1)"])
+def test_every_kind_of_call_gives_the_same_compiled_loaded_and_without_a_compiler(first, tmp_path):
+    (tmp_path / "its_mixed.py").write_text(MIXED)
+    run(tmp_path, "-c", first, PYTHONPATH=str(tmp_path))
+    said = [
+        run(tmp_path, "-c", CALLS, PYTHONPATH=str(tmp_path), NUMBA_DISABLE_JIT=off).stdout
+        for off in ("0", "0", "1")
+    ]
+    assert said[0] == said[1] == said[2]
+    assert said[0].splitlines()[-1] == (
+        "[True, False, True, 2, 7, 9, 2, 3, 6.0, 'too large', 'too large']"
+    )
+
+
 def test_a_kernel_that_was_typed_in_works(tmp_path):
     source = OUTER.replace("from its_helper import inner\n", INNER) + "print(outer(10))\n"
     done = subprocess.run(
@@ -412,7 +517,7 @@ def test_settings_that_numba_cannot_use_are_named(setting, value, tmp_path):
 def test_which_numba_the_names_that_are_its_own_affair_are_of():
     """Look at each of them when this fails, then write down the next version."""
     assert numba.__version__.startswith("0.68.")
-    assert inspect.getsource(_compile).count("numba.core") == 6
+    assert inspect.getsource(compiler).count("numba.core") == 10
     assert {"load_overload", "save_overload", "flush", "enable", "disable", "cache_path"} == {
         name for name in vars(caching._Cache) if not name.startswith("_")
     }
@@ -427,9 +532,23 @@ def test_which_numba_the_names_that_are_its_own_affair_are_of():
     assert made.targetoptions["forceinline"] is True
     assert made.__wrapped__ is made.py_func is function
     assert made.locals == {}
-    assert hasattr(made, "_cache")
-    assert callable(made.compile)
-    assert {"signature", "fndesc"} <= {*compiler.CompileResult._fields}
+    for name in ("_cache", "_compiler", "_insert", "_cache_hits"):
+        assert hasattr(made, name)
+    for name in ("compile", "add_overload", "get_call_template"):
+        assert callable(getattr(made, name))
+    assert {"signature", "fndesc", "library", "environment", "lifted"} <= {
+        *numba_compiler.CompileResult._fields
+    }
+    identity = bytecode.FunctionIdentity.from_function(function)
+    assert identity.unique_name == f"{identity.func_qualname}${identity.unique_id}"
+    assert callable(numba_compiler.CompilerBase._compile_bytecode)
+    library = made.targetctx.codegen().create_library("one")
+    assert isinstance(library, codegen.JITCodeLibrary)
+    for name in (
+        "_optimize_final_module", "_finalize_final_module", "_get_module_for_linking",
+        "_finalize_dynamic_globals", "_final_module", "_finalized", "add_linking_library",
+    ):  # fmt: skip
+        assert hasattr(library, name)
     assert issubclass(containers.NamedTuple, containers.BaseNamedTuple)
     assert issubclass(containers.NamedUniTuple, containers.BaseNamedTuple)
     assert issubclass(containers.Tuple, containers.BaseTuple)

@@ -13,6 +13,7 @@ import pytest
 import driftduel
 from driftduel.cli import COMMANDS
 from driftduel.errors import MissingExtraError
+from tests.scripts import load_script
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -34,7 +35,7 @@ def test_the_readmes_python_runs():
 
 
 def test_the_guide_to_policies_runs(capsys):
-    guide = (ROOT / "docs" / "policies.md").read_text("utf-8")
+    guide = (ROOT / "docs" / "guide" / "own-policy.md").read_text("utf-8")
     names: dict = {"__name__": "guide"}
     try:
         for snippet in re.findall(r"```python\n(.*?)```", guide, re.DOTALL):
@@ -43,7 +44,6 @@ def test_the_guide_to_policies_runs(capsys):
         from driftduel.policies import POLICIES
 
         POLICIES.remove("challenge")
-        POLICIES.remove("leader")
     assert "the same duels: True" in capsys.readouterr().out
     assert names["slow"].regret["weak"][-1] == names["fast"].regret["weak"][-1]
     assert names["again"].finished
@@ -59,7 +59,7 @@ def test_the_guide_to_the_lab_runs(tmp_path, monkeypatch):
     from driftduel.lab import read_plan
     from driftduel.policies import POLICIES
 
-    guide = (ROOT / "docs" / "lab.md").read_text("utf-8")
+    guide = (ROOT / "docs" / "guide" / "lab.md").read_text("utf-8")
     compared, objects, figures, mine = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
     names: dict = {"__name__": "__main__"}
     try:
@@ -90,8 +90,9 @@ def test_the_page_of_rivals_is_what_the_command_prints():
     from driftduel.cli.policies import markdown
     from driftduel.policies import POLICIES
 
-    page = (ROOT / "docs" / "rivals.md").read_text("utf-8")
-    assert markdown(list(POLICIES)) in page
+    generate = load_script("docs/generate.py")
+    page = (ROOT / "docs" / "research" / "rivals.md").read_text("utf-8")
+    assert markdown(list(POLICIES)) in generate.filled(page)
 
 
 def test_the_readme_names_the_two_commands():
@@ -100,8 +101,18 @@ def test_the_readme_names_the_two_commands():
 
 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name != "demo"])
-def test_the_readme_names_every_command(command):
-    assert f"driftduel {command}" in README
+def test_the_overview_names_every_command(command):
+    overview = (ROOT / "docs" / "guide" / "overview.md").read_text("utf-8")
+    assert f"driftduel {command}" in overview
+
+
+def test_the_readme_is_short():
+    assert len(README.splitlines()) <= 120
+
+
+def test_the_guide_is_short():
+    pages = (ROOT / "docs" / "guide").glob("*.md")
+    assert sum(len(page.read_text("utf-8").split()) for page in pages) <= 15_000
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -120,8 +131,16 @@ def test_the_architecture_page_names_every_room():
     assert [room for room in rooms if f"`{room}`" not in page] == []
 
 
+def test_the_architecture_page_names_files_that_exist():
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    named = set(re.findall(r"`([\w/]+\.py)`", page))
+    files = [path.as_posix() for path in (*ROOT.rglob("src/**/*.py"), *ROOT.glob("*/*.py"))]
+    assert [name for name in named if not any(path.endswith(f"/{name}") for path in files)] == []
+
+
 def test_every_link_to_a_file_leads_somewhere():
-    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+    added = {Path(name).name for name in load_script("docs/generate.py").FIGURES}
+    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
-            if "://" not in target:
+            if "://" not in target and target not in added:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"

@@ -8,8 +8,7 @@ import pytest
 
 pytest.importorskip("scipy")
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.integrate import quad
 from scipy.stats import binom
 

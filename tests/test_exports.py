@@ -5,22 +5,25 @@ import re
 import subprocess
 import sys
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
 import driftduel
 from driftduel.errors import DriftduelError
 
+HOMES = [(name, home) for home, names in driftduel._NAMES.items() for name in names.split()]
+
 
 def test_every_public_name_can_be_imported():
-    assert set(driftduel._HOME) == set(driftduel.__all__)
-    for name, home in driftduel._HOME.items():
-        if home == "driftduel.lab" and not find_spec("polars"):
-            with pytest.raises(DriftduelError, match=r"driftduel\[lab\]"):
-                getattr(driftduel, name)
-        elif home == "driftduel.arena" and not find_spec("msgspec"):
-            with pytest.raises(DriftduelError, match=r"driftduel\[arena\]"):
+    assert {name for name, _ in HOMES} == set(driftduel.__all__)
+    assert len(HOMES) == len(driftduel.__all__) <= 40
+    needs = {"lab": "polars", "logs": "scipy", "arena": "msgspec"}
+    for name, package in HOMES:
+        if package in needs and not find_spec(needs[package]):
+            with pytest.raises(DriftduelError, match=rf"driftduel\[{package}\]"):
                 getattr(driftduel, name)
         else:
             assert getattr(driftduel, name) is not None
@@ -31,32 +34,8 @@ def test_type_checkers_see_the_same_names_as_a_program():
     tree = ast.parse(Path(driftduel.__file__).read_text("utf-8"))
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     seen = {(node.module, alias.name) for node in imports for alias in node.names}
-    assert {("driftduel", name) for name in driftduel._ROOMS} <= seen
-    assert {(home, name) for name, home in driftduel._HOME.items()} <= seen
-
-
-MISTAKES = """\
-import driftduel
-
-driftduel.play("king", "two-arm", seed=1)
-driftduel.typo_here  # attr-defined
-driftduel.logs.typo_here  # attr-defined
-driftduel.play("king", "two-arm", sead=1)  # call-arg
-driftduel.make_policy("king", 3, 1).typo_here()  # attr-defined
-driftduel.Policy.load("king.npz").save(3)  # arg-type
-"""
-
-
-@pytest.mark.long
-def test_mypy_reports_mistakes_in_a_users_file(tmp_path):
-    pytest.importorskip("mypy")
-    (tmp_path / "mine.py").write_text(MISTAKES)
-    command = [sys.executable, "-m", "mypy", "--strict", "mine.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    found = re.findall(r"mine\.py:(\d+): error: .*\[([a-z-]+)\]", done.stdout)
-    lines = enumerate(MISTAKES.splitlines(), 1)
-    expected = [(str(n), line.split("# ")[1]) for n, line in lines if "# " in line]
-    assert found == expected, done.stdout + done.stderr
+    assert {("driftduel", name) for name in driftduel._PACKAGES} <= seen
+    assert {(f"driftduel.{package}", name) for name, package in HOMES} <= seen
 
 
 def test_the_public_names():
@@ -65,9 +44,12 @@ def test_the_public_names():
         "WORLDS",
         "Arena",
         "ArenaClient",
+        "ArenaError",
         "Board",
         "DriftduelError",
         "Duel",
+        "Fit",
+        "Log",
         "Measures",
         "Piecewise",
         "Play",
@@ -77,7 +59,9 @@ def test_the_public_names():
         "Trace",
         "World",
         "compare",
+        "fit",
         "load_policy",
+        "load_results",
         "load_world",
         "make_policy",
         "make_world",
@@ -85,12 +69,49 @@ def test_the_public_names():
         "play",
         "policy_from_bytes",
         "policy_to_bytes",
-        "results",
+        "read_log",
         "save_policy",
         "save_world",
         "sweep",
         "trace",
     ]
+
+
+LAZY = [
+    path
+    for path in sorted(Path(driftduel.__file__).parent.glob("*/__init__.py"))
+    if "import_on_use(" in path.read_text("utf-8")
+]
+
+
+@pytest.mark.parametrize("path", LAZY, ids=lambda path: path.parent.name)
+def test_type_checkers_see_the_names_that_a_package_imports_on_use(path):
+    package = path.parent.name
+    block = next(
+        n for n in ast.parse(path.read_text("utf-8")).body if isinstance(n, ast.If) and n.orelse
+    )
+    typed = {
+        (node.module.removeprefix(f"driftduel.{package}."), alias.name)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    homes = ast.literal_eval(block.orelse[0].value.args[1])
+    named = {(module, name) for module, names in homes.items() for name in names.split()}
+    assert named == typed
+    modules = {each.stem for each in path.parent.iterdir()}
+    assert not modules & {name for _, name in named}  # importing a module would bind its name
+
+
+@pytest.mark.parametrize("path", LAZY, ids=lambda path: path.parent.name)
+def test_names_are_imported_on_use(path):
+    if path.parent.name in ("arena", "games", "lab", "logs") and not find_spec("polars"):
+        pytest.skip("needs an extra")  # games: certificates need scipy
+    module = getattr(driftduel, path.parent.name)
+    homes = re.findall(r"import (\w+) as \1", path.read_text("utf-8"))
+    for name in homes:
+        assert getattr(module, name) is not None
+    assert not hasattr(module, "typo_here")
 
 
 def test_an_unknown_name_is_an_attribute_error():
@@ -106,3 +127,25 @@ def test_help_imports_neither_the_compiler_nor_numpy():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.endswith("[]\n")
+
+
+def test_typed_settings_have_the_fields_of_what_they_set():
+    from driftduel.games import KNOWN
+    from driftduel.policies.registry import PriorKnowledge
+
+    assert {"horizon", *PriorKnowledge.__annotations__} >= KNOWN
+    pytest.importorskip("msgspec")
+    from driftduel.arena import ArenaSettings, Settings
+
+    assert {"items", *ArenaSettings.__annotations__} == {*Settings.__struct_fields__}
+
+
+def test_typed_options_of_figures_have_the_parameters_of_the_functions():
+    pytest.importorskip("polars")
+    from driftduel import figures
+
+    positional = {"world", "worlds", "findings", "trend", "policies"}
+    for name in ("totals", "heat", "trend", "restarts", "shares", "goal"):
+        options = getattr(figures, f"{name.capitalize()}Options", figures.FigureOptions)
+        parameters = signature(getattr(figures, f"plot_{name}")).parameters
+        assert set(get_type_hints(options)) == set(parameters) - positional, name

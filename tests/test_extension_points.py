@@ -11,9 +11,9 @@ import pytest
 
 import driftduel.authoring
 from driftduel import cli, play
-from driftduel._compile import jit_enabled
-from driftduel._imports import load
-from driftduel._kernel_errors import describe_kernel_error
+from driftduel._internal.compiler import jit_enabled
+from driftduel._internal.kernel_errors import describe_kernel_error
+from driftduel._internal.plugins import load
 from driftduel.authoring import (
     POLICIES,
     DriftduelError,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from driftduel import _files
-from driftduel._files import lasting_folder, whole_file
+from driftduel._internal import files
+from driftduel._internal.files import atomic_write, durable_folder
 from driftduel.errors import DriftduelError
 
 
@@ -43,7 +43,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="need
 
 @needs_proc
 def test_content_is_on_the_disk_before_the_name_is_and_the_name_before_it_is_said(tmp_path, disk):
-    with whole_file(tmp_path / "f") as temporary:
+    with atomic_write(tmp_path / "f") as temporary:
         temporary.write_text("all of it")
         assert disk == []
     assert disk == [
@@ -56,14 +56,14 @@ def test_content_is_on_the_disk_before_the_name_is_and_the_name_before_it_is_sai
 
 @needs_proc
 def test_scratch_is_not_waited_for(tmp_path, disk):
-    with whole_file(tmp_path / "f", lasting=False) as temporary:
+    with atomic_write(tmp_path / "f", lasting=False) as temporary:
         temporary.write_text("all of it")
     assert disk == [("replace", temporary, tmp_path / "f")]
 
 
 @needs_proc
 def test_a_new_folder_is_on_the_disk_and_so_are_those_it_is_in(tmp_path, disk):
-    lasting_folder(tmp_path / "a" / "b")
+    durable_folder(tmp_path / "a" / "b")
     assert disk == [
         ("make", tmp_path / "a"),
         ("sync", tmp_path),
@@ -71,7 +71,7 @@ def test_a_new_folder_is_on_the_disk_and_so_are_those_it_is_in(tmp_path, disk):
         ("sync", tmp_path / "a"),
     ]
     disk.clear()
-    lasting_folder(tmp_path / "a" / "b")
+    durable_folder(tmp_path / "a" / "b")
     assert disk == []
 
 
@@ -105,7 +105,7 @@ def test_an_error_leaves_what_was_there_and_nothing_else(tmp_path):
     (tmp_path / "f").write_text("before")
 
     def fails():
-        with whole_file(tmp_path / "f") as temporary:
+        with atomic_write(tmp_path / "f") as temporary:
             temporary.write_text("half of")
             raise ZeroDivisionError
 
@@ -113,7 +113,7 @@ def test_an_error_leaves_what_was_there_and_nothing_else(tmp_path):
         fails()
     assert [path.name for path in tmp_path.iterdir()] == ["f"]
     assert (tmp_path / "f").read_text() == "before"
-    assert not _files._unfinished
+    assert not files._unfinished
 
 
 @pytest.mark.parametrize("name", ["gone/f", "file/f", "folder"])
@@ -122,7 +122,7 @@ def test_where_nothing_can_be_written(name, tmp_path):
     (tmp_path / "folder").mkdir()
     with (
         pytest.raises(DriftduelError, match=f"cannot write .*{name}"),
-        whole_file(tmp_path / name) as temporary,
+        atomic_write(tmp_path / name) as temporary,
     ):
         temporary.write_text("x")
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
@@ -135,7 +135,7 @@ def test_a_disk_that_cannot_keep_it_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", full)
     with (
         pytest.raises(DriftduelError, match=r"cannot write .*: No space left on device"),
-        whole_file(tmp_path / "f") as temporary,
+        atomic_write(tmp_path / "f") as temporary,
     ):
         temporary.write_text("x")
     assert list(tmp_path.iterdir()) == []
@@ -159,7 +159,7 @@ def folders_fail(monkeypatch):
 
 def test_folders_that_cannot_be_synced_do_no_harm(tmp_path, folders_fail):
     folders_fail(errno.EINVAL)
-    with whole_file(tmp_path / "f") as temporary:
+    with atomic_write(tmp_path / "f") as temporary:
         temporary.write_text("x")
     assert (tmp_path / "f").read_text() == "x"
 
@@ -168,7 +168,7 @@ def test_a_name_that_the_disk_cannot_keep_is_said(tmp_path, folders_fail):
     folders_fail(errno.EIO)
     with (
         pytest.raises(DriftduelError, match=r"cannot write .*: Input/output error"),
-        whole_file(tmp_path / "f") as temporary,
+        atomic_write(tmp_path / "f") as temporary,
     ):
         temporary.write_text("x")
 
@@ -178,7 +178,7 @@ def test_a_name_that_the_disk_cannot_keep_is_said(tmp_path, folders_fail):
 def test_who_may_read_it_is_what_the_umask_says(mask, tmp_path):
     before = os.umask(mask)
     try:
-        with whole_file(tmp_path / "f") as temporary:
+        with atomic_write(tmp_path / "f") as temporary:
             temporary.write_text("x")
     finally:
         os.umask(before)
@@ -187,19 +187,19 @@ def test_who_may_read_it_is_what_the_umask_says(mask, tmp_path):
 
 def test_a_folder_whose_name_is_none():
     with pytest.raises(DriftduelError, match=r"'a\\x00b' cannot be the name of a folder"):
-        lasting_folder("a\0b")
+        durable_folder("a\0b")
 
 
 def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path):
     (tmp_path / "f").write_text("before")
     (tmp_path / "f").chmod(0o640)
-    with whole_file(tmp_path / "f") as temporary:
+    with atomic_write(tmp_path / "f") as temporary:
         temporary.write_text("after")
     assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o640
 
 
 def test_the_longest_name_can_be_written(tmp_path):
-    with whole_file(tmp_path / ("x" * 255)) as temporary:
+    with atomic_write(tmp_path / ("x" * 255)) as temporary:
         temporary.write_text("y")
     assert [p.name for p in tmp_path.iterdir()] == ["x" * 255]
 
@@ -208,7 +208,7 @@ def test_the_longest_name_can_be_written(tmp_path):
 def test_pipes_devices_and_names_that_are_none_are_not_replaced(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     for name in (tmp_path / "fifo", os.devnull, "a\0b", tmp_path / ("x" * 5000)):
-        with pytest.raises(DriftduelError), whole_file(name):
+        with pytest.raises(DriftduelError), atomic_write(name):
             pytest.fail("nothing can be written there")
     assert [p.name for p in tmp_path.iterdir()] == ["fifo"]
     assert (tmp_path / "fifo").is_fifo()
@@ -217,7 +217,7 @@ def test_pipes_devices_and_names_that_are_none_are_not_replaced(tmp_path):
 TWICE = """
 import sys
 from pathlib import Path
-from driftduel._files import whole_file
+from driftduel._internal.files import atomic_write
 
 unlink = Path.unlink
 
@@ -225,7 +225,7 @@ def interrupted(path, *arguments, **more):
     Path.unlink = unlink
     raise KeyboardInterrupt("once more, while cleaning up")
 
-with whole_file(sys.argv[1]) as temporary:
+with atomic_write(sys.argv[1]) as temporary:
     temporary.write_text("half of")
     Path.unlink = interrupted
     raise KeyboardInterrupt

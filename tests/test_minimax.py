@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from driftduel._minimax import least_exploited, solve, workspace
+from driftduel._internal.minimax import least_exploited, solve, workspace
 
 pytestmark = pytest.mark.kernels
 

@@ -11,7 +11,7 @@ from driftduel.policies import POLICIES
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "examples" / "mergerucb"
-PAGE = (ROOT / "docs" / "how-to" / "own-policy-paper.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "guide" / "own-policy-paper.md").read_text("utf-8")
 CHECKED, COMPOSED, SHOWN = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 

@@ -13,11 +13,11 @@ pytest.importorskip("jinja2")
 import jinja2
 
 import driftduel
-from driftduel._pages import as_json, environment, marked
+from driftduel._internal.pages import as_json, environment, marked
 from driftduel.figures.themes import in_page, on_dark
 
 ROOT = Path(driftduel.__file__).parent
-DOCS = Path(__file__).parents[1] / "docs"
+RESEARCH = Path(__file__).parents[1] / "research"
 HOSTILE = (
     "<script>alert(1)</script>",
     '" onload="alert(1)',
@@ -51,9 +51,9 @@ def test_what_was_forgotten_is_an_error():
 
 
 def test_a_file_beside_the_templates_is_taken_as_it_is():
-    made = environment("driftduel.study")
+    made = environment("research.study")
     page = made.from_string("{{ source('layout.css') }}").render()
-    assert page == (ROOT / "_pages" / "templates" / "layout.css").read_text("utf-8")
+    assert page == (ROOT / "_internal" / "pages" / "templates" / "layout.css").read_text("utf-8")
 
 
 def test_names_between_backticks_are_code():
@@ -64,7 +64,7 @@ def test_names_between_backticks_are_code():
 def test_no_module_writes_html():
     """Tags belong into templates, where escaping is not left to memory."""
     tag = re.compile(r"</?(?!br>|extra>)[a-z][a-z0-9]*(\s[^<>]*)?>", re.IGNORECASE)
-    files = [path for room in CLEAN for path in sorted((ROOT / room).rglob("*.py"))]
+    files = [path for folder in CLEAN for path in sorted(folder.rglob("*.py"))]
     assert len(files) > 10
     for path in files:
         tree = ast.parse(path.read_text("utf-8"))
@@ -81,20 +81,20 @@ def test_no_module_writes_html():
                 assert not found, f"{path}:{node.lineno}: {node.value!r}"
 
 
-CLEAN = ("report", "study")
+CLEAN = (ROOT / "report", RESEARCH / "study")
 
 
 @pytest.fixture(scope="module")
 def study():
     pytest.importorskip("polars")
-    from driftduel.study import read_study
+    from research.study import read_study
 
-    return read_study(DOCS / "study.json")
+    return read_study(RESEARCH / "records" / "study.json")
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_study_with_hostile_words_has_no_tag_more(study, name):
-    from driftduel.study import as_html
+    from research.study import as_html
 
     figures = {c.name: "<svg></svg>" for s in study.sections for c in s.charts}
     first = study.sections[0]
@@ -113,8 +113,8 @@ def test_a_study_with_hostile_words_has_no_tag_more(study, name):
 
 
 def test_a_study_begins_with_a_paragraph_to_quote_and_a_table_of_claims(study):
-    from driftduel.study import as_html
-    from driftduel.study.opening import claims_table, opening
+    from research.study import as_html
+    from research.study.opening import claims_table, opening
 
     page = as_html(study, {c.name: "<svg></svg>" for s in study.sections for c in s.charts})
     header = page[page.index("<header>") : page.index("</header>")]

@@ -43,11 +43,13 @@ def test_code_in_markdown_is_not_prose():
     ("path", "package"),
     [
         ("README.md", "docs"),
-        ("docs/logs.md", "docs"),
+        ("docs/guide/logs.md", "docs"),
         ("src/driftduel/logs/page.py", "logs"),
-        ("src/driftduel/_pages/__init__.py", "root"),
+        ("src/driftduel/_internal/pages/__init__.py", "root"),
         ("src/driftduel/regret.py", "root"),
         ("src/driftduel/testing.py", "testing"),
+        ("research/study/page.py", "research"),
+        ("research/pages/study.md", "docs"),
     ],
 )
 def test_a_file_belongs_to_a_package(path, package):
@@ -58,9 +60,7 @@ def test_a_package_above_its_limit_fails_with_file_and_line(tmp_path, monkeypatc
     folder = tmp_path / "src" / "driftduel" / "logs"
     folder.mkdir(parents=True)
     (folder / "one.py").write_text("# nobody\n# fine\n# somebody\n# anybody\n")
-    (tmp_path / "limits.toml").write_text("[logs]\n" + "".join(f'"{k}" = 2\n' for k in FINAL))
     monkeypatch.setattr(prose_check, "ROOT", tmp_path)
-    monkeypatch.setattr(prose_check, "LIMITS", tmp_path / "limits.toml")
     monkeypatch.setattr("sys.argv", ["prose_check.py"])
     assert prose_check.main() == 1
     printed = capsys.readouterr().out
@@ -69,4 +69,14 @@ def test_a_package_above_its_limit_fails_with_file_and_line(tmp_path, monkeypatc
     assert prose_check.main() == 0
 
 
-FINAL = prose_check.FINAL
+def test_names_of_options_and_specs_are_not_prose():
+    assert keys_of([(1, "pass --sisters 20"), (2, "anew-NAME restarts")]) == set()
+
+
+def test_subjects_of_commits():
+    subjects = ["Fix a race of two owners", "Tell nobody.", "x" * 73]
+    assert prose_check.check_subjects(subjects) == [
+        "Tell nobody.: crowd",
+        "Tell nobody.: ends with a full stop",
+        f"{'x' * 73}: longer than 72 characters",
+    ]

@@ -5,8 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from driftduel._compile import jit_enabled
-from driftduel._random import address_of, beta, beta_above_half, gamma, normal, uniform
+from driftduel._internal.compiler import jit_enabled
+from driftduel._internal.kernel_random import (
+    address_of,
+    beta,
+    beta_above_half,
+    gamma,
+    normal,
+    uniform,
+)
 
 pytestmark = pytest.mark.kernels
 DRAWS = 20_000 if jit_enabled() else 1_500

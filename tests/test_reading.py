@@ -10,7 +10,7 @@ import zlib
 import numpy as np
 import pytest
 
-from driftduel._reading import MOST_BYTES, arrays, parse_json, read_bytes, read_text
+from driftduel._internal.reading import MOST_BYTES, arrays, parse_json, read_bytes, read_text
 from driftduel.errors import DriftduelError
 
 

@@ -75,6 +75,27 @@ def test_workflows_call_make_targets_that_exist():
             assert re.search(rf"^{target}:", read("Makefile"), re.MULTILINE), target
 
 
+def test_the_furniture_of_the_repository_is_valid_yaml():
+    yaml = pytest.importorskip("yaml")
+    files = [*sorted((ROOT / ".github").rglob("*.yml")), ROOT / ".pre-commit-config.yaml"]
+    parsed = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in files}
+    parsed = {name: yaml.safe_load(text) for name, text in parsed.items()}
+    forms = [each for name, each in parsed.items() if re.search(r"ISSUE.*/(?!config)", name)]
+    assert len(forms) >= 4
+    for form in forms:
+        assert {"name", "description", "body"} <= set(form)
+        fields = [field for field in form["body"] if field["type"] != "markdown"]
+        assert all(field["attributes"]["label"] for field in fields)
+        assert len({field["id"] for field in fields}) == len(fields)
+    for name, workflow in parsed.items():
+        if "workflows" in name:
+            assert workflow["jobs"]
+            assert all("timeout-minutes" in job for job in workflow["jobs"].values()), name
+    assert parsed[".github/dependabot.yml"]["version"] == 2
+    assert yaml.safe_load(read("CITATION.cff"))["authors"] == [{"name": "driftduel contributors"}]
+    assert (ROOT / ".github" / "pull_request_template.md").is_file()
+
+
 def read(name):
     return (ROOT / name).read_text("utf-8")
 
@@ -106,6 +127,6 @@ def test_the_guide_names_places_and_names_that_are_there():
                 assert re.search(rf"(?m)^(def |class )?{name}\b", text), name
 
 
-@pytest.mark.parametrize(("page", "words"), [("CONTRIBUTING.md", 900), ("CHANGELOG.md", 1650)])
+@pytest.mark.parametrize(("page", "words"), [("CONTRIBUTING.md", 900), ("CHANGELOG.md", 2400)])
 def test_a_page_stays_a_page(page, words):
     assert len(read(page).split()) < words

@@ -64,7 +64,7 @@ def test_a_game_is_a_few_lines():
     assert shown[1].split() == ["seed", "1"]
     assert shown[2].split() == ["rounds", "6,000"]
     for kind, curve in game.regret.items():
-        assert f"{kind} {driftduel.wording.number(curve[-1])}" in shown[3]
+        assert f"{kind} {driftduel._internal.wording.number(curve[-1])}" in shown[3]
     assert shown[4].split() == ["changes", str(len(game.switches))]
     assert shown[5].split()[1].strip(",") == str(len(game.restarts))
     assert "needless" in shown[5]
@@ -82,10 +82,10 @@ def test_the_needless_restarts_of_a_game_are_counted():
 def test_all_kinds_of_a_game_are_shown_and_no_number_leaves_its_name():
     game = play("dts", "rps-top:rounds=600,phases=2", seed=1, benchmark="exploitability")
     for kind, curve in game.regret.items():
-        assert f"{kind} {driftduel.wording.number(curve[-1])}" in repr(game)
+        assert f"{kind} {driftduel._internal.wording.number(curve[-1])}" in repr(game)
 
 
-def test_a_stopped_game_says_so():
+def test_stopped_game_is_marked():
     def stop(done, _):
         signal.raise_signal(signal.SIGINT)
 
@@ -179,7 +179,7 @@ def test_notebooks_show_the_same_and_everything_is_escaped():
         (world.preferences(1), "condorcet_winner"),
         (world, "0 from round 1"),
         (game.policy, "Own(arms=2)"),
-        (game.policy.info(), "nobody leads"),
+        (game.policy.info(), "no leader"),
         (policy, "arm 0 leads"),
         (duel, "Duel: arms 0 and 1"),
         (Duel(3, 3, 1200, (0.25,)), "Duel: arm 3 alone"),

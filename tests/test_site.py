@@ -28,7 +28,9 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 # These two are run, and looked at more closely, by tests/test_docs.py.
-RUN_ELSEWHERE = {"policies.md", "lab.md", "how-to/own-policy-paper.md", "how-to/preflib.md"}
+RUN_ELSEWHERE = {
+    f"guide/{name}.md" for name in ("own-policy", "lab", "own-policy-paper", "preflib")
+}
 
 
 generate = load_script("docs/generate.py")
@@ -80,7 +82,7 @@ def _rooms() -> list[str]:
 
 @pytest.mark.parametrize("room", _rooms())
 def test_every_public_name_of_a_room_is_in_the_reference(room):
-    page = generate.room_page(room)
+    page = generate.package_page(room)
     assert f"(python/{room}.md)" in generate.python_index()
     try:
         names = importlib.import_module(f"driftduel.{room}").__all__
@@ -144,21 +146,22 @@ def test_every_policy_and_key_is_in_the_reference(entry):
     for key in entry.parameters:
         assert f"| `{key.name}` |" in section or f"`{key.name}`" in row
         assert key.help in section or wrapper
-    assert f"[`{title}`]" in generate.told()
-    assert generate.facts(entry)["told"] in (row or section)
+    assert f"[`{title}`]" in generate.by_prior_knowledge()
+    assert generate.facts(entry)["prior knowledge"] in (row or section)
 
 
 def test_every_key_of_a_sweeps_file_is_on_the_page_of_the_lab():
     pytest.importorskip("polars")
     from driftduel.lab.toml import _Sweep
 
-    page = (DOCS / "lab.md").read_text("utf-8")
+    page = (DOCS / "guide" / "lab.md").read_text("utf-8")
     keys = _Sweep.__struct_fields__
     assert [key for key in keys if not re.search(rf"^\[?{key}\b|`{key}`", page, re.M)] == []
 
 
 def test_the_comparison_on_the_page_is_that_of_its_plan():
-    plan = tomllib.loads((DOCS / "how-to" / "which-policy.toml").read_text("utf-8"))
+    path = ROOT / "research" / "benchmarks" / "which-policy.toml"
+    plan = tomllib.loads(path.read_text("utf-8"))
     rows = generate.comparison()
     pairs = {(world, policy) for world in plan["worlds"] for policy in plan["policies"]}
     assert {(row["world"], row["policy"]) for row in rows} == pairs
@@ -329,17 +332,20 @@ def test_every_public_name_has_a_place_on_the_site(site, seen):
 
 @pytest.mark.long
 def test_formulas_are_shown_without_a_script(site):
-    page = (site / "theory.html").read_text("utf-8")
+    page = (site / "research" / "theory.html").read_text("utf-8")
     assert page.count("<math") > 20
     assert "arithmatex" not in page
 
 
-def test_our_own_policies_are_found_where_one_chooses_a_policy():
+def test_the_site_has_a_guide_a_reference_and_research_notes():
     nav = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]
     chapters = dict(re.findall(r"^  - (.+?):\n((?:      .*\n)+)", nav, re.MULTILINE))
-    for page in ("how-to/which-policy.md", "champion.md", "no-winner.md", "rivals.md"):
-        assert page in chapters["Which policy?"]
-    assert "champion.md" not in chapters["Theory"]
+    assert list(chapters) == ["Guide", "Reference", "Research notes"]
+    notes = re.findall(r": (\S+\.md)", chapters["Research notes"])
+    assert sorted(notes) == [page for page in PAGES if page.startswith("research/")]
+    assert "research/" not in chapters["Guide"] + chapters["Reference"]
+    guides = re.findall(r": (\S+\.md)", chapters["Guide"])
+    assert sorted(guides) == [page for page in PAGES if page.startswith("guide/")]
 
 
 def test_figures_follow_a_dark_page():

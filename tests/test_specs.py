@@ -4,8 +4,7 @@ import math
 from typing import Annotated
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from driftduel.errors import DriftduelError
 from driftduel.specs import MOST_NUMBERS, Choice, Range, Registry, Spec, need_room

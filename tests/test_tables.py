@@ -4,7 +4,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from driftduel._tables import fitted, table
+from driftduel._internal.text_tables import fitted, table
 
 HEAD = ("policy", "told", "regret", "more than the best")
 ROWS = [

@@ -39,7 +39,6 @@ EXTRAS = (
     (f"compare --world {WORLD} --policy king --policy uniform --runs 3 --out games", "games"),
     ("table games", None),
     ("report games", "games/report/index.html"),
-    ("study --tiny --only significant --out study", "study/study.html"),
     ("suite --policy uniform --worlds 1 --runs 2 --out suite", "suite"),
 )
 
@@ -86,6 +85,7 @@ def test_everything_that_the_package_reads_is_in_the_wheel(wheel):
     }
     packed = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert packed == here
+    assert not any("research" in name for name in packed)
     kinds = {Path(name).suffix for name in packed}
     assert {".py", ".json", ".toml", ".css"} <= kinds
 

@@ -6,10 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from driftduel.wording import (
+from driftduel._internal.wording import (
     counted,
     decimals,
     duration,

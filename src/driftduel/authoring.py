@@ -1,24 +1,36 @@
-"""All that an author of a policy or a world imports, in one place.
+"""The public interface for authors of policies and worlds, in one module.
 
 A policy in plain Python needs `Policy` and `POLICIES`; a compiled one `KernelPolicy`, `Kernels`,
-`kernel`, `inline_kernel`, `fields` and the random numbers; a wrapper around other policies
-`Wrapper`, `register_wrapper` and `pass_on`; a world `World`, `Chunk` or `Piecewise`, and `WORLDS`.
-`driftduel.testing` has the checks.
+`kernel`, `inline_kernel`, `fields` and the functions for random numbers; a wrapper around other
+policies `Wrapper`, `register_wrapper` and `pass_on`; a world `World`, `Chunk` or `Piecewise`, and
+`WORLDS`. `driftduel.testing` provides checks for all of them.
 """
 
-from driftduel._compile import hot as inline_kernel
-from driftduel._compile import kernel
-from driftduel._random import beta, normal, uniform
+from driftduel import policies
+from driftduel._internal.compiler import hot as inline_kernel, kernel
+from driftduel._internal.kernel_random import beta, normal, uniform
 from driftduel.errors import DriftduelError
-from driftduel.policies import POLICIES, fields
-from driftduel.policies.around import Around as Wrapper
-from driftduel.policies.around import no_notes_inside, pass_on
-from driftduel.policies.around import register_around as register_wrapper
-from driftduel.policies.base import GROW, RESTARTED, Duel, KernelPolicy, Kernels, Policy
-from driftduel.policies.info import Challenger, Contest, Stage
+from driftduel.policies import (
+    GROW,
+    POLICIES,
+    RESTARTED,
+    Challenger,
+    Contest,
+    Duel,
+    KernelPolicy,
+    Kernels,
+    Policy,
+    Stage,
+    Wrapper,
+    no_notes_inside,
+    pass_on,
+    register_wrapper,
+)
 from driftduel.preferences import Preferences
 from driftduel.specs import Choice, Range
 from driftduel.worlds import WORLDS, Chunk, Piecewise, World
+
+fields = policies.fields
 
 __all__ = [
     "GROW",

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from driftduel._defaults import BENCHMARK, POINTS
+from driftduel._internal.defaults import BENCHMARK, POINTS
 from driftduel.errors import DriftduelError
 from driftduel.preferences import Preferences
 from driftduel.specs import near

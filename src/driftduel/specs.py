@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
-from driftduel._showing import as_html, as_text
+from driftduel._internal.display import as_html, as_text
+from driftduel._internal.wording import counted, decimals
 from driftduel.errors import DriftduelError
-from driftduel.wording import counted, decimals
 
 __all__ = [
     "MOST_NUMBERS", "Choice", "Entry", "Parameter", "Range", "Registry", "Spec", "near",

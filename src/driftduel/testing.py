@@ -1,10 +1,11 @@
-"""Checks that every policy must pass; run them on your own.
+"""Checks that every policy must pass, for use on user-defined policies.
 
 >>> from driftduel.testing import check_policy
 >>> check_policy("uniform", skip=("finds the winner of an easy world",))
 
-Each check is a function of a spec; `CHECKS` names them all, for use with pytest's parametrize. A
-policy is registered first (``@POLICIES.register("my-policy")``), so that it can be built anew.
+Each check is a function of a spec; `CHECKS` names them all, for use with pytest's parametrize. The
+policy must be registered (``@POLICIES.register("my-policy")``), because the checks build several
+instances. A failed check raises AssertionError with a message.
 """
 
 import random
@@ -17,30 +18,31 @@ from typing import Any
 
 import numpy as np
 
-from driftduel._random import address_of
+from driftduel._internal.kernel_random import address_of
+from driftduel._internal.wording import number
 from driftduel.errors import DriftduelError
-from driftduel.games import play, trace
-from driftduel.games.knowledge import knowledge
+from driftduel.games import knowledge, play, trace
 from driftduel.policies import (
+    MODES,
     POLICIES,
+    TIES,
+    EventLog,
     KernelPolicy,
-    Log,
     Policy,
     Recorder,
+    Wrapper,
     fold,
     load_policy,
     make_policy,
     policy_from_bytes,
     policy_to_bytes,
+    prior_knowledge_of,
+    rules_of,
     save_policy,
 )
-from driftduel.policies.around import Around, told_by
-from driftduel.policies.fields import rules_of
-from driftduel.policies.ledger import TIES
-from driftduel.policies.modes import MODES
 from driftduel.regret import BENCHMARKS
+from driftduel.requests import RequestShape
 from driftduel.specs import Spec
-from driftduel.wording import number
 from driftduel.worlds import WithAbsences, WithTies, World, make_world
 
 __all__ = ["CHECKS", "assert_same", "check_policy", "check_twins", "live_at_random"]
@@ -66,7 +68,7 @@ def _go_on(policy: Policy, rounds: int, luck: np.random.Generator) -> list[tuple
 
 
 def one_duel_a_round(spec: str) -> None:
-    """Ask for exactly one duel a round, with arms that exist."""
+    """Check that each call of `ask` returns a duel of the next round with arms in range."""
     for arms in (2, 3, 7):
         policy = _fresh(spec, _world(arms))
         luck = np.random.default_rng(0)
@@ -80,7 +82,7 @@ def one_duel_a_round(spec: str) -> None:
 
 
 def a_seed_fixes_the_run(spec: str) -> None:
-    """Play the same duels from the same seed, and others from another."""
+    """Check that equal seeds give equal duels, and other seeds give other duels."""
     world = _world()
 
     def run(seed: int) -> list[tuple[int, int]]:
@@ -89,12 +91,13 @@ def a_seed_fixes_the_run(spec: str) -> None:
     one = run(1)
     assert run(1) == one, "the same seed gave different duels"
     if _fresh(spec, world).draws:
-        # Some draw little, such as an order of the arms, and two seeds may agree; nine do not.
+        # Some policies draw few numbers, such as an order of the arms, so that two seeds may agree;
+        # nine equal results would be an error.
         assert any(run(seed) != one for seed in range(2, 10)), "all seeds gave the same duels"
 
 
 def asking_equals_the_loop(spec: str) -> None:
-    """Play the same duels by ask and tell as in the compiled loop."""
+    """Check that `ask` and `tell` give the same duels as the compiled loop."""
     for arms in (2, 5):
         _compare_with_the_loop(spec, _world(arms), "serve")
 
@@ -110,7 +113,7 @@ def _compare_with_the_loop(spec: str, world: World, mode: str) -> None:
 
 
 def saving_changes_nothing(spec: str) -> None:
-    """Go on to the bit after being saved and loaded in the middle, an open duel included."""
+    """Check that a policy saved with a pending duel and loaded continues to the bit."""
     for mode in MODES:
         policy = _fresh(spec, _world(), mode=mode)
         _go_on(policy, _ROUNDS // 2, np.random.default_rng(2))
@@ -129,7 +132,7 @@ def saving_changes_nothing(spec: str) -> None:
 
 
 def it_knows_its_parameters(spec: str) -> None:
-    """Keep the values of all keys of its spec, with which it is built again when it is loaded."""
+    """Check that `parameters` holds the values of all keys: loading passes them on."""
     world = _world()
     asked = Spec.parse(spec)
     known = {
@@ -143,7 +146,7 @@ def it_knows_its_parameters(spec: str) -> None:
 
 
 def no_global_randomness(spec: str) -> None:
-    """Leave the global generators of numpy and Python alone."""
+    """Check that the global generators of numpy and Python are unchanged."""
     before = np.random.get_state()[1].copy(), random.getstate()  # type: ignore[index] # noqa: NPY002
     _go_on(_fresh(spec, _world()), 100, np.random.default_rng(2))
     after = np.random.get_state()[1], random.getstate()  # type: ignore[index] # noqa: NPY002
@@ -152,7 +155,7 @@ def no_global_randomness(spec: str) -> None:
 
 
 def memory_is_bounded(spec: str) -> None:
-    """Hold no more after many rounds than after some, unless it says that it does."""
+    """Check that memory does not grow with the rounds, unless `bounded_memory` is False."""
     world = _world(3, 20_000)
     policy = _fresh(spec, world)
     if not isinstance(policy, KernelPolicy) or not policy.bounded_memory:
@@ -166,7 +169,7 @@ def memory_is_bounded(spec: str) -> None:
 
 
 def two_arms_work_and_one_is_an_error(spec: str) -> None:
-    """Work with two arms, and refuse one."""
+    """Check that two arms are supported and one arm raises DriftduelError."""
     assert play(spec, _world(2), seed=1).finished
     said = ""
     try:
@@ -177,7 +180,7 @@ def two_arms_work_and_one_is_an_error(spec: str) -> None:
 
 
 def late_answers_do_not_break_it(spec: str) -> None:
-    """Take answers late and out of order, some never, and go on."""
+    """Check that late, reordered and lost answers cause no error."""
     world = _world()
     policy = _fresh(spec, world)
     order = np.random.default_rng(6)
@@ -195,18 +198,20 @@ def late_answers_do_not_break_it(spec: str) -> None:
         assert policy.info().rounds == t
     for duel in pending:
         policy.tell_first_won(duel, 1)
-    assert policy.ledger.open == {}, "an answered duel is still waiting"
+    assert policy.ledger.open == {}, "an answered duel is still pending"
     assert policy.ledger.held == {}, "an answer was never learned"
 
 
-def live_at_random(policy: Policy, rounds: int, seed: int) -> Log:
-    """Live with a policy as badly as it gets, and return the log.
+def live_at_random(policy: Policy, rounds: int, seed: int) -> EventLog:
+    """Call a policy's methods in random order and return the log, for tests of replay.
 
-    Answers come late, in any order, as ties or never; arms come and go, and past votes are heard,
-    where the policy knows what that is.
+    Answers arrive late, in any order, as ties or never; arms come and go and past votes are added
+    if the policy supports this. Raises AssertionError for an invalid duel.
     """
     life, luck = Recorder(policy), np.random.default_rng(seed)
-    can = {"hear", "retire", "admit", "widen"}
+    can = {"add_past_vote", "retire", "admit", "widen"}
+    features = policy.request_shape.features > 0
+    others = np.random.default_rng([seed, 1])  # requests and prices
 
     def attempt(what: str, *arguments: Any) -> None:
         try:
@@ -216,10 +221,14 @@ def live_at_random(policy: Policy, rounds: int, seed: int) -> Log:
 
     pending = []
     for _ in range(rounds):
+        request = _request(policy, others) if features else None
+        if features and others.random() < 0.05:
+            life.set_prices(others.normal(size=policy.arms))
         what = luck.random()
-        if what < 0.03 and "hear" in can:
+        if what < 0.03 and "add_past_vote" in can:
             first, second = map(int, luck.choice(policy.arms, 2, replace=False))
-            attempt("hear", first, second, (first, second, None)[int(luck.integers(3))], 0.5)
+            winner = (first, second, None)[int(luck.integers(3))]
+            attempt("add_past_vote", first, second, winner, 0.5, request)
         elif what < 0.06 and "retire" in can and len(policy.present) > 1:
             attempt("retire", int(luck.choice(policy.present)))
         elif what < 0.09 and "admit" in can and len(policy.present) < policy.arms:
@@ -227,7 +236,7 @@ def live_at_random(policy: Policy, rounds: int, seed: int) -> Log:
             attempt("admit", int(luck.choice(sorted(absent))))
         elif what < 0.1 and "widen" in can:
             attempt("widen")
-        pending.append(life.ask())
+        pending.append(life.ask(request))
         while len(pending) > 20 or (pending and luck.random() < 0.5):
             duel = pending.pop(int(luck.integers(len(pending))))
             answer = luck.random()
@@ -239,8 +248,16 @@ def live_at_random(policy: Policy, rounds: int, seed: int) -> Log:
                 life.tell_first_won(duel, int(luck.random() < 0.5))
             else:
                 life.tell(duel, min(duel[:2]) if luck.random() < 0.6 else max(duel[:2]))
-    log: Log = life.log
+    log: EventLog = life.log
     return log
+
+
+def _request(policy: Policy, rng: np.random.Generator) -> list[float]:
+    """Draw a request of the shape that a policy takes."""
+    features, one_hot = policy.request_shape
+    request = np.eye(features)[rng.integers(features)] if one_hot else rng.normal(size=features)
+    numbers: list[float] = request.tolist()
+    return numbers
 
 
 def _has_state(policy: Policy) -> bool:
@@ -248,7 +265,7 @@ def _has_state(policy: Policy) -> bool:
 
 
 def assert_same(one: Policy, other: Policy) -> None:
-    """Raise an AssertionError that says in what two policies differ, to the bit."""
+    """Raise AssertionError with the first difference of two policies; compares to the bit."""
     for what in ("order", "ties", "asked", "due", "open", "held", "restarts"):
         mine, theirs = getattr(one.ledger, what), getattr(other.ledger, what)
         assert mine == theirs, f"{what} of the ledger: {str(mine)[:99]} and {str(theirs)[:99]}"
@@ -266,7 +283,7 @@ def assert_same(one: Policy, other: Policy) -> None:
 
 
 def folding_equals_living(spec: str) -> None:
-    """Become by a log what living through it makes, from the beginning and from a snapshot."""
+    """Check that `fold` gives the state after the calls, from the beginning and from a snapshot."""
     world = _world()
     orders = ("asked",) if _fresh(spec, world).in_order else ("asked", "arrival")
     for order, ties, mode in product(orders, TIES, MODES):
@@ -280,16 +297,16 @@ def folding_equals_living(spec: str) -> None:
         if middle is not None:
             assert_same(fold(middle, rest), policy)
         same = live_at_random(folded, 20, 5) == live_at_random(policy, 20, 5)
-        assert same, "what was folded goes on otherwise"
+        assert same, "the replayed policy plays other duels"
 
 
 def a_window_forgets(spec: str) -> None:
-    """Keep no trace of answers that have left its sliding window, if it has one or may have one.
+    """Check that expired answers have no effect in a sliding window, if the policy supports one.
 
-    One policy is told that arms of high number win, then that arms of low number do, until its
-    window holds nothing else; another is told only the second part. Then their states must be the
-    same, and so must their choices from the same draws. Fields that it declares `transient` are
-    compared by what it chooses.
+    One instance learns that arms of high index win, then that arms of low index do, until its
+    window holds only the latter; another instance learns only the second part. Then the states must
+    be equal, and so must the choices from equal random draws. Fields declared `transient` are
+    compared by their effect on the choices.
     """
     arms, pairs = 4, [(a, b) for a in range(4) for b in range(a)]
     window = 40 * len(pairs)
@@ -302,9 +319,9 @@ def a_window_forgets(spec: str) -> None:
     except DriftduelError:
         if name == asked.name:
             raise
-        return  # a window does not go around it
-    assert isinstance(old, Around)
-    assert isinstance(new, Around)
+        return  # the policy does not support a window
+    assert isinstance(old, Wrapper)
+    assert isinstance(new, Wrapper)
     for t in range(1, 3 * window + 1):
         high, low = pairs[t % len(pairs)]
         for policy in (old, new) if t > 2 * window else (old,):
@@ -334,12 +351,12 @@ def a_window_forgets(spec: str) -> None:
 
 
 def _same_draws(policy: Policy, t: int) -> None:
-    """Let a policy draw the numbers of round `t`, whatever it drew before."""
+    """Set the generator of a policy to a state that depends on round `t` only."""
     policy.rng.bit_generator.state = np.random.default_rng([17, t]).bit_generator.state
 
 
 def policies_share_nothing(spec: str) -> None:
-    """Leave another policy of the same kind alone."""
+    """Check that two instances of a policy share no state."""
     world = _world()
     quiet = _fresh(spec, world)
     expected = _go_on(_fresh(spec, world), 100, np.random.default_rng(2))
@@ -348,7 +365,7 @@ def policies_share_nothing(spec: str) -> None:
 
 
 def resetting_starts_anew(spec: str) -> None:
-    """Play like a fresh policy after a reset, if it can be reset."""
+    """Check that the kernel `reset`, if any, gives the behaviour of a new policy."""
     world = _world()
     policy, fresh = _fresh(spec, world), _fresh(spec, world)
     if not isinstance(policy, KernelPolicy) or policy.kernels.reset is None:
@@ -370,7 +387,7 @@ def resetting_starts_anew(spec: str) -> None:
 
 
 def finds_an_easy_winner(spec: str) -> None:
-    """Lose far less than uniform play on an easy world, once it had time to learn."""
+    """Check that the regret on an easy world is far below uniform play after learning."""
     arms = 3
     policy = _fresh(spec, _world(arms))
     rounds, kind = policy.easy_rounds, policy.easy_regret
@@ -387,9 +404,9 @@ def finds_an_easy_winner(spec: str) -> None:
 
 
 def ships_an_easy_winner(spec: str) -> None:
-    """Name the winner of an easy world as the arm to ship, unless it never names anybody."""
+    """Check that `best` returns the winner of an easy world, or always None."""
     arms = 3
-    # Not at the end of a period, where a policy that starts anew has just forgotten everything.
+    # Not at the end of a period, where a restarted policy has an empty state.
     rounds = _fresh(spec, _world(arms)).easy_rounds * 19 // 20
     world = make_world(f"total-order:arms={arms},rounds={rounds},phases=1,p=0.9", seed=4)
     policy = play(spec, world, seed=2, points=2).policy
@@ -400,7 +417,7 @@ def ships_an_easy_winner(spec: str) -> None:
 
 
 def a_panel_shows_two_arms(spec: str) -> None:
-    """Show two different arms in every round of panel mode, whatever people answer, and when."""
+    """Check that panel mode gives two different arms in every round, for all answers and delays."""
     policy, people = _fresh(spec, _world(), mode="panel"), np.random.default_rng(6)
     waiting = []
     for _ in range(_ROUNDS):
@@ -415,40 +432,48 @@ def a_panel_shows_two_arms(spec: str) -> None:
 
 
 def panels_equal_the_loop(spec: str) -> None:
-    """Show the same duels by ask and tell as in the compiled loop, in panel mode, too."""
+    """Check that `ask` and `tell` give the duels of the compiled loop in panel mode."""
     _compare_with_the_loop(spec, _world(), "panel")
 
 
 def info_tells_and_changes_nothing(spec: str) -> None:
-    """Tell who leads, how near an alarm is and what it was told, and stay as it was."""
+    """Check that `info` returns valid values and has no side effects."""
     policy, luck = _fresh(spec, _world()), np.random.default_rng(2)
     for rounds in (0, 1, 60, _ROUNDS):
         _go_on(policy, rounds, luck)
         out = [policy.ask() for _ in range(3)]
         before = _everything(policy)
         info = policy.info()
-        assert _everything(policy) == before, "being asked for its info changed it"
-        assert info.rounds == policy.ledger.asked, f"{info.rounds} duels are not all it asked for"
-        assert (info.open, info.held) == (3, 0), f"3 duels are out, not {info.open}"
+        assert _everything(policy) == before, "info() modified the policy"
+        assert info.rounds == policy.ledger.asked, (
+            f"{info.rounds} duels is not the number of its duels"
+        )
+        assert (info.open, info.held) == (3, 0), f"3 duels are pending, not {info.open}"
         assert info.leader == policy.best(), f"arm {info.leader} leads; best is {policy.best()}"
-        assert info.leader is None or info.leader in info.present, "the leader is not there"
+        assert info.leader is None or info.leader in info.present, "the leader is absent"
         assert info.since is None or 1 <= info.since <= info.rounds, f"crowned in {info.since}"
         shares = [rival.share for rival in info.challengers or ()]
         assert shares == sorted(shares, reverse=True), "the nearest challenger comes first"
         assert all(0 <= share <= 1 for share in shares), f"a share is from 0 to 1: {shares}"
         arms = [rival.arm for rival in info.challengers or ()]
         assert len({*arms, info.leader}) == len(arms) + 1, f"{info.leader} leads, against {arms}"
-        assert {*arms} <= {*info.present}, "a challenger is not there"
-        expected = {key: policy.parameters.get(key) for key in told_by(POLICIES[policy.name])}
+        assert {*arms} <= {*info.present}, "a challenger is absent"
+        expected = {
+            key: policy.parameters.get(key) for key in prior_knowledge_of(POLICIES[policy.name])
+        }
         told = {key: value for key, value in expected.items() if value is not None}
-        assert info.told == told, f"it was told {told}, not {info.told}"
-        assert f"after {info.rounds:,} duel" in str(info), f"{info} does not say how many duels"
+        assert info.prior_knowledge == told, (
+            f"the prior knowledge is {told}, not {info.prior_knowledge}"
+        )
+        assert f"after {info.rounds:,} duel" in str(info), (
+            f"{info} does not state the number of duels"
+        )
         for duel in out:
             policy.tell_first_won(duel, 1)
 
 
 def _everything(policy: Policy) -> tuple[Any, ...]:
-    """Return all that a policy is, in a form that can be compared."""
+    """Return the complete state of a policy as a comparable tuple."""
     kept = policy.get_state() if isinstance(policy, KernelPolicy) else {}
     state = {name: array.tobytes() for name, array in kept.items()}
     streams = policy.rng.bit_generator.state, policy.ledger.coins.bit_generator.state
@@ -457,24 +482,24 @@ def _everything(policy: Policy) -> tuple[Any, ...]:
 
 
 def ties_equal_the_loop(spec: str) -> None:
-    """Play the same duels by ask and tell as in the compiled loop where some of them tie."""
+    """Check that `ask` and `tell` give the duels of the compiled loop with ties."""
     _compare_with_the_loop(spec, WithTies(_world(), 0.4), "serve")
 
 
 def absent_arms_are_not_asked_for(spec: str) -> None:
-    """Ask for nobody who is away, in the loop and by ask and tell, or say that it cannot."""
+    """Check that absent arms are never chosen, or that the policy declares it unsupported."""
     inside = make_world(f"utilities:arms=5,rounds={_ROUNDS},phases=2", seed=5)
     there = [True, True, True, False, False]
     events = [(1, 3, False), (1, 4, False)]
     rng = np.random.default_rng(7)
-    for t in range(15, _ROUNDS, 15):  # one to five are there; sometimes two come and go at once
+    for t in range(15, _ROUNDS, 15):  # one to five are present; sometimes two change in one round
         for arm in {*rng.integers(inside.arms, size=2).tolist()}:
             if sum(there) > 1 or not there[arm]:
                 there[arm] = not there[arm]
                 events.append((t, arm, there[arm]))
     world = WithTies(WithAbsences(inside, events), 0.2)
     if _fresh(spec, inside).can_change:
-        _compare_with_the_loop(spec, world, "serve")  # a game ends where an absent arm is shown
+        _compare_with_the_loop(spec, world, "serve")  # the game raises if an absent arm is chosen
         shown = trace(spec, world, seed=3, mode="panel")
         for t in range(len(shown)):
             alone = shown.first[t] == shown.second[t]
@@ -485,28 +510,28 @@ def absent_arms_are_not_asked_for(spec: str) -> None:
         play(spec, world)
     except DriftduelError as error:
         said = str(error)
-    assert "anew-" in said, f"it cannot take arms away, and must say what can, not {said!r}"
+    assert "anew-" in said, f"the error for absent arms must name the wrapper, not {said!r}"
 
 
 def _never_without(policy: Policy, rounds: int, luck: np.random.Generator) -> set[int]:
-    """Go on, the lower arm winning as a rule; return who was asked for, all of them present."""
+    """Play rounds in which the lower arm mostly wins; return the chosen arms."""
     seen: set[int] = set()
     for _ in range(rounds):
         duel = policy.ask()
         asked = {duel.first, duel.second}
         assert asked <= {*policy.present}, (
-            f"round {duel.round}: it asked for {duel.first} and {duel.second}; present are "
+            f"round {duel.round}: it chose {duel.first} and {duel.second}; present are "
             f"{policy.present}"
         )
         seen |= asked
         policy.tell_first_won(duel, int(luck.random() < 0.5 + 0.4 * (duel.first < duel.second)))
         best = policy.best()
-        assert best is None or best in policy.present, f"it would ship {best}, who is away"
+        assert best is None or best in policy.present, f"best() is {best}, which is absent"
     return seen
 
 
 def _one_sentence(refused: Callable[[], object]) -> str:
-    """Return what is said by what must be refused."""
+    """Return the message of the expected DriftduelError, or "" if there is none."""
     try:
         refused()
     except DriftduelError as error:
@@ -518,38 +543,41 @@ def _one_sentence(refused: Callable[[], object]) -> str:
 
 
 def options_come_and_go(spec: str) -> None:
-    """Never ask for an arm that is away, and ask again when it is back; or say that it cannot.
+    """Check `retire` and `admit`: absent arms are never chosen, restored ones are.
 
-    Who cannot is checked in ``anew-NAME``, which starts it anew at every change.
+    A policy with a fixed set of arms is checked as ``anew-NAME``, which restarts it at every
+    change.
     """
-    # Of a million rounds: MDB watches one pair only if there are but a few hundred.
+    # A horizon of a million rounds: with a few hundred MDB would monitor a single pair only.
     policy, luck = _fresh(spec, _world(rounds=10**6)), np.random.default_rng(2)
     if not policy.can_change:
         for refused in (lambda: policy.retire(1), policy.admit):
             said = _one_sentence(refused)
-            assert f"'anew-{policy.name}'" in said, f"it cannot, and says {said!r}"
-        assert (policy.arms, policy.present) == (4, (0, 1, 2, 3)), "it cannot, and changed"
+            assert f"'anew-{policy.name}'" in said, f"the error must name the wrapper, not {said!r}"
+        assert (policy.arms, policy.present) == (4, (0, 1, 2, 3)), (
+            "the failed call modified the policy"
+        )
         options_come_and_go(f"anew-{spec}")
         return
     _never_without(policy, 60, luck)
     out = [policy.ask() for _ in range(5)]
     policy.retire(0)
-    for duel in out:  # about somebody who is away
+    for duel in out:  # answers about an absent arm
         policy.tell_first_won(duel, 1)
     _never_without(policy, 60, luck)
     for arm in (3, 1):
         policy.retire(arm)
     assert list(policy.present) == [2], f"left alone is {policy.present}, not arm 2"
-    assert _never_without(policy, 20, luck) == {2}, "with one arm left, another was asked for"
+    assert _never_without(policy, 20, luck) == {2}, "with one arm present, another one was chosen"
     assert "only one present" in _one_sentence(lambda: policy.retire(2)), "the last arm left"
     for arm in (0, 1, 3):
         assert policy.admit(arm) == arm
-    assert 0 in _never_without(policy, _ROUNDS, luck), "arm 0 came back and was not asked for"
+    assert 0 in _never_without(policy, _ROUNDS, luck), "arm 0 was restored but never chosen"
     duel = policy.ask()
     if not isinstance(policy, KernelPolicy) and type(policy).widen is Policy.widen:
-        assert _one_sentence(policy.admit), "it was made for 4 arms, and takes one more"
+        assert _one_sentence(policy.admit), "a fifth arm must raise DriftduelError"
         return
-    assert policy.admit() == 4, "one more than there ever was is not arm 4"
+    assert policy.admit() == 4, "the new arm must have the index 4"
     assert policy.arms == len(policy.present) == 5, f"present are {policy.present}"
     policy.tell_first_won(duel, 1)
     policy.retire(1)
@@ -560,24 +588,96 @@ def options_come_and_go(spec: str) -> None:
     else:
         rest = [_go_on(one, 50, np.random.default_rng(4)) for one in (policy, again)]
         assert rest[0] == rest[1], "saved after a change, it played other duels"
-    assert 4 in _never_without(policy, _ROUNDS, luck), "the newcomer was not asked for"
+    assert 4 in _never_without(policy, _ROUNDS, luck), "the new arm was never chosen"
 
 
 def past_votes_are_heard(spec: str) -> None:
-    """Ship the winner of the votes that it heard; or say that it cannot hear any."""
+    """Check that past votes determine `best`, or that the policy declares them unsupported."""
     policy = _fresh(spec, _world())
-    said = _one_sentence(lambda: policy.hear(2, 1, 2, weight=10))
+    said = _one_sentence(lambda: policy.add_past_vote(2, 1, 2, weight=10))
     if said:
-        assert "can learn only from duels" in said, f"it cannot hear, and says {said!r}"
+        assert "can learn only from duels" in said, f"the error for past votes is {said!r}"
         return
     for first in range(policy.arms):
         for second in range(first):
-            policy.hear(first, second, 2 if 2 in (first, second) else None, weight=10)
-    assert policy.best() in (None, 2), f"it heard that arm 2 wins, and would ship {policy.best()}"
-    assert policy.ledger.asked == 0, "a vote of the past was counted as a duel"
+            policy.add_past_vote(first, second, 2 if 2 in (first, second) else None, weight=10)
+    assert policy.best() in (None, 2), f"arm 2 wins all past votes, but best() is {policy.best()}"
+    assert policy.ledger.asked == 0, "a past vote was counted as a duel"
     for wrong in ((1, 1, 1, 1), (0, 1, 2, 1), (0, 9, 0, 1), (0, 1, 0, 0), (0, 1, 0, float("nan"))):
-        assert _one_sentence(partial(policy.hear, *wrong)), f"hear{wrong} was taken"
+        assert _one_sentence(partial(policy.add_past_vote, *wrong)), (
+            f"add_past_vote{wrong} was accepted"
+        )
     _go_on(policy, 100, np.random.default_rng(2))
+
+
+_SHAPES = (RequestShape(2), RequestShape(3, one_hot=True))
+
+
+def _with_features(spec: str, shape: RequestShape, **settings: Any) -> Policy | None:
+    """Return a new policy that takes requests, or None if this policy cannot."""
+    asked = Spec.parse(spec)
+    if "features" not in {parameter.name for parameter in POLICIES[asked.name].parameters}:
+        return None
+    keys = str(Spec(asked.name, {**asked.values, **shape._asdict()}))
+    if _one_sentence(lambda: _fresh(keys, _world())):
+        return None  # a composition that passes no requests on
+    return _fresh(keys, _world(), **settings)
+
+
+def requests_are_checked(spec: str) -> None:
+    """Check that a request is in the notes of its duel, and a broken one changes nothing."""
+    for shape in _SHAPES:
+        policy = _with_features(spec, shape)
+        if policy is None:
+            said = _one_sentence(lambda: _fresh(spec, _world()).ask([1.0]))
+            assert "takes no request" in said, f"ask([1.0]) of a policy without features: {said!r}"
+            return
+        rng = np.random.default_rng(3)
+        policy.ask(_request(policy, rng))
+        before = _everything(policy)
+        wrong: tuple[Any, ...] = (
+            None, [], [1.0], [1.0] * 9, "abc", [float("nan")] * shape.features,
+            ["x"] * shape.features, [10**400] * shape.features, {}, 3.5,
+        )  # fmt: skip
+        for broken in wrong:
+            assert _one_sentence(partial(policy.ask, broken)), f"the request {broken!r} was taken"
+        wrong_prices: tuple[Any, ...] = ([0.0], [float("inf")] * policy.arms, "free", None)
+        for prices in wrong_prices:
+            refused = partial(policy.set_prices, prices)
+            assert _one_sentence(refused), f"the prices {prices!r} were taken"
+        assert _everything(policy) == before, "a broken request or price changed the policy"
+        request = _request(policy, rng)
+        duel = policy.ask(request)
+        scaled = shape.scale(request)
+        assert duel.notes[-shape.size :] == scaled, f"{duel.notes} does not end with the request"
+
+
+def requests_travel_with_their_duels(spec: str) -> None:
+    """Check that replay and loading of a policy with requests are equal to the bit."""
+    for shape, (order, mode) in product(_SHAPES, (("arrival", "serve"), ("asked", "panel"))):
+        settings: dict[str, Any] = {"order": order, "mode": mode}
+        policy = _with_features(spec, shape)
+        if policy is None:
+            return
+        policy.configure(**settings)
+        fresh = _with_features(spec, shape)
+        assert fresh is not None
+        fresh.configure(**settings)
+        log = live_at_random(policy, _ROUNDS // 4, 3)
+        middle = policy_from_bytes(policy_to_bytes(policy)) if _has_state(policy) else None
+        rest = live_at_random(policy, _ROUNDS // 4, 4)
+        assert_same(fold(fresh, [log, rest]), policy)
+        if middle is not None:
+            assert_same(fold(middle, rest), policy)
+
+
+def requests_equal_the_loop(spec: str) -> None:
+    """Check that ask and tell give the same duels as the compiled loop in a world with requests."""
+    if _with_features(spec, _SHAPES[0]) is None:
+        return
+    for keys in ("features=2,prices=0+0.5+1", "features=3,categories=3,ties=0.3,delay=7"):
+        world = make_world(f"routing:arms=3,rounds={_ROUNDS},phases=2,{keys}", seed=5)
+        _compare_with_the_loop(spec, world, "serve")
 
 
 CHECKS: dict[str, Callable[[str], None]] = {
@@ -603,23 +703,25 @@ CHECKS: dict[str, Callable[[str], None]] = {
     "a panel shows two different arms": a_panel_shows_two_arms,
     "asking equals the compiled loop in panels": panels_equal_the_loop,
     "a sliding window forgets": a_window_forgets,
+    "requests are checked": requests_are_checked,
+    "requests travel with their duels": requests_travel_with_their_duels,
+    "requests equal the compiled loop": requests_equal_the_loop,
 }
-"""All checks by name."""
+"""All checks by name; each is a function of a spec that raises AssertionError."""
 
 
 def check_twins(plain: str, compiled: str, rounds: int = 1000) -> None:
     """Check that two policies make the same choices from the same draws and answers.
 
-    One is the slow, obvious form of the other. Both take their random numbers in the same order,
-    one by ``self.rng.random()``, the other by ``uniform(rng)``. An AssertionError names the first
-    round in which they differ.
+    One is the reference implementation of the other. Both draw their random numbers in the same
+    order, one by ``self.rng.random()``, the other by ``uniform(rng)``.
 
     Parameters
     ----------
     plain, compiled
-        Two registered policies, as specs.
+        Specs of two registered policies.
     rounds
-        How many rounds each of the games has.
+        The number of rounds per game. Default 1000.
 
     Examples
     --------
@@ -641,13 +743,15 @@ def check_twins(plain: str, compiled: str, rounds: int = 1000) -> None:
                 f"{where}: {plain} and {compiled} drew different numbers of random numbers"
             )
             assert one.best() in (None, other.best()), (
-                f"{where}: {plain} would ship arm {one.best()}, {compiled} arm {other.best()}"
+                f"{where}: {plain} has best() {one.best()}, {compiled} arm {other.best()}"
             )
             open_duels.append(duels)
             while len(open_duels) > (5 if late else 0):
                 duels = open_duels.pop(int(answers.integers(len(open_duels))))
                 low_first = duels[0].first < duels[0].second
-                chance = 0.95 if low_first == (t <= rounds // 2) else 0.05  # a new winner halfway
+                chance = (
+                    0.95 if low_first == (t <= rounds // 2) else 0.05
+                )  # the winner changes after half of the rounds
                 won = int(answers.random() < chance)
                 for policy, duel in zip((one, other), duels, strict=True):
                     policy.tell_first_won(duel, won)
@@ -655,21 +759,21 @@ def check_twins(plain: str, compiled: str, rounds: int = 1000) -> None:
 
 
 def _next_draw(policy: Policy) -> float:
-    """Return the number that a policy would draw next, without drawing it."""
+    """Return the next uniform number of a policy's generator without advancing it."""
     ahead = np.random.default_rng()
     ahead.bit_generator.state = policy.rng.bit_generator.state
     return float(ahead.random())
 
 
 def check_policy(spec: str, skip: Iterable[str] = ()) -> None:
-    """Run all checks on a registered policy; an AssertionError says what is wrong.
+    """Run all checks on a registered policy; raise AssertionError with the first failure.
 
     Parameters
     ----------
     spec
-        The policy.
+        The spec of the policy.
     skip
-        Names of checks that do not apply.
+        Names of checks to skip, keys of `CHECKS`. Default: none.
     """
     for name, check in CHECKS.items():
         if name not in skip:

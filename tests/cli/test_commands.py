@@ -45,7 +45,7 @@ def test_worlds_with_ties_and_absences_are_measured_and_played(capsys, tmp_path)
     assert code == 0
     assert "ties" in out
     assert "25%" in out
-    assert "Arms come and go" in out
+    assert "Arms join and leave" in out
     assert "the paper's bounds" not in out
     code, out, _ = run(capsys, "measure", "--world", spec, "--json")
     found = json.loads(out)
@@ -55,7 +55,7 @@ def test_worlds_with_ties_and_absences_are_measured_and_played(capsys, tmp_path)
     code, _, error = run(capsys, "play", "--world", spec, "--policy", "anaconda")
     assert code == 2
     assert error.count("\n") == 1
-    assert "'anew-anaconda' starts it anew at every change" in error
+    assert "'anew-anaconda', which restarts it at every change" in error
     tied = "two-arm:rounds=300,ties=0.5"
     path = tmp_path / "trace.csv"
     code, *_ = run(capsys, "trace", "--world", tied, "--policy", "dts", "--out", str(path))
@@ -127,7 +127,7 @@ def test_play_for_people_and_programs(capsys):
     arguments = ("play", "--policy", "anaconda:constant=0.1", "--world", "two-arm:rounds=3000")
     code, out, _ = run(capsys, *arguments)
     assert code == 0
-    assert "told: horizon" in out
+    assert "prior knowledge: horizon" in out
     assert "to ship:  arm " in out
     assert "restarts: " in out
     code, out, _ = run(capsys, *arguments, "--json", "--seed", "3")

@@ -7,9 +7,9 @@ import pytest
 from driftduel.cli import COMMANDS, main, parser
 from driftduel.cli.arena import COMMANDS as ARENA_COMMANDS
 from driftduel.cli.examples import EXAMPLES
-from driftduel.cli.guessing import complaint
 from driftduel.cli.guide import _TRY, guide
 from driftduel.cli.log import COMMANDS as LOG_COMMANDS
+from driftduel.cli.suggestions import suggest
 
 
 def run(capsys, *arguments):
@@ -108,7 +108,7 @@ def test_examples_run(capsys, line, tmp_path, monkeypatch):
         ("play --policy mine.py --world two-arm", "loaded by '--import mine.py'."),
         ("play --policy dts:Alpa=1 --world two-arm", "did you mean alpha?"),
         ("play --policy dts --world two-arm --mode sreve", "did you mean serve?"),
-        ("play --policy dts --world two-arm --mode x", "it can be serve, panel; see"),
+        ("play --policy dts --world two-arm --mode x", "valid values: serve, panel; see"),
         ("worlds TWO_ARM", "did you mean two-arm?"),
     ],
 )
@@ -134,5 +134,5 @@ def test_what_is_right_is_not_complained_about(capsys, arguments):
 
 def test_another_option_is_not_the_value_of_one_that_needs_none():
     words = ["compare", "--world", "x", "--policy", "y", "--report", "--engine", "threads"]
-    assert complaint(parser(), words) is None
-    assert complaint(parser(), [*words, "more"])[1] == "compare does not take 'more' here"
+    assert suggest(parser(), words) is None
+    assert suggest(parser(), [*words, "more"])[1] == "compare does not take 'more' here"

@@ -97,7 +97,7 @@ def test_the_short_lists_name_everything_once(groups, registry):
     single = {name for name in listed if not name.endswith("-*")}
     prefixes = {name[:-1] for name in listed if name.endswith("-*")}
     for entry in registry:
-        if entry.factory.__module__.startswith("driftduel.study"):
+        if entry.factory.__module__.startswith("research.study"):
             continue  # there only once somebody has imported the study
         wrapper = getattr(entry.factory, "wrapper", None)
         assert (f"{wrapper.prefix}-" in prefixes) if wrapper else (entry.name in single), entry.name
@@ -177,7 +177,7 @@ def test_switches_take_one_line_each(capsys, narrow):
 def test_colour_and_width_on_a_terminal():
     shown = on_terminal("worlds")
     assert COLOUR.search(shown)
-    assert "Your own, and well-known ones" in shown
+    assert "From data and from the literature" in shown
     assert max(len(COLOUR.sub("", line)) for line in shown.splitlines()) <= 80
     assert on_terminal("worlds", NO_COLOR="1") == COLOUR.sub("", shown)
     assert on_terminal("worlds", TERM="dumb") == COLOUR.sub("", shown)
@@ -207,7 +207,7 @@ def test_no_colour_in_a_pipe_unless_forced(capsys, monkeypatch):
 
 def test_the_bar_keeps_its_numbers_whatever_is_said_beside_it(monkeypatch):
     console = pytest.importorskip("rich.console")
-    from driftduel.lab.watching import _TerminalBar
+    from driftduel.lab.progress import _TerminalBar
 
     monkeypatch.setenv("COLUMNS", "80")
     bar = _TerminalBar(1600)

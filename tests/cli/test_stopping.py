@@ -10,7 +10,7 @@ from driftduel.cli import main
 
 pytest.importorskip("polars")
 pytest.importorskip("scipy")
-from driftduel.suite import Half
+from driftduel.suite import Split
 
 if not hasattr(signal, "SIGHUP"):
     pytest.skip("needs the signals of Unix", allow_module_level=True)
@@ -18,7 +18,7 @@ if not hasattr(signal, "SIGHUP"):
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 WORLD = "geometric-btl:arms=3,rounds=500,phases=2"
 COMPARE = ("compare", "--world", WORLD, "--policy", "dts", "--policy", "uniform", "--runs", "3")
-TINY = Half("tiny", (WORLD,), ("two-arm:rounds=500",), (20, 500), ("btwr",), 2, 2, 3)
+TINY = Split("tiny", (WORLD,), ("two-arm:rounds=500",), (20, 500), ("btwr",), 2, 2, 3)
 # What each command writes, and how many files it has finished when it is stopped.
 COMMANDS = {
     "measure": (("measure", "--world", WORLD, "--save", "w.npz"), 0),
@@ -27,7 +27,6 @@ COMMANDS = {
     "sweep": (("sweep", "plan.toml", "--out", "results"), 1),
     "demo": (("demo", "--runs", "2"), 1),
     "suite": (("suite", "--runs", "2", "--worlds", "1", "--out", "results"), 2),
-    "study": (("study", "--tiny", "--only", "rate", "--out", "results"), 1),
     "report": (("report", "finished", "--no-figures"), 0),
 }
 
@@ -45,7 +44,7 @@ def _place(tmp_path, monkeypatch, finished):
     (tmp_path / "finished").symlink_to(finished)
     text = f'worlds = ["{WORLD}"]\npolicies = ["dts", "uniform"]\nruns = 3\n'
     (tmp_path / "plan.toml").write_text(text)
-    monkeypatch.setattr("driftduel.suite.read_half", lambda name: TINY)
+    monkeypatch.setattr("driftduel.suite.read_split", lambda name: TINY)
     monkeypatch.setattr("driftduel.cli.demo._WORLD", WORLD)
     monkeypatch.setattr("driftduel.cli.demo._POLICIES", ("dts", "uniform"))
 
@@ -108,7 +107,7 @@ def test_stopped_while_it_writes_a_file(command, sign, monkeypatch, capsys, tmp_
     assert "driftduel: stopped." in said
     assert "Traceback" not in said
     if after:
-        assert "the same command goes on from there." in said
+        assert "the same command resumes." in said
     assert len(interrupted) > after
     for folder in (tmp_path, tmp_path / "finished"):
         assert not list(folder.rglob("*.part"))

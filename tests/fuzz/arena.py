@@ -10,6 +10,7 @@ __all__ = ["requests"]
 
 # `<duel>`, `<seq>` and the tokens stand for what the server has given out.
 _DUELS = "/v1/arenas/colours/duels"
+_ITEM_DUELS = "/v1/arenas/prompts/duels"
 _SOUND: tuple[tuple[str, str, Any, str], ...] = (
     ("POST", _DUELS, {"voter": "ann", "resume": True}, "vote"),
     ("POST", _DUELS, {}, "vote"),
@@ -42,6 +43,29 @@ _SOUND: tuple[tuple[str, str, Any, str], ...] = (
     ("GET", "/vote/colours?token=<vote>", None, ""),
     ("POST", "/v1/arenas/colours/session?page=vote", None, "vote"),
     ("POST", "/v1/arenas/colours/leases", {"duels": ["<duel>"], "release": False}, "vote"),
+    ("POST", _ITEM_DUELS, {"voter": "ann", "resume": True, "tags": {"lang": "de"}}, "voteitems"),
+    ("POST", _ITEM_DUELS + "/<itemduel>/vote?next=1",
+     {"pick": "both-bad", "tags": {"judge": "j"}, "reason": "a\nb"}, "voteitems"),
+    ("POST", _ITEM_DUELS + "/<itemduel>/undo", None, "voteitems"),
+    ("GET", "/v1/arenas/prompts/page", None, "voteitems"),
+    ("GET", "/v1/arenas/prompts/board", None, "ownitems"),
+    ("PATCH", "/v1/arenas/prompts/page", {
+        "title": "t", "question": "q", "instructions": "i", "language": "de", "reveal": True,
+        "buttons": ["left", "right", "both-bad"], "reasons": True, "words": {"skip": "weiter"},
+    }, "ownitems"),
+    ("POST", "/v1/arenas/prompts/items", {"replace": True, "items": [
+        {"id": "p1", "prompt": {"image": "https://example.org/x.png"}, "tags": {"lang": ["de"]},
+         "answers": {"one": "*x*", "two": {"kind": "text", "content": "y"}}},
+        {"id": "new", "answers": {"one": "x"}},
+    ]}, "ownitems"),
+    ("GET", "/v1/arenas/prompts/items?after=1&limit=2", None, "ownitems"),
+    ("GET", "/v1/arenas/prompts/items/p1", None, "ownitems"),
+    ("PATCH", "/v1/arenas/prompts/items/p1", {"present": False}, "ownitems"),
+    ("DELETE", "/v1/arenas/prompts/items/p2", None, "ownitems"),
+    ("POST", "/v1/arenas/prompts/files", {"not": "an image"}, "ownitems"),
+    ("GET", "/v1/arenas/prompts/files/0", None, ""),
+    ("GET", "/v1/arenas/prompts/tokens", None, "ownitems"),
+    ("DELETE", "/v1/arenas/prompts/tokens/page", None, "ownitems"),
     ("GET", "/board/colours", None, ""),
     ("GET", "/static/drift-duel.js", None, ""),
 )  # fmt: skip

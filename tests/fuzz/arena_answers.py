@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from driftduel.arena.items import NewItem, check_items
 from driftduel.arena.manager import ArenaManager
 from driftduel.arena.problems import PROBLEMS
 from driftduel.arena.replay import replay_log
@@ -40,6 +41,8 @@ async def _ask(sent: list[dict[str, Any]]) -> str | None:
     tokens = {"own": manager.create("colours", ["red", "green", "blue"], policy="uniform")}
     tokens |= {scope: manager.token("colours", scope) for scope in ("vote", "read")}
     tokens["make"] = manager.token("*", "own")
+    tokens["ownitems"] = manager.create("prompts", None, items=_items(), balance="lang")
+    tokens["voteitems"] = manager.token("prompts", "vote", "page")
     settings = ServerSettings(
         per_address=_NO_LIMIT, per_token=_NO_LIMIT, hooks=False, clock=lambda: _NOW
     )
@@ -49,6 +52,8 @@ async def _ask(sent: list[dict[str, Any]]) -> str | None:
         live = manager.arena("colours")
         voted = live.vote(live.ask("bob").answer.duel, "right").answer
         given = {"<duel>": live.ask("ann").answer.duel, '"<seq>"': str(voted.seq)}
+        prompts = manager.arena("prompts")
+        given["<itemduel>"] = prompts.ask("ann").answer.duel
         given |= {f"<{scope}>": token for scope, token in tokens.items()}
 
         def filled(text: str) -> str:
@@ -57,10 +62,25 @@ async def _ask(sent: list[dict[str, Any]]) -> str | None:
         for request in sent:
             status, headers, body = await _answer(app, request, filled)
             refused = _checked(request, status, headers, body)
-        wait_durable(live.tick())
-        again = replay_log(manager.store, "colours")
-        assert again.to_bytes() == live.state.to_bytes(), "the log folds to another state"
+        for each in (live, prompts):
+            wait_durable(each.tick())
+            again = replay_log(manager.store, each.name)
+            assert again.to_bytes() == each.state.to_bytes(), "the log folds to another state"
     return refused
+
+
+def _items() -> list[NewItem]:
+    return list(
+        check_items(
+            {
+                "id": f"p{number}",
+                "prompt": f"Question {number}",
+                "answers": {"one": "*a*", "two": "b", "three": "c"},
+                "tags": {"lang": ("de", "en")[number % 2]},
+            }
+            for number in range(3)
+        )
+    )
 
 
 async def _answer(

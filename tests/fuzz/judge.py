@@ -178,7 +178,7 @@ def tell_from_json() -> None:
 
 def read_note() -> None:
     """Read a study's note, or make it again."""
-    from driftduel.study import running
+    from research.study import running
 
     def observe(size: str, say: Callable[[str], None]) -> dict[str, int]:
         return {"again": 1}

@@ -32,7 +32,7 @@ _ODD = (
     "01/02/03", "x" * 1_000_000, '"', '""', '"open', "a,b", "a\tb", "a\nb", "\ufeff", "\x1b[31m",
 )  # fmt: skip
 _COMMANDS = ("summary", "summary", "changes", "changes", "count", "count", "measure", "world",
-             "compare", "replay", "report", "forecast", "evaluate")  # fmt: skip
+             "compare", "replay", "report", "forecast", "evaluate", "tags", "features")  # fmt: skip
 
 
 def logs(rng: Rng) -> Input:
@@ -49,6 +49,12 @@ def logs(rng: Rng) -> Input:
         argv += ["--policy", "uniform", "--runs", pick(rng, ("1",) * 9 + ("0", "-1", "x"))]
     if argv[1] == "forecast" and rng.random() < 0.3:
         argv += [f"--pair={pick(rng, ('model 0,model 1', 'model 1,model 1', 'ale,gin', 'x', ','))}"]
+    if argv[1] == "tags":
+        argv += [f"--by={pick(rng, ('voter', 'winner', 'time', 'lang', *WORDS))}"]
+    if argv[1] == "features":
+        argv += [f"--features={pick(rng, ('voter', 'winner,time', 'time', 'a,a', 'lang', *WORDS))}"]
+        if rng.random() < 0.3:
+            argv += [f"--prices={pick(rng, ('ale=0.1', 'ale', 'x=1', 'ale=nan', ',', '=1'))}"]
     if argv[1] == "compare":
         argv += ["--rounds", "50", "--sisters", pick(rng, ("2",) * 9 + ("0", "1"))]
     if argv[1] == "measure":

@@ -13,13 +13,13 @@ pytest.importorskip("scipy")
 from driftduel.lab import Store, claims, make_plan, sweep
 from driftduel.lab.cells import run_cell
 from driftduel.lab.claims import Claims
-from driftduel.lab.running import Pile, Speeds
+from driftduel.lab.running import Speeds, WorkQueue
 from tests.lab.helpers import POLICIES, WORLD, Listener, assert_same_games, start
 from tests.waiting import LONG, eventually
 
 PLAN = make_plan([WORLD], POLICIES, 5)
 CELLS = list(PLAN.cells())
-needs_locks = pytest.mark.skipif(claims.fcntl is None, reason="needs file locks")
+needs_locks = pytest.mark.skipif(not claims.HAS_FLOCK, reason="needs file locks")
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def store(tmp_path):
 
 
 def pile(store, held):
-    return Pile(CELLS, Speeds(), Store(store.folder), held)
+    return WorkQueue(CELLS, Speeds(), Store(store.folder), held)
 
 
 def files(store):
@@ -75,11 +75,11 @@ OWNER = """
 import sys, time
 from driftduel.lab import Store
 from driftduel.lab.claims import Claims
-from driftduel.lab.running import Speeds, Pile
+from driftduel.lab.running import Speeds, WorkQueue
 
 store = Store(sys.argv[1])
 held = Claims(store.folder)
-pile = Pile(store.plan.cells(), Speeds(), store, held)
+pile = WorkQueue(store.plan.cells(), Speeds(), store, held)
 for _ in range(7):
     pile.take(0.0)
 print("ready", flush=True)
@@ -146,7 +146,7 @@ def test_where_claims_cannot_be_had_everything_is_played_all_the_same(
     elif in_the_way == "lock":
         (store.folder / ".claims" / "lock").mkdir(parents=True)
     else:
-        monkeypatch.setattr(claims, "fcntl", None)
+        monkeypatch.setattr(claims, "HAS_FLOCK", False)
     assert sweep(PLAN, store.folder, engine="threads", workers=2).missing == 0
 
 
@@ -159,7 +159,7 @@ SWEEP = """
 import sys
 from driftduel.lab import Store, running, sweep
 
-class Watch(running.Silent):
+class Watch(running.NullListener):
     def cell(self, outcome):
         print(outcome.cell.key, flush=True)
 

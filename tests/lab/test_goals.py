@@ -1,5 +1,6 @@
 """Goals beside regret: plans, stores, statistics, tables and pages."""
 
+import importlib
 import json
 import math
 
@@ -11,15 +12,14 @@ pytest.importorskip("scipy")
 
 from driftduel.errors import DriftduelError
 from driftduel.games import Identification, checkpoints, play
-from driftduel.games.certificate import Certificate
-from driftduel.lab import Store, compare, make_plan, results, sweep, writing
+from driftduel.games.certificate import CertificateObserver
+from driftduel.lab import Store, compare, export, load_results, make_plan, sweep
 from driftduel.lab.cells import run_cell
 from driftduel.lab.goals.best import votes_until
 from driftduel.lab.plan import Plan
 from driftduel.lab.tables import as_html, as_text
 from driftduel.policies import POLICIES as CATALOGUE
 from driftduel.worlds import make_world
-from tests.scripts import load_script
 
 WORLD = "ladder:arms=3,rounds=300,p=0.7"
 CHANGING = "geometric-btl:arms=3,rounds=300,phases=3,change=winner"
@@ -127,13 +127,13 @@ def test_tables_json_and_csv_show_the_goal(best):
     for shown in (as_text(one, 200), as_html(one)):
         assert "votes to 90%" in shown
         assert "names the right leader in" in shown
-    record = writing.as_json(one)
+    record = export.results_as_json(one)
     assert record["goal"] == "best"
     king = record["goal_policies"][0]
     assert king["curve"]["votes"] == checkpoints(300).tolist()
     assert len(king["curve"]["low"]) == len(king["curve"]["mean"])
     json.dumps(record, allow_nan=False)
-    lines = writing.as_csv(one).splitlines()
+    lines = export.as_csv(one).splitlines()
     assert "votes_90" in lines[0].split(",")
     assert len(lines) == 3
 
@@ -142,7 +142,7 @@ def test_a_store_keeps_both_kinds_of_games(tmp_path, best):
     compare(POLICIES, [WORLD], 2, 3, mode="panel", out=tmp_path)
     mixed = compare(POLICIES, [WORLD], 2, 3, mode="panel", goal="best", out=tmp_path, replan=True)
     assert mixed.goal_summary["runs"].to_list() == [2, 2]
-    again = results(tmp_path)
+    again = load_results(tmp_path)
     assert again.missing == 0
     assert again.goal_summary.equals(mixed.goal_summary)
     back = compare(POLICIES, [WORLD], 2, 3, mode="panel", out=tmp_path, replan=True)
@@ -212,7 +212,9 @@ def test_certificates_are_counted_over_runs(goal, tmp_path):
         found = []
         for cell in played.plan.cells():
             if cell.policy == row["policy"]:
-                observer = Certificate(3, 400, {"confidence": 1, "ranking": 0, "top-2": 2}[goal])
+                observer = CertificateObserver(
+                    3, 400, {"confidence": 1, "ranking": 0, "top-2": 2}[goal]
+                )
                 play(cell.policy, world, cell.game_seed, mode="panel", observer=observer)
                 found.append(observer)
         votes = [min(each.votes, 400) for each in found]
@@ -226,9 +228,9 @@ def test_certificates_are_counted_over_runs(goal, tmp_path):
             assert row["end"] == np.mean([each.shares[-1] == 1 for each in found])
     text = as_text(played, 200)
     assert "votes used" in text
-    assert results(tmp_path).goal_summary.equals(played.goal_summary)
-    json.dumps(writing.as_json(played), allow_nan=False)
-    assert "wrong_low" in writing.as_csv(played)
+    assert load_results(tmp_path).goal_summary.equals(played.goal_summary)
+    json.dumps(export.results_as_json(played), allow_nan=False)
+    assert "wrong_low" in export.as_csv(played)
 
 
 def test_the_own_stop_of_an_algorithm_is_shown():
@@ -275,14 +277,17 @@ def test_the_ladder_has_the_steps_it_states():
 
 @pytest.mark.parametrize("name", ["few_votes", "goals"])
 def test_the_tables_on_the_page_are_those_of_the_records(name):
-    script, marks = (load_script(f"benchmarks/{each}.py") for each in (name, "page_marks"))
+    from research.benchmarks import page_marks as marks
+
+    script = importlib.import_module(f"research.benchmarks.{name}")
     record = json.loads(script.RECORD.read_text("utf-8"))
     page = script.PAGE.read_text("utf-8")
     assert marks.on_page(page, {script.TABLE: script.table(record)}) == page
 
 
 def test_the_error_rates_of_the_record_are_within_what_is_stated():
-    script = load_script("benchmarks/goals.py")
+    from research.benchmarks import goals as script
+
     record = json.loads(script.RECORD.read_text("utf-8"))
     assert record["instances"] == 1000
     assert [row["case"] for row in record["rows"]] == list(script.CASES)
@@ -292,7 +297,8 @@ def test_the_error_rates_of_the_record_are_within_what_is_stated():
 
 
 def test_the_few_votes_table_has_every_world():
-    script = load_script("benchmarks/few_votes.py")
+    from research.benchmarks import few_votes as script
+
     record = json.loads(script.RECORD.read_text("utf-8"))
     cells = {(row["kind"], row["arms"], row["chance"]) for row in record["rows"]}
     assert cells == set(script.worlds())

@@ -11,7 +11,7 @@ pytest.importorskip("polars")
 pytest.importorskip("scipy")
 
 from driftduel.errors import DriftduelError
-from driftduel.lab import Store, compare, make_plan, results, sweep
+from driftduel.lab import Store, compare, load_results, make_plan, sweep
 from driftduel.policies import POLICIES, Policy, make_policy
 from driftduel.policies.dts import Dts
 from driftduel.policies.king import King
@@ -93,7 +93,7 @@ def test_a_class_of_ones_own_plays_and_is_stored_under_a_name_to_read(tmp_path):
     )
     assert not found.failures
     assert found.summary["policy"].to_list() == ["my-policy", "my-policy:second=2", "uniform"]
-    again = results(tmp_path / "out")  # as another program would
+    again = load_results(tmp_path / "out")  # as another program would
     assert_same_games(again.games, found.games)
     assert again.summary.equals(found.summary)
 
@@ -138,7 +138,7 @@ def test_a_plan_is_not_played_by_a_class_that_was_written_later():
     plan = make_plan(WORLD, written(0), 1)
     make_plan(WORLD, written(1), 1)
     found = sweep(plan, workers=1)
-    assert ["is not what it was when the plan was made" in why for why in found.failures.values()]
+    assert ["differs from the planned one" in why for why in found.failures.values()]
     assert found.missing == 1
 
 
@@ -180,22 +180,22 @@ def test_what_is_no_policy_is_refused_in_a_sentence():
         """Ours has this name."""
 
     for given, said in (
-        (3, "3 is no policy; give a spec"),
-        (piecewise, "is no policy"),
-        (Policy, "has yet to define choose, learn"),
-        (SlidingWindow, "write both as a spec, such as 'sw-dts'"),
+        (3, "3 is not a policy; pass a spec"),
+        (piecewise, "is not a policy"),
+        (Policy, "does not define choose, learn"),
+        (SlidingWindow, "pass both as a spec, such as 'sw-dts'"),
         (partial(Dts, 0.6), "must name its keys"),
-        (partial(Dts, arms=3), "gives arms, which is the lab's to give"),
+        (partial(Dts, arms=3), "sets arms, which every game sets"),
         (partial(Dts, alpga=3), "has no key 'alpga'; did you mean alpha"),
         (partial(Dts, alpha="1,alpha=2"), "gives alpha twice"),
         (partial(Dts, alpha="1,beta=2"), "cannot hold the values"),
         (played, "has asked for 1 duels"),
         (panel, "was configured"),
         (mine(3, np.random.default_rng(0), second=2), "<locals>.MyPolicy, second=...)"),
-        (Untyped, ".Untyped has no type; write one, such as alpha: float = 1"),
+        (Untyped, ".Untyped has no type; add one, such as alpha: float = 1"),
         (Arrays, "must be of the types int, float, str or bool"),
-        (Uniform, "would be the policy 'uniform', and there is one"),
-        ([fresh, "dts"], "'dts' is given twice"),
+        (Uniform, "cannot be registered as 'uniform': this policy exists"),
+        ([fresh, "dts"], "'dts' is listed twice"),
     ):  # fmt: skip
         sentence = refused(given)
         assert said in sentence, (given, sentence)
@@ -337,11 +337,11 @@ def test_worlds_that_cannot_be_known_are_refused_in_a_sentence(monkeypatch):
 
     assert "cannot be copied and read" in refused(worlds=Locked())
     assert "RuntimeError('oh')" in refused(worlds=Broken())
-    assert "is no world; give a spec" in refused(worlds=np.eye(3))
-    assert "is no world; give policies first, then worlds." in refused(worlds=[Dts])
-    assert "is given twice" in refused(worlds=[Switch(), Switch()])
+    assert "is not a world; pass a spec" in refused(worlds=np.eye(3))
+    assert "is not a world; policies are the first argument" in refused(worlds=[Dts])
+    assert "is listed twice" in refused(worlds=[Switch(), Switch()])
     monkeypatch.setattr("driftduel.lab.objects._MOST_NUMBERS", 10)
-    assert "too many to be known by" in refused(worlds=Switch(rounds=1000))
+    assert "too many to hash" in refused(worlds=Switch(rounds=1000))
 
 
 def test_results_outlive_the_world_and_worlds_go_with_their_plan(tmp_path):
@@ -350,8 +350,8 @@ def test_results_outlive_the_world_and_worlds_go_with_their_plan(tmp_path):
     assert make_plan(spec, "uniform", 1).worlds[0].identity == found.plan.worlds[0].identity
     del found
     gc.collect()
-    assert results(tmp_path / "out").summary["runs"].to_list() == [2, 2]
-    with pytest.raises(DriftduelError, match="was an object of a program that is over"):
+    assert load_results(tmp_path / "out").summary["runs"].to_list() == [2, 2]
+    with pytest.raises(DriftduelError, match="was an object of a process that has ended"):
         make_plan(spec, "uniform", 1)
 
 

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("polars")
 pytest.importorskip("scipy")
 
-from driftduel._imports import load
+from driftduel._internal.plugins import load
 from driftduel.errors import DriftduelError
 from driftduel.lab import sweep
 from driftduel.lab.plan import Plan, make_plan
@@ -156,12 +156,12 @@ def test_a_module_that_was_edited_after_it_was_imported_is_refused(tmp_path, for
 
 def test_the_key_of_a_wrapper_changes_with_the_source_of_what_is_inside(tmp_path, forget_own):
     source = (
-        "from driftduel.policies import POLICIES, Dts, Oracle, register_around\n"
+        "from driftduel.policies import POLICIES, Dts, Oracle, register_wrapper\n"
         "@POLICIES.register('own-inside')\n"
         "class Inside(Dts):\n"
         "    '''As dts.'''\n"
         "    name = 'own-inside'\n"
-        "register_around(Oracle, ['own-inside'])\n"
+        "register_wrapper(Oracle, ['own-inside'])\n"
     )
     path = tmp_path / "own_wrapped.py"
     path.write_text(source)
@@ -180,7 +180,7 @@ def test_only_takes_a_pattern_or_a_word():
     assert {cell.policy for cell in plan.select("alpha=0.6")} == {"dts:alpha=0.6"}
     assert {(cell.seed, cell.run) for cell in plan.select("*1.[02]")} == {(1, 0), (1, 2)}
     assert plan.select() == list(plan.cells())
-    with pytest.raises(DriftduelError, match="no cell matches 'DTS'; cells are named like"):
+    with pytest.raises(DriftduelError, match="no cell matches 'DTS'; an id is, for example,"):
         plan.select("DTS")
     with pytest.raises(DriftduelError, match="no cell matches"):
         plan.select("dts*")  # a pattern is for the whole name
@@ -230,12 +230,12 @@ def test_a_plan_survives_json(tmp_path):
 
 
 def test_the_same_thing_twice_is_refused():
-    assert "policy 'dts' is given twice" in refused([WORLD], ["dts", "wss", "dts"])
+    assert "policy 'dts' is listed twice" in refused([WORLD], ["dts", "wss", "dts"])
     assert "'dts:alpha=0.51' is the same as 'dts'" in refused([WORLD], ["dts", "dts:alpha=0.51"])
-    assert "is given twice" in refused([WORLD, WORLD], ["dts"])
+    assert "is listed twice" in refused([WORLD, WORLD], ["dts"])
     spelled = f"{WORLD},ratio=2"
     assert f"world {spelled!r} is the same as {WORLD!r}" in refused([WORLD, spelled], ["dts"])
-    assert "a seed is given twice in [1, 2, 1]" in refused([WORLD], ["dts"], 1, (1, 2, 1))
+    assert "a seed occurs twice in [1, 2, 1]" in refused([WORLD], ["dts"], 1, (1, 2, 1))
 
 
 @pytest.mark.parametrize(
@@ -246,8 +246,8 @@ def test_the_same_thing_twice_is_refused():
         ({"policies": ["dts:alpha=-1"]}, "alpha=-1 must be a number above 0"),
         ({"policies": ["dts:"]}, None),
         ({"policies": ["dts:alpha"]}, "is not of the form key=value"),
-        ({"policies": []}, "policies is empty; name at least one"),
-        ({"worlds": []}, "worlds is empty; name at least one"),
+        ({"policies": []}, "policies is empty; pass at least one"),
+        ({"worlds": []}, "worlds is empty; pass at least one"),
         ({"worlds": ["two-arms"]}, "did you mean two-arm"),
         ({"worlds": ["two-arm:rounds=1"]}, "rounds=1 must be"),
         ({"worlds": ["file:path=/no/such.npz"]}, "cannot read '/no/such.npz'"),
@@ -406,5 +406,7 @@ def test_a_world_of_ones_own_is_found_by_other_processes(tmp_path, monkeypatch, 
 
 
 def test_a_name_that_tables_cannot_hold_is_refused_before_anything_is_played(tmp_path):
-    with pytest.raises(DriftduelError, match=r"caf\\udce9.csv.* is not in UTF-8.*rename the file"):
+    with pytest.raises(
+        DriftduelError, match=r"caf\\udce9.csv.* is not valid UTF-8.*rename the file"
+    ):
         make_plan(["file:path=caf\udce9.csv,rounds=9"], ["uniform"])

@@ -12,10 +12,10 @@ pytest.importorskip("scipy")
 
 from scipy import stats
 
+from driftduel._internal.wording import margin
 from driftduel.errors import DriftduelError
 from driftduel.lab import compare, make_plan
 from driftduel.lab.tables import as_text
-from driftduel.wording import margin
 from tests.lab.helpers import WORLD
 
 
@@ -55,11 +55,11 @@ def test_several_worlds_are_summed_up(grid):
 
 
 def test_what_is_missing_is_said(tmp_path):
-    from driftduel.lab import results, sweep
+    from driftduel.lab import load_results, sweep
 
     plan = make_plan(WORLD, ["uniform", "dts"], 2)
     sweep(plan, tmp_path / "out", only="*uniform*", workers=1)
-    text = repr(results(tmp_path / "out"))
+    text = repr(load_results(tmp_path / "out"))
     assert "uniform is the only policy with results" in text
     assert "2 of 4 cells are missing." in text
     assert "Nothing is finished yet" in repr(results_of_nothing(tmp_path))
@@ -76,9 +76,9 @@ def test_a_notebook_shows_the_same_and_escapes_it(found):
     assert html.startswith("<p><strong>")
     assert html.count("<tr>") == 1 + len(found.plan.policies)
     assert "anaconda:constant=0.5" in html
-    from driftduel.lab.tables import Table, _html_table
+    from driftduel.lab.tables import ResultTable, _html_table
 
-    strange = Table("", "", ("<b>",), (("<script>",),), "0")
+    strange = ResultTable("", "", ("<b>",), (("<script>",),), "0")
     assert "<script>" not in _html_table(strange)
     assert "&lt;script&gt;" in _html_table(strange)
 
@@ -217,15 +217,15 @@ def test_a_legend_goes_where_it_is_wanted(found, legend):
 
 def test_facets_without_a_policy_of_one_world(tmp_path):
     pytest.importorskip("matplotlib")
-    from driftduel.lab import results, sweep
+    from driftduel.lab import load_results, sweep
 
     worlds = [WORLD, WORLD.replace("phases=3", "phases=2")]
     plan = make_plan(worlds, ["uniform", "dts"], 2)
     sweep(plan, tmp_path / "out", only="*uniform*", workers=1)
     sweep(plan, tmp_path / "out", only=f"{worlds[0]}*", workers=1)
-    drawn = results(tmp_path / "out").plot_regret(["dts", "uniform"], facets="world")
+    drawn = load_results(tmp_path / "out").plot_regret(["dts", "uniform"], facets="world")
     lines = [len(panel.lines) for panel in drawn.axes]
-    changes = [len(w.changes.rounds) for w in results(tmp_path / "out").findings.worlds]
+    changes = [len(w.changes.rounds) for w in load_results(tmp_path / "out").findings.worlds]
     assert [n - m for n, m in zip(lines, changes, strict=True)] == [2, 1]
 
 
@@ -304,12 +304,12 @@ def test_a_notebook_shows_the_regret_of_every_policy_in_every_world(grid):
 def test_what_cannot_be_drawn_is_refused_in_a_sentence(found, grid, tmp_path):
     pytest.importorskip("matplotlib")
     for draw, said in (
-        (grid.plot_regret, "several worlds; say which one to draw with world="),
+        (grid.plot_regret, "several worlds; choose one with world="),
         (lambda: grid.plot_totals(world="nowhere"), "0 worlds match 'nowhere'"),
-        (lambda: found.plot_regret(["dst"]), "no results of a policy 'dst'; did you mean dts"),
-        (found.plot_trend, "no two worlds of the plan differ in their rounds"),
+        (lambda: found.plot_regret(["dst"]), "policy 'dst' has no results; did you mean dts"),
+        (found.plot_trend, "no two worlds of the plan differ only in their rounds"),
         (lambda: found.plot_totals(path=tmp_path / "a.gif"), "written as .png, .svg, .pdf"),
-        (results_of_nothing(tmp_path).plot_regret, "nothing is finished yet"),
+        (results_of_nothing(tmp_path).plot_regret, "no cell is finished yet"),
         (lambda: grid.plot_regret(facets="policy"), "facets='policy' must be 'world'"),
         (lambda: grid.plot_regret(facets="world", world="no"), "0 worlds match 'no'"),
         (lambda: grid.plot_regret(facets="world", ax=object()), "ax= is for one world"),

@@ -18,10 +18,10 @@ pytest.importorskip("scipy")
 
 from driftduel.errors import DriftduelError
 from driftduel.games import play
-from driftduel.lab import Store, compare, make_plan, results, running, sweep
+from driftduel.lab import Store, compare, load_results, make_plan, running, sweep
 from driftduel.lab.cells import run_cell
 from driftduel.lab.engines import Threads
-from driftduel.lab.running import Pile, Speeds, run_cells
+from driftduel.lab.running import Speeds, WorkQueue, run_cells
 from driftduel.worlds import NO_LINK, WORLDS, Chunk, World
 from driftduel.worlds._walk import BlockWalk
 from tests.lab.helpers import POLICIES, WORLD, Listener, assert_same_games, own_policy, start
@@ -87,7 +87,7 @@ def test_threads_do_not_disturb_each_others_worlds(monkeypatch):
 def test_a_run_that_was_stopped_goes_on_where_it_was(cells, undisturbed, tmp_path, counted):
     with pytest.raises(KeyboardInterrupt):
         sweep(PLAN, tmp_path, engine="threads", workers=2, watch=StopsAfter(cells))
-    kept = results(tmp_path).games
+    kept = load_results(tmp_path).games
     assert len(kept) >= cells
     assert_same_games(kept, undisturbed.filter(undisturbed["key"].is_in(kept["key"].to_list())))
     watch = Listener()
@@ -106,7 +106,7 @@ def test_many_stops(undisturbed, tmp_path, counted):
         try:
             found = sweep(PLAN, tmp_path, engine="threads", workers=1, watch=StopsAfter(5))
         except KeyboardInterrupt:
-            done = results(tmp_path).games["key"].to_list()
+            done = load_results(tmp_path).games["key"].to_list()
             assert len(done) >= 5 * (stops + 1)
             finished = {key: counted[key] for key in done} | finished
             continue
@@ -141,7 +141,7 @@ def test_ctrl_c_while_a_file_is_written_loses_nothing(undisturbed, tmp_path, mon
     with pytest.raises(KeyboardInterrupt):
         sweep(PLAN, tmp_path, engine="threads", workers=1, watch=watch)
     assert interrupted == [4]
-    assert len(results(tmp_path).games) == 4
+    assert len(load_results(tmp_path).games) == 4
     assert_same_games(sweep(PLAN, tmp_path, engine="threads").games, undisturbed)
 
 
@@ -154,7 +154,7 @@ def test_a_watch_that_fails_loses_nothing(tmp_path, undisturbed):
 
     with pytest.raises(RuntimeError, match="the watch"):
         sweep(PLAN, tmp_path, engine="threads", workers=1, watch=Fails())
-    assert len(results(tmp_path).games) == 3
+    assert len(load_results(tmp_path).games) == 3
     assert_same_games(sweep(PLAN, tmp_path, engine="threads").games, undisturbed)
 
 
@@ -164,7 +164,7 @@ from pathlib import Path
 from driftduel.lab import make_plan, running, sweep
 from driftduel.lab.engines import base
 
-class Watch(running.Silent):
+class Watch(running.NullListener):
     def cell(self, outcome):
         print(outcome.cell.key, flush=True)
 
@@ -258,7 +258,7 @@ def test_two_sweeps_in_one_process_do_not_disturb_each_other(tmp_path, undisturb
     for thread in threads:
         thread.join()
     assert ended == [len(PLAN)] * 2
-    assert_same_games(results(tmp_path).games, undisturbed)
+    assert_same_games(load_results(tmp_path).games, undisturbed)
 
 
 def test_cells_that_somebody_else_finishes_are_left_out(tmp_path, monkeypatch, counted):
@@ -338,7 +338,7 @@ def test_a_world_that_loses_its_winner_ends_the_run_at_once(tmp_path):
     assert f"world {late!r} has no Condorcet winner in round 15001, so" in said
     assert "add --benchmark exploitability" in said
     assert not watch.outcomes
-    assert results(tmp_path / "out").failures == {}
+    assert load_results(tmp_path / "out").failures == {}
     other = make_plan([late], ["uniform"], 1, benchmark="von-neumann")
     assert sweep(other, engine="threads", workers=1).missing == 0
 
@@ -372,7 +372,7 @@ def test_a_policy_that_asks_for_an_arm_that_is_not_there_is_reported(tmp_path, f
     plan = make_plan(["two-arm:rounds=40"], ["own-wild:first=9"], 1, imports=[own])
     found = sweep(plan, engine="threads", workers=1)
     (said,) = found.failures.values()
-    assert "asked for arms 9 and 1 in round 1" in said
+    assert "chose arms 9 and 1 in round 1" in said
 
 
 def test_watches_hear_of_everything():
@@ -401,7 +401,7 @@ def test_parts_of_a_plan(tmp_path, undisturbed):
     [
         ({"engine": "thread"}, "did you mean threads"),
         ({"workers": 0}, "workers=0 must be"),
-        ({"engine": "threads", "cluster": "tcp://x:1"}, "needs the engine dask"),
+        ({"engine": "threads", "cluster": "tcp://x:1"}, "needs engine='dask'"),
     ],
 )
 def test_bad_engines(more, said):
@@ -506,7 +506,7 @@ def test_the_pile_hands_out_about_as_much_as_was_asked_for():
     cells = make_plan(["two-arm:rounds=20"], ["uniform", "dts"], 6).select()
     speeds = Speeds()
     done = set()
-    pile = Pile(cells, speeds, SimpleNamespace(done=lambda: done))
+    pile = WorkQueue(cells, speeds, SimpleNamespace(done=lambda: done))
     assert pile.take(10.0) == cells[:1]  # nothing is known yet, so one at a time
     for seconds in (9.0, 1.0, 1.0):  # the first was compiled
         speeds.learn(cells[0], seconds, 1.0)
@@ -543,7 +543,7 @@ def test_a_real_ctrl_c(slow, tmp_path):
 
 @pytest.mark.parametrize("engine", ["threads", "processes"])
 def test_who_looks_on_hears_of_compiling_while_it_lasts(engine, tmp_path, forget_own):
-    begin = "from driftduel import _notice\n        _notice.compiling()"
+    begin = "from driftduel._internal import notices\n        notices.compiling()"
     path = own_policy(tmp_path / "own_slow.py", "own-slow", begin=begin)
     plan = make_plan([WORLD], ["own-slow", "wss:beta=1.3"], 2, imports=[path])
     heard = []

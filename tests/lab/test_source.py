@@ -180,8 +180,8 @@ def test_kernels_for_panels_do_not_decide_other_games(checkout):
 PROSE = (
     ('"""Relative Upper Confidence Bound."""', '"""Another docstring."""'),
     ("    arms = wins.shape[0]\n", "    # A comment.\n\n    arms = wins.shape[0]\n"),
-    ('"""Let a possible winner', '"""Let any possible winner'),
-    ('"""(K, K) how often i beat j."""', '"""How often i beat j: (K, K)."""'),
+    ('"""Win counts and the', '"""Counts of wins and the'),
+    ('"""(K, K) number of wins of i over j."""', '"""Wins of i over j: (K, K)."""'),
     ('"high; paper and public code agree"', '"high"'),
     ("COUNTED\n    source", "'nothing'\n    source"),
 )
@@ -191,7 +191,7 @@ def test_prose_and_messages_decide_nothing(checkout):
     folder, edit = checkout
     for old, new in PROSE:
         edit("policies/rucb.py", old, new)
-    edit("policies/king.py", "hears votes of the past", "takes votes of the past")
+    edit("policies/king.py", "accepts past votes", "takes past votes")
     assert changed(folder) == set()
     edit("policies/king.py", "if self.ledger.asked and not", "if self.ledger.asked > 1 and not")
     assert ("king", "serve") in changed(folder)

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 pytest.importorskip("polars")
 pytest.importorskip("scipy")
@@ -16,13 +15,13 @@ pytest.importorskip("scipy")
 import polars as pl
 from scipy import stats
 
-from driftduel._intervals import student
+from driftduel._internal.intervals import student
 from driftduel.lab import compare, make_plan
 from driftduel.lab.statistics import (
     NEEDED,
+    count_false_alarms,
     delays,
     differences,
-    needless_restarts,
     summary,
     t_interval,
 )
@@ -155,10 +154,10 @@ def slow_delays(restarts, switches):
 @settings(max_examples=500)
 @given(ROUNDS, ROUNDS)
 def test_needless_restarts_and_delays_equal_their_slow_twins(restarts, switches):
-    assert needless_restarts(restarts, switches) == slow_needless_restarts(restarts, switches)
+    assert count_false_alarms(restarts, switches) == slow_needless_restarts(restarts, switches)
     assert delays(restarts, switches) == slow_delays(restarts, switches)
     # A switch that was found has a restart of its own, which was not needless.
-    assert len(delays(restarts, switches)) <= len(restarts) - needless_restarts(restarts, switches)
+    assert len(delays(restarts, switches)) <= len(restarts) - count_false_alarms(restarts, switches)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +177,7 @@ def test_needless_restarts_and_delays_equal_their_slow_twins(restarts, switches)
     ],
 )
 def test_needless_restarts_and_delays_by_hand(restarts, switches, needless, waits):
-    assert needless_restarts(restarts, switches) == needless
+    assert count_false_alarms(restarts, switches) == needless
     assert delays(restarts, switches) == waits
 
 
@@ -228,8 +227,8 @@ def test_one_run_says_nothing_about_chance():
     ("others", "said"),
     [
         ((5.0, 5.1, 5.2), "dts has the lowest regret, and against the other the paired interval"),
-        ((4.0, 4.0, 4.0), "the runs cannot tell it apart from uniform:"),
-        ((1.0, 9.0, 5.0), "the runs cannot tell it apart from uniform:"),
+        ((4.0, 4.0, 4.0), "the runs cannot distinguish it from uniform:"),
+        ((1.0, 9.0, 5.0), "the runs cannot distinguish it from uniform:"),
     ],
 )
 def test_a_verdict_is_as_sure_as_the_paired_interval(others, said):

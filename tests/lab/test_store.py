@@ -17,7 +17,7 @@ pytest.importorskip("scipy")
 import polars as pl
 
 from driftduel.errors import DriftduelError
-from driftduel.lab import Store, compare, make_plan, results, sweep
+from driftduel.lab import Store, compare, load_results, make_plan, sweep
 from driftduel.lab.cells import run_cell
 from driftduel.lab.store import SCHEMA, TIMINGS
 from tests.lab.helpers import (
@@ -128,8 +128,8 @@ def test_a_store_without_results_has_no_rows(tmp_path):
     assert dict(store.rows().schema) == SCHEMA
     assert store.rows(("regret", "key")).columns == ["regret", "key"]
     assert store.done() == set()
-    assert results(tmp_path / "s").missing == len(PLAN)
-    assert results(tmp_path / "s").summary["runs"].to_list() == [0, 0, 0, 0]
+    assert load_results(tmp_path / "s").missing == len(PLAN)
+    assert load_results(tmp_path / "s").summary["runs"].to_list() == [0, 0, 0, 0]
 
 
 def flip(path):
@@ -152,7 +152,7 @@ def test_a_damaged_file_is_set_aside_and_its_cells_are_played_again(damage, stor
     damage(broken)
     rotten = broken.read_bytes()
     assert len(Store(store).rows()) == len(PLAN) - 2
-    assert results(store).missing == 2
+    assert load_results(store).missing == 2
     watch = Listener()
     found = played(store, watch=watch)
     assert len(watch.outcomes) == 2
@@ -228,25 +228,23 @@ def _stage(**changes):
 @pytest.mark.parametrize("how", FORGED)
 def test_a_file_of_something_else_is_set_aside_although_it_fits_its_name(how, store, whole):
     forged = rewritten(files(store)[1], FORGED[how])
-    assert results(store).missing == 2
+    assert load_results(store).missing == 2
     watch = Listener()
     found = played(store, watch=watch)
     assert len(watch.outcomes) == 2
-    assert watch.said == [
-        f"{forged}.damaged: damaged, so it was set aside; its cells are played again."
-    ]
+    assert watch.said == [f"{forged}.damaged: damaged and renamed; its cells are played again."]
     assert_same_games(found.games, Store(whole).rows())
 
 
 def test_the_forged_stage_is_what_is_wrong(store):
     rewritten(files(store)[1], lambda f: f.with_columns(_stage()))
-    assert results(store).missing == 0
+    assert load_results(store).missing == 0
 
 
 def test_files_of_driftduel_0_1_stand_beside_newer_ones(store, whole):
     since = ["winners_from", "winners", "present", "ties", "stages"]
     rewritten(files(store)[1], lambda f: f.drop(since))
-    games = results(store).games
+    games = load_results(store).games
     assert len(games) == len(PLAN)
     assert games["winners"].is_null().sum() == 2
     assert timeless(games.drop(since)).equals(timeless(Store(whole).rows().drop(since)))
@@ -278,13 +276,13 @@ def test_a_pipe_or_a_folder_among_the_results_is_set_aside(store):
 def test_a_folder_whose_name_is_not_utf8(store):
     name = os.fsdecode(os.fsencode(store.parent) + b"/caf\xe9")
     store.rename(name)
-    assert_same_games(results(name).games, played(name).games)
-    assert len(results(name).games) == len(PLAN)
+    assert_same_games(load_results(name).games, played(name).games)
+    assert len(load_results(name).games) == len(PLAN)
 
 
 def test_damage_is_said_even_if_nobody_looks_on(store):
     flip(files(store)[0])
-    with pytest.warns(UserWarning, match="damaged, so it was set aside"):
+    with pytest.warns(UserWarning, match="damaged and renamed"):
         played(store)
 
 
@@ -341,7 +339,7 @@ def test_stores_are_merged_by_copying_files(tmp_path, whole):
     for i in (2, 3):
         for path in files(tmp_path / str(i)):
             shutil.copy(path, tmp_path / "1" / "cells")
-    merged = results(tmp_path / "1")
+    merged = load_results(tmp_path / "1")
     assert merged.missing == 0
     assert_same_games(merged.games, Store(whole).rows())
 
@@ -400,7 +398,7 @@ def test_a_folder_with_other_files_is_refused_and_not_touched(tmp_path):
     (tmp_path / "thesis.tex").write_text("important")
     (tmp_path / "sub").mkdir()
     before = content(tmp_path)
-    with pytest.raises(DriftduelError, match="holds other files; name a folder that is new"):
+    with pytest.raises(DriftduelError, match="contains other files; pass a new"):
         played(tmp_path)
     assert content(tmp_path) == before
 
@@ -438,13 +436,13 @@ def test_a_file_where_the_folder_should_be(tmp_path):
 
 
 def test_not_a_store(tmp_path):
-    with pytest.raises(DriftduelError, match=r"holds no results \(there is no plan.json\)"):
-        results(tmp_path)
+    with pytest.raises(DriftduelError, match=r"contains no results \(no plan.json\)"):
+        load_results(tmp_path)
     with pytest.raises(DriftduelError, match="is not a folder"):
-        results(tmp_path / "gone")
+        load_results(tmp_path / "gone")
     (tmp_path / "file").write_text("")
     with pytest.raises(DriftduelError, match="is not a folder"):
-        results(tmp_path / "file")
+        load_results(tmp_path / "file")
 
 
 @pytest.mark.parametrize(
@@ -466,8 +464,8 @@ def test_not_a_store(tmp_path):
 def test_a_damaged_plan(text, store):
     (store / "plan.json").write_bytes(text.encode("latin-1"))
     before = content(store)
-    for attempt in (lambda: results(store), lambda: played(store)):
-        with pytest.raises(DriftduelError, match=r"plan.json' is damaged.*with --replan added"):
+    for attempt in (lambda: load_results(store), lambda: played(store)):
+        with pytest.raises(DriftduelError, match=r"plan.json' is damaged.*with --replan"):
             attempt()
     assert content(store) == before
     watch = Listener()
@@ -498,14 +496,14 @@ def test_a_plan_of_another_format(store):
         {"policies": [{**policy, "told": [3]}]}, {"policies": [{**policy, "compiled": None}]},
     ):  # fmt: skip
         (store / "plan.json").write_text(json.dumps({**record, **change}))
-        with pytest.raises(DriftduelError, match="or of another version of this program"):
-            results(store)
+        with pytest.raises(DriftduelError, match="or of another version of driftduel"):
+            load_results(store)
 
 
 def test_cells_that_went_missing_as_a_whole(store, whole):
     shutil.rmtree(store / "cells")
     with pytest.raises(DriftduelError, match="cannot read"):
-        results(store).games  # noqa: B018
+        load_results(store).games  # noqa: B018
     assert_same_games(played(store).games, Store(whole).rows())
 
 
@@ -545,7 +543,7 @@ FULL_DISK = """
 import resource, sys
 from driftduel.lab import read_plan, running, sweep
 
-class Watch(running.Silent):
+class Watch(running.NullListener):
     cells = 0
     def cell(self, outcome):
         self.cells += 1
@@ -590,7 +588,7 @@ def test_failures_are_kept_reported_and_gone_when_the_cell_succeeds(tmp_path, fo
     found = played(tmp_path / "s", plan, watch=watch)
     names = [f"two-arm:rounds=20 / own-fails / 0.{run}" for run in range(3)]
     assert found.failures == dict.fromkeys(names, "ValueError: round five")
-    assert results(tmp_path / "s").failures == found.failures
+    assert load_results(tmp_path / "s").failures == found.failures
     assert found.missing == 3
     assert found.summary["runs"].to_list() == [3, 0]
     assert sum(outcome.row is None for outcome in watch.outcomes) == 3
@@ -616,7 +614,7 @@ def test_a_note_of_a_failure_that_cannot_be_read(text, tmp_path):
     store.fail(cell, "oh")
     assert store.failures() == {cell.id: "oh"}
     (tmp_path / "failed" / f"{cell.key}.json").write_bytes(text.encode("latin-1"))
-    assert store.failures() == {cell.id: "the note about it cannot be read"}
+    assert store.failures() == {cell.id: "unknown error: the file in failed/ cannot be read"}
 
 
 def test_a_failure_counts_no_more_once_the_cell_is_there(store):

@@ -20,7 +20,7 @@ def write(tmp_path, text, name="sweep.toml"):
     return path
 
 
-def complaint(tmp_path, text):
+def suggest(tmp_path, text):
     """Return what is said about a file: the key, and the rest."""
     path = write(tmp_path, text)
     with pytest.raises(DriftduelError) as error:
@@ -113,7 +113,7 @@ POLICIES = 'policies = ["uniform"]\n'
     ("text", "key", "said"),
     [
         # keys
-        (SMALL + "rums = 3\n", "rums", "there is no key 'rums'; did you mean runs"),
+        (SMALL + "rums = 3\n", "rums", "unknown key 'rums'; did you mean runs"),
         (SMALL + "[horizon]\n", "horizon", "did you mean horizons"),
         ("rums = 3\n", "rums", "did you mean runs"),
         # types
@@ -139,7 +139,7 @@ POLICIES = 'policies = ["uniform"]\n'
         (SMALL + "points = 5\n", "points", "points=5 must be a whole number at least 10"),
         (SMALL + 'imports = "json"\n', "imports", "must be a list of modules or files"),
         (SMALL + 'imports = [\n"json",\n"no.such"]\n', "imports[1]", "cannot import 'no.such'"),
-        (SMALL + 'imports = ["json:Sun"]\n', "imports[0]", "no such class of policies"),
+        (SMALL + 'imports = ["json:Sun"]\n', "imports[0]", "the module has no such policy class"),
         (SMALL + "parameters = 3\n", "parameters", "must be a table of lists"),
         (SMALL + "[parameters]\nw = 3\n", "parameters.w", "3 must be a list of numbers or words"),
         (SMALL + "[parameters]\nw = [[1]]\n", "parameters.w", "must be a list of numbers or words"),
@@ -148,7 +148,7 @@ POLICIES = 'policies = ["uniform"]\n'
         (WORLDS + POLICIES + "runs = 0\n", "runs", "runs=0 must be a whole number at least 1"),
         (SMALL + "seed = -1\n", "seed", "seed=-1 must be a whole number at least 0"),
         (SMALL + "seed = [\n1,\n-1]\n", "seed[1]", "seed=-1 must be a whole number at least 0"),
-        (SMALL + "seed = [1, 1]\n", "seed", "a seed is given twice"),
+        (SMALL + "seed = [1, 1]\n", "seed", "a seed occurs twice"),
         # empty lists
         ("worlds = []\n" + POLICIES, "worlds", "worlds is empty"),
         (WORLDS + "policies = []\n", "policies", "policies is empty"),
@@ -163,10 +163,10 @@ POLICIES = 'policies = ["uniform"]\n'
         (WORLDS + 'policies = ["dts",\n"dts:alpha=0"]\n', "policies[1]", "alpha=0 must be"),
         (WORLDS + 'policies = ["dts",\n"dts:alpha=0.51"]\n', "policies[1]", "is the same as 'dts'"),
         # holes
-        (WORLDS + 'policies = ["dts",\n"dts:alpha={a}"]\n', "policies[1]", "no [parameters]"),
+        (WORLDS + 'policies = ["dts",\n"dts:alpha={a}"]\n', "policies[1]", "[parameters] is"),
         (
             WORLDS + 'policies = ["dts",\n"dts:alpha={ab}"]\n[parameters]\nabc = [1]\n',
-            "policies[1]", "uses {ab}, which is no parameter; did you mean abc",
+            "policies[1]", "uses {ab}, which is not a parameter; did you mean abc",
         ),
         (SMALL + "[parameters]\nw = [1]\n", "parameters.w", "no spec uses {w}"),
         (SMALL + "parameters.w = [1]\n", "parameters.w", "no spec uses {w}"),
@@ -178,19 +178,19 @@ POLICIES = 'policies = ["uniform"]\n'
         ),
         (
             WORLDS + 'policies = [\n"dts",\n"wss:beta={a}"]\n[parameters]\na = [2, 2]\n',
-            "policies[1]", "'wss:beta=2' is given twice",
+            "policies[1]", "'wss:beta=2' is listed twice",
         ),
         # horizons
         (
             'worlds = ["two-arm",\n"two-arm:rounds=70"]\nhorizons = [50, 60]\n' + POLICIES,
-            "worlds[1]", "'two-arm:rounds=70' gives rounds, and so does the key 'horizons'",
+            "worlds[1]", "'two-arm:rounds=70' sets rounds, and so does the key 'horizons'",
         ),
         ('worlds = ["two-arm"]\nhorizons = [0]\n' + POLICIES, "worlds[0]", "rounds=0 must be"),
         ('worlds = [\n"two-arm\\u0073"]\n' + POLICIES, "worlds[0]", "did you mean two-arm"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_said_with_file_and_key(text, key, said, tmp_path):
-    where, sentence = complaint(tmp_path, text)
+    where, sentence = suggest(tmp_path, text)
     assert said in sentence
     assert where == key
     assert "\n" not in sentence
@@ -277,13 +277,13 @@ def test_specs_do_not_multiply_without_end(tmp_path):
     spec = "uniform:" + ",".join(f"{name}={{{name}}}" for name in names)
     lists = "\n".join(f"{name} = [1, 2, 3, 4, 5, 6, 7, 8, 9]" for name in names)
     text = f'worlds = ["two-arm"]\npolicies = ["{spec}"]\n[parameters]\n{lists}\n'
-    key, said = complaint(tmp_path, text)
+    key, said = suggest(tmp_path, text)
     assert key == "policies[0]"
-    assert f"stands for {9**20:,} specs" in said
+    assert f"expands to {9**20:,} specs" in said
 
 
 def test_a_name_with_a_nul_in_it(tmp_path):
     text = 'worlds = ["file:path=a\\u0000b,rounds=5"]\npolicies = ["uniform"]\n'
-    key, said = complaint(tmp_path, text)
+    key, said = suggest(tmp_path, text)
     assert key == "worlds[0]"
     assert "'a\\x00b' cannot be the name of a file" in said

@@ -24,8 +24,8 @@ def test_a_clear_winner():
     text = verdicts.verdict([WORSE, BEST], "w:k=1")
     assert text == (
         "Over 8 runs in `w:k=1`, `a` had the lowest regret, 100 (95% interval 90 to 110). "
-        "The next, `b`, had 1.50 times as much (150); the 95% interval of their difference, run "
-        "by run, is 40 to 60, which excludes 0: `a` is better beyond chance."
+        "The next, `b`, had 1.50 times as much (150); the 95% interval of their paired "
+        "difference is 40 to 60, which excludes 0: `a` is better beyond chance."
     )
 
 
@@ -35,12 +35,12 @@ def test_a_clear_winner_among_many():
     wide = standing(3, "d", 190.0, difference=90, difference_low=-80, difference_high=260)
     text = verdicts.verdict([BEST, WORSE, wide], "w")
     assert "excludes 0" in text
-    assert text.endswith("It cannot be told apart from `d`.")
+    assert text.endswith("It cannot be distinguished from `d`.")
 
 
 def test_no_clear_winner():
     text = verdicts.verdict([BEST, UNCLEAR, WORSE], "w")
-    assert "which includes 0: these runs cannot tell the two apart." in text
+    assert "which includes 0: these runs cannot distinguish the two." in text
     assert text.endswith("The other one is worse beyond chance.")
     assert "beyond chance" not in verdicts.verdict([BEST, UNCLEAR], "w")
 
@@ -53,7 +53,7 @@ def test_a_tie():
 def test_one_policy_has_nobody_to_beat():
     text = verdicts.verdict([BEST], "w")
     assert "had a regret of 100 (95% interval 90 to 110)" in text
-    assert "nothing to compare it with" in text
+    assert "no other policy to compare with" in text
 
 
 def test_one_run_says_nothing_about_chance():
@@ -61,16 +61,16 @@ def test_one_run_says_nothing_about_chance():
     pair = [standing(0, "a", 10.0, ratio=1.0, **one), standing(1, "b", 20.0, ratio=2.0, **one)]
     text = verdicts.verdict(pair, "w")
     assert text.startswith("Over 1 run in `w`, `a` had the lowest regret, 10. The next")
-    assert text.endswith("how sure this is cannot be said.")
+    assert text.endswith("so the certainty is unknown.")
 
 
 def test_runs_that_are_not_shared():
     text = verdicts.verdict([standing(0, "a", 10.0), standing(1, "b", 20.0, runs=2)], "w")
     assert text.startswith("Over 2 to 8 runs")
-    assert "They share too few runs to say how sure this is." in text
-    assert text.endswith("trust differences run by run more than means.")
+    assert "They share too few runs for an interval of the difference." in text
+    assert text.endswith("paired differences are more reliable than means.")
     odd = standing(1, "b", 20.0, difference=-5, difference_low=-9, difference_high=-1)
-    assert "it is `b` that had less" in verdicts.verdict([standing(0, "a", 10.0), odd], "w")
+    assert "`b` had less" in verdicts.verdict([standing(0, "a", 10.0), odd], "w")
 
 
 def test_no_regret_has_no_ratio():
@@ -81,10 +81,10 @@ def test_no_regret_has_no_ratio():
 
 def test_an_oracle_is_called_one():
     oracle = standing(0, "oracle", 50.0, told=("at",))
-    text = verdicts.told_remark([oracle, WORSE])
-    assert text.startswith("`oracle` was told the rounds of the changes")
+    text = verdicts.prior_knowledge_remark([oracle, WORSE])
+    assert text.startswith("`oracle` uses prior knowledge (the rounds of the changes)")
     assert "`b` had the lowest regret, 150" in text
-    assert verdicts.told_remark([BEST, WORSE]) == ""
+    assert verdicts.prior_knowledge_remark([BEST, WORSE]) == ""
 
 
 def test_how_far_apart():
@@ -95,7 +95,7 @@ def test_how_far_apart():
     )
     assert "the other is worse" in verdicts.about_totals([BEST, WORSE])
     assert "the other is not worse" in verdicts.about_totals([BEST, UNCLEAR])
-    assert "alone" in verdicts.about_totals([BEST])
+    assert "only policy" in verdicts.about_totals([BEST])
 
 
 def test_the_verdict_says_what_is_measured():
@@ -104,7 +104,9 @@ def test_the_verdict_says_what_is_measured():
     assert "an exploitability of 100" in verdicts.verdict([BEST], "w", "exploitability")
     assert verdicts.about_totals([BEST, WORSE], "exploitability").startswith("Exploitability goes")
     oracle = standing(0, "oracle", 50.0, told=("at",))
-    assert "the lowest exploitability" in verdicts.told_remark([oracle, WORSE], "exploitability")
+    assert "the lowest exploitability" in verdicts.prior_knowledge_remark(
+        [oracle, WORSE], "exploitability"
+    )
     assert "regret" not in verdicts.short_verdict([BEST, WORSE], "exploitability")
 
 
@@ -119,7 +121,7 @@ def test_in_short():
     assert "against all 2 others" not in verdicts.short_verdict([BEST, WORSE, third])
     assert "against both others" in verdicts.short_verdict([BEST, WORSE, third])
     assert verdicts.short_verdict([BEST, UNCLEAR, WORSE]) == (
-        "`a` has the lowest regret, but the runs cannot tell it apart from `c`: the paired "
+        "`a` has the lowest regret, but the runs cannot distinguish it from `c`: the paired "
         "interval of the difference includes 0."
     )
     one = [standing(0, "a", 1.0, runs=1), standing(1, "b", 2.0, runs=1)]

@@ -4,8 +4,7 @@ import dataclasses
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from driftduel.errors import DriftduelError
 from driftduel.measures.bounds import bounds

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from driftduel._compile import jit_enabled
+from driftduel._internal.compiler import jit_enabled
 from driftduel.errors import DriftduelError
 from driftduel.measures import _significant_kernels as kernels
 from driftduel.measures.significant import SCALES, SignificantScan, significant_switches

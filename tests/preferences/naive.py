@@ -3,8 +3,7 @@
 from itertools import combinations, permutations
 
 import numpy as np
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 
 from driftduel.preferences import Preferences
 

@@ -5,8 +5,7 @@ import statistics
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from driftduel.errors import DriftduelError
 from driftduel.preferences import LINKS, check_link, linear, logistic, probit, resolve_link

@@ -233,7 +233,7 @@ def test_bytes_that_are_no_text_give_one_sentence(tmp_path):
 
 
 def test_the_guide_runs(tmp_path, monkeypatch, capsys):
-    guide = (Path(__file__).parents[2] / "docs" / "how-to" / "preflib.md").read_text("utf-8")
+    guide = (Path(__file__).parents[2] / "docs" / "guide" / "preflib.md").read_text("utf-8")
     monkeypatch.chdir(tmp_path)
     names = ["A", "B", "C"]
     write(tmp_path, "soi", [(6, [[1], [0]]), (2, [[1], [2]])], names).rename("votes-later.soi")

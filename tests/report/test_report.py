@@ -18,16 +18,15 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("plotly")
 
 from driftduel.errors import DriftduelError, MissingExtraError, WeakSpotWarning
-from driftduel.lab import compare, results
+from driftduel.lab import compare, load_results
 from driftduel.lab.findings import Standing, fit, read_findings, short_names
 from driftduel.lab.statistics import t_interval
 from driftduel.policies import make_policy
 from driftduel.report import write_report
 from driftduel.report.chart import numbers
-from driftduel.report.page import OF_ALL_WORLDS, OF_ONE_WORLD, _Page
+from driftduel.report.page import OF_ALL_WORLDS, OF_ONE_WORLD, _ReportTemplate
 from driftduel.report.section import OneWorld
-from driftduel.report.sections import trace as drawing
-from driftduel.report.sections import verdict
+from driftduel.report.sections import trace as drawing, verdict
 from driftduel.worlds import make_world
 from tests.report.conftest import POLICIES, WORLD
 from tests.report.made import made_store
@@ -50,12 +49,12 @@ def text_of(page):
 
 def test_the_page_answers_the_four_questions(played):
     text = text_of(read(played))
-    best = results(played).summary.sort("regret_mean").row(0, named=True)
+    best = load_results(played).summary.sort("regret_mean").row(0, named=True)
     assert best["policy"] == "oracle-rucb"
     assert f"{best['policy']} had the lowest regret, {best['regret_mean']:.0f}"[:40] in text
     assert "The next, " in text  # by how much
-    assert "the 95% interval of their difference, run by run, is" in text  # how sure
-    assert "oracle-rucb was told the rounds of the changes" in text
+    assert "the 95% interval of their paired difference is" in text  # how sure
+    assert "oracle-rucb uses prior knowledge (the rounds of the changes)" in text
     assert re.search(r"the best arm changes (twice|\d times), in rounds ", text)  # where it changed
     for policy in POLICIES:
         assert policy in text
@@ -67,7 +66,7 @@ def test_every_chart_has_its_data(played):
         "totals", "regret", "restarts", "moments", "shares",
     }  # fmt: skip
     lines = [trace for trace in charts["regret-0"]["traces"] if trace.get("name")]
-    found = results(played)
+    found = load_results(played)
     for trace in lines:
         rows = found.summary.filter(policy=POLICIES[trace["policy"]])
         assert trace["y"][-1] == pytest.approx(rows["regret_mean"][0], rel=1e-4)
@@ -81,7 +80,7 @@ def test_the_page_repeats_a_game(played):
     from driftduel.games import play
 
     game = play(command[1], command[2], int(command[3]))
-    assert game.total in results(played).games["regret"].to_list()
+    assert game.total in load_results(played).games["regret"].to_list()
 
 
 def test_figures_are_written_in_all_formats(played):
@@ -169,7 +168,7 @@ def test_several_worlds_have_figures_each(tmp_path):
 
 
 def test_slopes_are_those_of_the_power_law(grid):
-    (trend,) = read_findings(results(grid)).trends
+    (trend,) = read_findings(load_results(grid)).trends
     assert trend.axis == "rounds"
     assert trend.x.tolist() == [1000, 2000, 4000]
     for policy, power in enumerate((0.5, 1.0, 0.75)):
@@ -219,7 +218,7 @@ def test_slopes_against_switches(tmp_path):
 
 
 def test_bands_are_intervals_over_runs(played):
-    found = results(played)
+    found = load_results(played)
     (world,) = read_findings(found).worlds
     games = found.games.filter(policy=POLICIES[1])
     curves = np.array(games["regret_curve"].to_list())
@@ -232,7 +231,7 @@ def test_bands_are_intervals_over_runs(played):
 def test_shares_add_up_and_winners_are_true(played):
     from driftduel.worlds import make_world
 
-    (world,) = read_findings(results(played)).worlds
+    (world,) = read_findings(load_results(played)).worlds
     assert list(world.winners) == make_world(WORLD).condorcet_winners()
     for shares in world.shares.values():
         np.testing.assert_allclose(shares.shares.sum(axis=1), 1)
@@ -252,7 +251,7 @@ def test_an_unfinished_sweep_says_what_is_missing(tmp_path):
     page = write_report(tmp_path / "s", figures=False).read_text()
     text = text_of(page)
     assert "Unfinished: 14 games of 24 are missing, 1 of them because they failed." in text
-    assert f"Nothing was played yet in {worlds[2]}" in text
+    assert f"No game is finished in {worlds[2]}" in text
     assert f"3 games of rucb in {worlds[0]}" in text
     assert "the disk &lt;/script&gt; was &lt;b&gt;full" in page
     assert "They share too few runs" in text
@@ -261,7 +260,7 @@ def test_an_unfinished_sweep_says_what_is_missing(tmp_path):
 def test_one_run_of_one_policy(tmp_path):
     made_store(tmp_path / "s", ["uniform"], ["two-arm:rounds=50"], runs=1)
     text = text_of(write_report(tmp_path / "s").read_text())
-    assert "Nobody else played" in text
+    assert "There is no other policy" in text
     assert "ANACONDA" not in text  # nothing to draw, so nothing is said
 
 
@@ -286,7 +285,7 @@ def test_names_cannot_break_the_page(tmp_path):
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_policy_in_a_hostile_world_adds_no_tag(played, name):
     """Specs are checked before a game is played; a page trusts nobody all the same."""
-    found = results(played)
+    found = load_results(played)
     findings = read_findings(found)
     (world,) = findings.worlds
 
@@ -294,12 +293,12 @@ def test_a_hostile_policy_in_a_hostile_world_adds_no_tag(played, name):
         named = tuple(replace(s, name=word, told=(word,)) for s in world.standings)
         hostile = replace(world, spec=word, label=word, standings=named)
         of_all = replace(findings, worlds=(hostile, replace(hostile, index=1)), common=word)
-        page = _Page()
+        page = _ReportTemplate()
         one = OneWorld(found, of_all, hostile, hostile)
         parts = [page.add(make(one)) for make in OF_ONE_WORLD]
         parts += [page.add(make(of_all)) for make in OF_ALL_WORLDS]
         parts += [page.add(verdict.heading(of_all, word)), page.add(verdict.section(of_all))]
-        parts += [page.add(drawing.section(drawing.Picture(word, word, None)))]
+        parts += [page.add(drawing.section(drawing.TracePicture(word, word, None)))]
         assert "<" not in page.data({"word": word})
         text = re.sub(r"</?code[^>]*>|<wbr>", "", "".join(parts))
         quoted = r'"[^"]*"'
@@ -373,7 +372,7 @@ def check_large(path, worlds, policies):
     assert (
         f"At the end, {policies[-1]} has the highest," in text
     )  # sentences are about all policies
-    assert f"the best 12 of {len(policies)} policies of this world are drawn" in text
+    assert f"the best 12 of {len(policies)} policies of this world" in text
     return shown, text
 
 
@@ -385,8 +384,8 @@ def test_a_page_that_would_be_too_large_shows_less_and_says_so(tmp_path, monkeyp
     shown, text = check_large(page, worlds, policies)
     assert shown == list(range(len(shown)))
     assert 2 < len(shown) < 24
-    assert f"{len(shown)} of 24 worlds are shown, the first, to keep the page small" in text
-    assert "driftduel report s --world PATTERN shows those you name" in text
+    assert f"{len(shown)} of 24 worlds are shown, the first, to limit the size of the page" in text
+    assert "driftduel report s --world PATTERN shows the matching ones" in text
 
 
 @pytest.mark.long
@@ -395,11 +394,11 @@ def test_worlds_can_be_named(tmp_path):
     page = write_report(tmp_path / "s", figures=False, worlds="*seed=2?")
     text = page.read_text(encoding="utf-8")
     assert re.findall(r'<section class="world" id="world-(\d+)"', text) == ["20", "21", "22", "23"]
-    assert "4 of 24 worlds are shown, those that were asked for." in text_of(text)
+    assert "4 of 24 worlds are shown, those that match the pattern." in text_of(text)
     # So few of them can be shown in full.
     lines = [trace for trace in data_of(text)["charts"]["regret-20"]["traces"] if "name" in trace]
     assert len(lines) == len(policies)
-    with pytest.raises(DriftduelError, match="no world with results matches 'seed=77'; worlds are"):
+    with pytest.raises(DriftduelError, match="no world with results matches 'seed=77'; a spec is"):
         write_report(tmp_path / "s", figures=False, worlds="seed=77")
     figures = write_report(tmp_path / "s", worlds="seed=23").parent / "figures"
     assert {path.stem.split("-")[0] for path in figures.glob("*-24-*.png")} == {
@@ -415,7 +414,7 @@ def test_fifty_policies_in_two_hundred_worlds_fit_into_fifteen_megabytes(tmp_pat
     assert page.stat().st_size < 15_000_000
     shown, text = check_large(page, worlds, policies)
     assert len(shown) > 20
-    assert f"{len(shown)} of 200 worlds are shown, the first, to keep the page small" in text
+    assert f"{len(shown)} of 200 worlds are shown, the first, to limit the size of the page" in text
 
 
 @pytest.mark.parametrize("what", ["nothing", "an empty folder", "another folder", "a file"])
@@ -479,7 +478,7 @@ def test_a_report_plays_nothing_and_builds_nothing(played, tmp_path, monkeypatch
                 monkeypatch.setattr(module, name, refuse)
     page = write_report(played, tmp_path / "r").read_text()
     assert "Run 0 (regret" in page  # the picture as well
-    assert "of its plays were of the arm that was best at the time" in page
+    assert "of its plays were of the best arm at the time" in page
 
 
 OLD = Path(__file__).parent / "store-0.1.0"
@@ -488,15 +487,15 @@ OLD = Path(__file__).parent / "store-0.1.0"
 def test_results_of_driftduel_0_1_still_give_a_report(tmp_path):
     """Its store was made by ``compare`` of version 0.1.0, before anything of worlds was kept."""
     shutil.copytree(OLD, tmp_path / "old")
-    found = results(tmp_path / "old")
+    found = load_results(tmp_path / "old")
     assert found.missing == 0
     assert found.store.damaged == []
     assert found.games["winners"].is_null().all()
     text = text_of(write_report(tmp_path / "old").read_text())
     best = found.summary.sort("regret_mean").row(0, named=True)
     assert f"{best['policy']} had the lowest regret" in text
-    assert "driftduel 0.1, which played this, did not keep it" in text
-    assert "driftduel 0.1.0, which wrote these results, kept too little" in text
+    assert "driftduel 0.1 did not record them" in text
+    assert "driftduel 0.1.0 did not record stages" in text
     assert sorted(path.name for path in (tmp_path / "old" / "report" / "figures").iterdir()) == [
         f"{name}.{ending}"
         for name in ("regret", "shares", "totals")
@@ -505,7 +504,7 @@ def test_results_of_driftduel_0_1_still_give_a_report(tmp_path):
 
 
 def test_games_are_those_of_driftduel_0_1(tmp_path):
-    old = results(OLD)
+    old = load_results(OLD)
     spec = [policy.spec for policy in old.plan.policies], [world.spec for world in old.plan.worlds]
     new = compare(*spec, runs=old.plan.runs, points=old.plan.points, workers=1)
     for column in ("policy", "run", "regret_curve", "plays", "restarts", "switches"):
@@ -533,9 +532,9 @@ def test_a_world_with_ties_and_absences_is_described(tmp_path):
     text = text_of(read(tmp_path / "store"))
     there = [make_world(worlds[0]).present(t) for t in range(1, 1001)]
     fewest, most = (f(map(len, there)) for f in (min, max))
-    assert f"Arms come and go: {fewest} to {most} of 4 are there at a time" in text
+    assert f"Arms join and leave: {fewest} to {most} of 4 are present at a time" in text
     assert "Of the duels of two arms, 20% tie" in text
-    assert "Arms come and go: 3 of 6 are there at a time, and the best arm is the best of" in text
+    assert "Arms join and leave: 3 of 6 are present at a time, and the best arm" in text
     assert "Choosing at random" not in text
 
 
@@ -546,7 +545,7 @@ def test_regret_without_a_winner_is_called_by_its_name(tmp_path, benchmark):
     write_report(tmp_path / "store")
     page = read(tmp_path / "store")
     text = text_of(page)
-    (world,) = read_findings(results(tmp_path / "store")).worlds
+    (world,) = read_findings(load_results(tmp_path / "store")).worlds
     assert make_world(worlds[0]).condorcet_winners() == [(1, None)]
     assert world.winners == ((1, None), (301, None), (601, None))
     assert "No arm beats all others in any round." in text
@@ -558,7 +557,7 @@ def test_regret_without_a_winner_is_called_by_its_name(tmp_path, benchmark):
     else:
         assert "Regret over time" in text
         assert "Regret is against the von Neumann winner of each round" in text
-        assert "In every run the arms that lose nothing change twice, in rounds 301" in text
+        assert "In every run the arms without regret change twice, in rounds 301" in text
     assert f"--benchmark {benchmark}" in text
 
 

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("polars")
 pytest.importorskip("jinja2")
 
-from driftduel.lab.findings import Changes, Curve, Shares, Standing, Trend, TrendLine
+from driftduel.lab.findings import ArmShares, Changes, Curve, Standing, Trend, TrendLine
 from driftduel.report.section import game_name
 from driftduel.report.sections import curves, notices, restarts, shares, trends, verdict
 
@@ -40,21 +40,21 @@ def test_where_the_world_changes():
     common = changes([501, 701], [6, 8], fewest=1, most=2)
     assert said(common, None, False, "run 0") == (
         "The best arm changes 1 to 2 times a run: in rounds 501 (6 of 8 runs) and 701 (all "
-        "runs); which arm is best differs from run to run."
+        "runs); the best arms differ between runs."
     )
     moved = replace(changes([501]), subject="preferences")
     assert said(moved, [(1, None), (501, None)], True, "run 0") == (
         "In every run the preferences change once, in round 501."
     )
-    still = replace(changes(), subject="arms that lose nothing")
+    still = replace(changes(), subject="arms without regret")
     assert said(still, None, True, "r") == (
-        "In every run the arms that lose nothing stay the same throughout."
+        "In every run the arms without regret stay the same throughout."
     )
     assert "The preferences change once a run." in restarts.about_restarts([BEST], moved)
-    assert "The arms that lose nothing never change." in restarts.about_restarts([BEST], still)
+    assert "The arms without regret never change." in restarts.about_restarts([BEST], still)
     example = changes(range(10, 400, 10), example=True, fewest=30, most=50)
     text = said(example, None, False, "run 3")
-    assert "30 to 50 times a run, in other rounds each time" in text
+    assert "30 to 50 times per run, in different rounds" in text
     assert "those of run 3: in rounds 10, 20, 30" in text
     assert text.endswith("and 31 more.")
 
@@ -67,9 +67,9 @@ def test_who_leads_when():
     text = curves.about_curves(at, {0: early, 4: late}, names, changes([501]))
     assert text.startswith("`late` has the lowest mean regret since about round 740; before, `ea")
     assert "At the end, `early` has the highest, 280, and the leader has 200." in text
-    assert "loses 0.200 a round, in the last tenth before a change 0.200." in text
+    assert "incurs 0.200 a round, in the last tenth before a change 0.200." in text
     alone = curves.about_curves(at, {4: late}, names, changes())
-    assert alone == "`late` has lost 200 by the end."
+    assert alone == "`late` has a total of 200 at the end."
     always = curves.about_curves(at, {4: late, 0: Curve(at * 0.3, None, None)}, names, changes())
     assert "almost from the start" in always
 
@@ -88,13 +88,13 @@ def test_how_regret_grows():
     assert text == (
         "In 3 worlds of 1,000 to 16,000 rounds (T), the regret of `slow` grows slowest, like "
         "T^0.50 (95% interval 0.40 to 0.60), and that of `fast` fastest, like T^1.00 (95% "
-        "interval 0.99 to 1.01). A square root, T^0.50, is within the interval of `slow`."
+        "interval 0.99 to 1.01). A square root, T^0.50, is in the interval of `slow`."
     )
-    assert "nobody's" in trends.about_trend(trend({1: line(-0.001, -0.01, 0.02)}), names)
+    assert "is in no interval" in trends.about_trend(trend({1: line(-0.001, -0.01, 0.02)}), names)
     assert "-0.00" not in trends.about_trend(trend({1: line(-0.001, -0.004, 0.02)}), names)
     two = trend({0: line(0.7)}, x=(1.0, 2.0), left_out=1)
-    assert "Two points make a line" in trends.about_trend(two, names)
-    assert "Left out: 1 world without any change" in trends.about_trend(two, names)
+    assert "Two points cannot show" in trends.about_trend(two, names)
+    assert "Omitted: 1 world without changes" in trends.about_trend(two, names)
     assert "no line" in trends.about_trend(trend({0: line(None)}), names)
 
 
@@ -104,18 +104,18 @@ def test_who_restarts():
     never = standing(2, "never", 1.0)
     text = restarts.about_restarts([good, wild, never], changes([1, 2, 3]))
     assert text == (
-        "The best arm changes 3 times a run. `good` answered all of them with a restart, on "
+        "The best arm changes 3 times a run. `good` detected all of them with a restart, on "
         "average 120 rounds after the change; of its restarts, 3 a run, none was needless. "
         "`wild` had the most needless restarts: 37 of 40 a run. `never` "
         "never restarted."
     )
     some = replace(good, detected=0.8, needless=1.0)
     text = restarts.about_restarts([some, wild], changes([1, 2, 3]))
-    assert "`wild` answered 90% of them with a restart, more than any other, on average 20" in text
+    assert "`wild` detected 90% of them with a restart, more than any other, on average 20" in text
     assert "of its restarts, 3 a run, 1 was needless." in restarts.about_restarts(
         [some], changes([1, 2, 3])
     )
-    assert "No policy here ever restarted." in restarts.about_restarts([never], changes([1]))
+    assert "No policy restarted." in restarts.about_restarts([never], changes([1]))
 
 
 @pytest.mark.parametrize(
@@ -141,16 +141,16 @@ def test_the_share_of_the_best_arm(request):
     pytest.importorskip("matplotlib")
     pytest.importorskip("plotly")
     played = request.getfixturevalue("played")
-    from driftduel.lab import results
+    from driftduel.lab import load_results
     from driftduel.lab.findings import read_findings
 
-    (world,) = read_findings(results(played)).worlds
+    (world,) = read_findings(load_results(played)).worlds
     ends = world.slice_ends.tolist()
     truth = np.zeros((len(ends), 3))
     for first, last, arm in world.phases():
         inside = (np.array(ends) > first - 1) & (np.array(ends) <= last)
         truth[inside, arm] = 1
-    made = Shares((0, 1, 2), truth, truth, runs=3)
+    made = ArmShares((0, 1, 2), truth, truth, runs=3)
     text = shares.about_shares("p", made, ends, world, "run 0")
-    assert "averaged over 3 runs: 100% of its plays were of the arm that was best" in text
+    assert "averaged over 3 runs: 100% of its plays were of the best arm" in text
     assert text.endswith("Choosing at random would be 33%.")

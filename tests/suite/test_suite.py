@@ -19,10 +19,11 @@ from driftduel.errors import DriftduelError
 from driftduel.lab.identity import world_of
 from driftduel.policies import POLICIES
 from driftduel.specs import Spec
-from driftduel.suite import HALVES, SETTINGS, Half, as_markdown, read_half, run_suite, score
+from driftduel.suite import SETTINGS, SPLITS, Split, as_markdown, read_split, run_suite, score
 from driftduel.suite.scoring import _best, ratio_interval
+from research.places import SUITE
 
-TINY = Half(
+TINY = Split(
     name="tiny",
     changing=(
         "total-order:arms=3,rounds=3000,phases=3,p=0.9",
@@ -38,13 +39,13 @@ TINY = Half(
 
 
 def test_there_is_no_third_half():
-    with pytest.raises(DriftduelError, match="no half named 'tset'; did you mean test"):
-        read_half("tset")
+    with pytest.raises(DriftduelError, match="split 'tset' does not exist; did you mean test"):
+        read_split("tset")
 
 
-@pytest.mark.parametrize("name", HALVES)
+@pytest.mark.parametrize("name", SPLITS)
 def test_every_family_and_size_is_there(name):
-    half = read_half(name)
+    half = read_split(name)
     worlds = [*half.changing, *half.quiet]
     specs = [Spec.parse(world) for world in worlds]
     assert len(worlds) >= 12
@@ -68,16 +69,16 @@ def test_every_family_and_size_is_there(name):
 
 
 def test_the_halves_share_no_family_and_no_seed():
-    one, other = read_half("development"), read_half("test")
+    one, other = read_split("development"), read_split("test")
     families = [{Spec.parse(world).name for world in (*h.changing, *h.quiet)} for h in (one, other)]
     assert not families[0] & families[1]
     assert one.seed != other.seed
 
 
 def test_development_has_all_that_was_looked_at():
-    grown = read_half("development")
+    grown = read_split("development")
     for name in ("development-1", "test-1"):
-        before = read_half(name)
+        before = read_split(SUITE / f"{name}.toml")
         assert {*before.changing} <= {*grown.changing}
         assert {*before.quiet} <= {*grown.quiet}
 
@@ -90,9 +91,9 @@ def test_the_test_half_is_the_one_that_was_written_down_before_king_was_changed(
     )
 
 
-@pytest.mark.parametrize("name", HALVES)
+@pytest.mark.parametrize("name", SPLITS)
 def test_winners_change_where_they_should_and_nowhere_else(name):
-    half = read_half(name)
+    half = read_split(name)
     for world in half.changing:
         if world_of(world, 5).rounds <= 300_000:
             assert any(len(world_of(world, seed).condorcet_winners()) > 1 for seed in (5, 6, 7))
@@ -206,7 +207,7 @@ def means(games, world):
 def test_a_window_under_test_is_scored_against_the_halfs_own_windows(windows_under_test):
     games = windows_under_test.changing.games
     ours = ("sw-dts:window=20", "sw-dts:window=5e2")  # a window under test is not one of them
-    for policy in windows_under_test.cast.tested:
+    for policy in windows_under_test.roster.tested:
         for each in score("tiny", policy, *windows_under_test).changing:
             regret = means(games, each.world)
             best = min(ours, key=regret.__getitem__)
@@ -220,16 +221,16 @@ def test_a_window_under_test_is_scored_against_the_halfs_own_windows(windows_und
 
 
 def test_rivals_are_the_halfs_and_not_the_others_under_test(windows_under_test):
-    for policy in windows_under_test.cast.tested:
+    for policy in windows_under_test.roster.tested:
         for each in score("tiny", policy, *windows_under_test).changing:
             rivals = [rival for rival in TINY.rivals if rival != policy]
             regret = means(windows_under_test.changing.games, each.world)
             assert each.nearest_rival == min(rivals, key=regret.__getitem__)
 
 
-@pytest.mark.parametrize("name", HALVES)
+@pytest.mark.parametrize("name", SPLITS)
 def test_every_rival_of_a_half_has_settings(name):
-    half = read_half(name)
+    half = read_split(name)
     rivals = half.with_settings().rivals
     assert rivals[: len(half.rivals)] == half.rivals
     assert {spec.partition(":")[0] for spec in half.rivals} == set(SETTINGS)
@@ -241,7 +242,7 @@ def test_every_rival_of_a_half_has_settings(name):
 
 def test_the_nearest_rival_is_at_its_best_setting_in_hindsight(tmp_path):
     half = replace(
-        read_half("development").smaller(1, 2), rivals=("mdb",), windows=(300,),
+        read_split("development").smaller(1, 2), rivals=("mdb",), windows=(300,),
         changing=("two-arm:rounds=3000",), quiet=("two-arm:rounds=300",),
     ).with_settings()  # fmt: skip
     played = run_suite(half, ["uniform"], tmp_path / "out", workers=1)
@@ -273,7 +274,7 @@ def test_the_baseline_and_the_oracle_may_be_tested_too(windows_under_test):
 
 
 def test_a_policy_that_is_tested_twice_is_refused(tmp_path):
-    with pytest.raises(DriftduelError, match="policy 'king' is given twice"):
+    with pytest.raises(DriftduelError, match="policy 'king' is listed twice"):
         run_suite(TINY, ["king", "king"], tmp_path)
     with pytest.raises(DriftduelError, match="is the same as 'sw-dts:window=5e2'"):
         run_suite(TINY, ["sw-dts:window=5e2", "sw-dts:window=500"], tmp_path)
@@ -281,14 +282,14 @@ def test_a_policy_that_is_tested_twice_is_refused(tmp_path):
 
 def test_tables_for_a_page(played):
     text = as_markdown(score("tiny", "king", *played))
-    assert text.startswith("king on the tiny half: geometric mean ")
+    assert text.startswith("king on the tiny split: geometric mean ")
     assert text.count("|---|") >= 2
     for world in (*TINY.changing, *TINY.quiet):
         assert world.replace(",", ", ") in text
 
 
 def test_the_command(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("driftduel.suite.read_half", lambda name: TINY)
+    monkeypatch.setattr("driftduel.suite.read_split", lambda name: TINY)
     arguments = ["suite", "--out", str(tmp_path), "--runs", "2", "--worlds", "1"]
     assert main([*arguments, "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
@@ -297,11 +298,11 @@ def test_the_command(capsys, tmp_path, monkeypatch):
     assert main([*arguments, "--markdown"]) == 0
     assert "| world |" in capsys.readouterr().out
     assert main(arguments) == 0
-    assert "king on the tiny half" in capsys.readouterr().out
+    assert "king on the tiny split" in capsys.readouterr().out
 
 
 def test_the_suite_with_another_benchmark(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("driftduel.suite.read_half", lambda name: TINY)
+    monkeypatch.setattr("driftduel.suite.read_split", lambda name: TINY)
     arguments = ["suite", "--runs", "2", "--worlds", "1", "--json"]
     found = {}
     for benchmark in ("condorcet", "von-neumann", "exploitability"):

@@ -1,9 +1,9 @@
-"""What several commands share."""
+"""Exit codes and arguments shared by several commands."""
 
 import argparse
 from collections.abc import Sequence
 
-from driftduel._defaults import BENCHMARK, GOAL, MODE, SEED
+from driftduel._internal.defaults import BENCHMARK, GOAL, MODE, SEED
 
 __all__ = [
     "BAD_INPUT",
@@ -20,64 +20,64 @@ __all__ = [
 ]
 
 # Exit codes.
-FAILED = 1  # something that was to be played could not be
+FAILED = 1  # some cells failed
 BAD_INPUT = 2
 INTERRUPTED = 130
-UNREAD = 141  # the reader of a pipe went away; the code of a program that SIGPIPE ended
+UNREAD = 141  # the reader closed the pipe; the code of a process killed by SIGPIPE
 
 
 def add_imports(parser: argparse.ArgumentParser) -> None:
-    """Declare where policies and worlds of the user's own come from."""
+    """Declare --import, the modules that define a user's policies and worlds."""
     parser.add_argument(
         "--import",
         dest="imports",
         action="append",
         default=[],
         metavar="MODULE",
-        help="a module or .py file that registers policies or worlds of your own",
+        help="a module or .py file that registers more policies or worlds",
     )
 
 
 def add_benchmark(parser: argparse.ArgumentParser) -> None:
-    """Declare what regret is against."""
+    """Declare --benchmark, the reference of regret."""
     parser.add_argument(
         "--benchmark",
         choices=("condorcet", "von-neumann", "exploitability", "borda", "copeland"),
         default=BENCHMARK,
         metavar="NAME",
-        help="what regret is measured against: condorcet (default), the arm that beats all others; "
-        "where some rounds have no such arm, exploitability, von-neumann, borda or copeland",
+        help="reference of regret: condorcet (default), the arm that beats all others; "
+        "if some rounds have no such arm, exploitability, von-neumann, borda or copeland",
     )
 
 
 def add_goal(parser: argparse.ArgumentParser) -> None:
-    """Declare what is measured."""
+    """Declare --goal, the measure beside regret."""
     parser.add_argument(
         "--goal",
         default=GOAL,
         metavar="NAME",
-        help="what is measured beside regret (the default): best, when best() names the winner; "
+        help="measure beside regret (the default): best, votes until best() returns the winner; "
         "confidence, votes until the best arm is certified; top-K or ranking, the same for the "
-        "top K arms or all ranks, and the pairs that are right",
+        "top K arms or all ranks, and the correct pairs",
     )
 
 
 def add_wide(parser: argparse.ArgumentParser) -> None:
-    """Declare that tables may be wider than the screen."""
+    """Declare --wide, which disables the fitting of tables to the terminal."""
     parser.add_argument(
-        "--wide", action="store_true", help="show all columns, however narrow the screen is"
+        "--wide", action="store_true", help="show all columns, also if they exceed the terminal"
     )
 
 
 def load_imports(arguments: argparse.Namespace) -> None:
-    """Import what --import names."""
-    from driftduel._imports import load
+    """Import the modules of --import."""
+    from driftduel._internal.plugins import load
 
     load(arguments.imports)
 
 
 def add_game(parser: argparse.ArgumentParser) -> None:
-    """Declare policy, world and seed."""
+    """Declare the arguments policy, world, seed and mode."""
     parser.add_argument(
         "--policy",
         required=True,
@@ -93,18 +93,18 @@ def add_game(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=SEED,
         metavar="N",
-        help=f"which game; the same seed is the same game ({SEED})",
+        help=f"seed of the game; equal seeds give equal games ({SEED})",
     )
     parser.add_argument(
         "--mode",
         choices=("serve", "panel"),
         default=MODE,
-        help="whether an arm may be shown alone (serve, default), or always two different ones",
+        help="serve (default): an arm may be shown alone; panel: always two different arms",
     )
 
 
 def arm_name(arm: int, names: Sequence[str] = ()) -> str:
-    """Call an arm by its number, and its name if it has one.
+    """Return the label of an arm: its number, and its name if it has one.
 
     Examples
     --------

@@ -2,9 +2,16 @@
 
 import argparse
 
-from driftduel._defaults import POINTS, RUNS, SEED
+from driftduel._internal.defaults import POINTS, RUNS, SEED
 from driftduel.cli.common import INTERRUPTED, add_benchmark, add_goal, add_imports, add_wide
-from driftduel.cli.lab import add_engine, add_mode, engine_of, playing, print_table, write_page
+from driftduel.cli.lab import (
+    add_engine,
+    add_mode,
+    engine_arguments,
+    play_with_progress,
+    print_table,
+    write_page,
+)
 
 __all__ = ["configure", "run"]
 
@@ -16,28 +23,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
         required=True,
         action="append",
         metavar="SPEC",
-        help="a world; 'driftduel worlds' lists them; several make a grid",
+        help="a world; 'driftduel worlds' lists them; repeat for a grid",
     )
     parser.add_argument(
         "--policy",
         required=True,
         action="append",
         metavar="SPEC",
-        help="a policy, name:key=value,...; as many as you like",
+        help="a policy, name:key=value,...; repeat for several",
     )
     parser.add_argument(
-        "--runs", type=int, default=RUNS, metavar="N", help=f"games of each ({RUNS})"
+        "--runs",
+        type=int,
+        default=RUNS,
+        metavar="N",
+        help=f"games of each policy in each world ({RUNS})",
     )
     parser.add_argument(
-        "--seed", type=int, default=SEED, metavar="N", help=f"fixes everything ({SEED})"
+        "--seed", type=int, default=SEED, metavar="N", help=f"seed of all random draws ({SEED})"
     )
-    parser.add_argument("--out", metavar="DIR", help="keep the results here, and go on from them")
+    parser.add_argument("--out", metavar="DIR", help="folder of results; an earlier run is resumed")
     parser.add_argument(
         "--report",
         nargs="?",
         const="",
         metavar="DIR",
-        help="write the page about it as well, into DIR or the folder of --out",
+        help="also write an HTML page, into DIR or the folder of --out",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_benchmark(parser)
@@ -56,14 +67,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Play, print, and write the page if it is wanted."""
+    """Play the games, print the summary, and write the page with --report."""
     from driftduel.errors import DriftduelError
     from driftduel.lab import compare
 
     page = arguments.report
     if page == "" and arguments.out is None:
-        raise DriftduelError("say where the page goes: --report DIR, or --out DIR for all of it.")
-    with playing(kept=arguments.out is not None) as (display, played):
+        raise DriftduelError(
+            "--report without DIR needs --out DIR; pass --report DIR or --out DIR."
+        )
+    with play_with_progress(kept=arguments.out is not None) as (display, played):
         compare(
             arguments.policy,
             arguments.world,
@@ -75,7 +88,7 @@ def run(arguments: argparse.Namespace) -> None:
             mode=arguments.mode,
             goal=arguments.goal,
             imports=arguments.imports,
-            **engine_of(arguments),
+            **engine_arguments(arguments),
             watch=display,
         )
     if played.results is not None:

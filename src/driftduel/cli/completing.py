@@ -1,4 +1,4 @@
-"""What may come next on a command line that is half written; shells ask at every TAB."""
+"""Candidates for shell completion; the shell calls this module at every TAB."""
 
 import argparse
 import shlex
@@ -9,21 +9,21 @@ from driftduel.cli.parsers import commands_of, options_of, places_of
 from driftduel.errors import DriftduelError
 from driftduel.specs import Choice, Registry
 
-__all__ = ["answer", "candidates"]
+__all__ = ["candidates", "print_candidates"]
 
 _NAMES = {"policies": "policy", "worlds": "world"}
 
 
-def answer(top: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Print what may come next, one on each line.
+def print_candidates(top: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Print the candidates for the last word, one per line.
 
     Parameters
     ----------
     top
         The parser of all commands.
     words
-        The words up to the cursor, the program's name first, the one to complete last. Or
-        ``--bash``, the line up to the cursor, and the characters at which bash cuts words.
+        The words up to the cursor, from the program's name to the word to complete. Or
+        ``--bash``, the line up to the cursor, and bash's list of word breaks.
     """
     breaks = ""
     if words[:1] == ["--bash"] and len(words) == 3:
@@ -32,14 +32,14 @@ def answer(top: argparse.ArgumentParser, words: Sequence[str]) -> None:
     if len(words) < 2:
         return
     current = words[-1]
-    # bash replaces only what follows the last of its breaks.
+    # bash replaces only the characters after the last word break.
     kept = max((current.rfind(sign) + 1 for sign in "=:" if sign in breaks), default=0)
     for word in candidates(top, words[1:-1], current):
         print(word[kept:])
 
 
 def candidates(top: argparse.ArgumentParser, before: Sequence[str], current: str) -> list[str]:
-    """Return the words that may stand in the place of `current`; none where a file may."""
+    """Return the words that complete `current`; an empty list makes the shell offer files."""
     commands = commands_of(top)
     name = next((word for word in before if word in commands), None)
     if name is None:
@@ -80,7 +80,7 @@ def _registry(kind: str) -> Any:
 
 
 def _specs(registry: Registry[Any], current: str) -> list[str]:
-    """Complete a name, or a key, or a value that is one of a few words."""
+    """Complete the name of a spec, a key, or a value of a boolean or of a choice."""
     name, colon, keys = current.partition(":")
     if not colon:
         names = _beginning(registry, current)
@@ -109,7 +109,7 @@ def _beginning(words: Iterable[Any], current: str) -> list[str]:
 
 
 def _split(line: str) -> list[str]:
-    """Cut a line into words; the last is the one that is being written, and may be empty."""
+    """Split a line into words; the last one is to be completed and may be the empty string."""
     try:
         words = shlex.split(line)
     except ValueError:  # a quote is open

@@ -1,6 +1,6 @@
-"""Print a script that lets a shell complete commands, options, policies and worlds.
+"""Print a shell script that completes commands, options, policies and worlds.
 
-The script asks driftduel itself at every TAB, so it need not be written again for a new version.
+The script calls driftduel at every TAB, so it stays valid when driftduel is updated.
 """
 
 import argparse
@@ -8,7 +8,7 @@ import argparse
 __all__ = ["ASK", "configure", "run"]
 
 ASK = "_complete"
-"""The hidden command that the scripts call; `completing` answers it."""
+"""The hidden command that the scripts call; handled by the module `completing`."""
 
 _SCRIPTS = {
     "bash": r"""_driftduel() {

@@ -1,4 +1,4 @@
-"""Examples of every command, which its --help ends with; tests parse or run each of them."""
+"""Examples of every command, printed at the end of its help; tests parse or run all of them."""
 
 __all__ = ["EXAMPLES", "epilog"]
 
@@ -14,14 +14,14 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("driftduel policies sw-dts", "one policy with its keys, guarantee and source"),
     ),
     "measure": (
-        (f"driftduel measure --world {_WORLD}", "how much this world changes"),
+        (f"driftduel measure --world {_WORLD}", "measures of change of one world"),
         (
             "driftduel measure --world seasonal:rounds=5000 --plot world.png",
-            "the same, and a picture of it",
+            "the same, with a figure",
         ),
         (
             "driftduel measure --world file:path=mine.csv,rounds=10000",
-            "a matrix of your own, from a CSV file",
+            "a matrix from a CSV file",
         ),
     ),
     "play": (
@@ -32,50 +32,50 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ),
         (
             "driftduel play --policy court --world rps-top --benchmark exploitability",
-            "a game in which nobody beats everybody",
+            "a game without a Condorcet winner",
         ),
     ),
     "trace": (
         (
             "driftduel trace --policy king --world two-arm:rounds=2000 --out game.csv",
-            "who met whom, and who won, round by round",
+            "both arms and the winner of every round",
         ),
         (
             "driftduel trace --policy anaconda --world two-arm:rounds=2000 --plot game.png",
-            "a picture of ANACONDA's replays and restarts",
+            "a figure of ANACONDA's replays and restarts",
         ),
     ),
     "compare": (
         (
             f"driftduel compare --world {_WORLD} \\\n    --policy king --policy dts",
-            "who loses less, over 20 games of each",
+            "regret of two policies, over 20 games each",
         ),
         (
             "driftduel compare --world seasonal --world random-walk \\\n"
             "    --policy king --policy sw-dts:window=3000 --runs 50 \\\n"
             "    --out results --report",
-            "two worlds, more games, results that stay, and the page about them",
+            "two worlds, more games, stored results, and a page",
         ),
         (
             "driftduel compare --world ladder:arms=4,rounds=3000 --mode panel \\\n"
             "    --policy king --policy dts --goal best",
-            "votes until the best of four options is named",
+            "votes until the best of four options is identified",
         ),
     ),
     "sweep": (
-        ("driftduel sweep plan.toml --dry-run", "what would be played, and for how long"),
-        ("driftduel sweep plan.toml --out results", "play it; the same command goes on"),
+        ("driftduel sweep plan.toml --dry-run", "the plan with an estimate of its duration"),
+        ("driftduel sweep plan.toml --out results", "all cells; the same command resumes"),
         (
             "driftduel sweep plan.toml --out results --shard 1/4",
-            "a quarter of it, on this machine",
+            "a quarter of the cells, on this machine",
         ),
     ),
     "table": (
-        ("driftduel table results", "the summary of what is in a folder"),
+        ("driftduel table results", "the summary of a folder of results"),
         ("driftduel table results --latex", "the same for a paper"),
         (
             "driftduel table results --latex --wide --label 'dts=Double Thompson'",
-            "one table of policies by worlds, the best in bold",
+            "one table of policies by worlds, minima in bold",
         ),
     ),
     "suite": (
@@ -86,31 +86,27 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("driftduel suite --policy king --policy sw-dts --out scores", "a score to report"),
         (
             "driftduel suite --policy king --hindsight --out scores",
-            "rivals at their best setting in hindsight",
+            "rivals tuned in hindsight",
         ),
-    ),
-    "study": (
-        ("driftduel study --quick --dry-run", "what would be played, and for how long"),
-        ("driftduel study --quick --out study", "the page, in some minutes"),
     ),
     "report": (
         ("driftduel report results", "a page about the games in a folder"),
-        ("driftduel report results --out page --no-figures", "the page only, and elsewhere"),
+        ("driftduel report results --out page --no-figures", "the page only, in another folder"),
         (
             "driftduel report results --width page --legend outside --logx",
             "figures for a paper with two columns",
         ),
     ),
     "log": (
-        ("driftduel log summary votes.csv", "what is in it, and who is best now"),
-        ("driftduel log changes votes.csv --group voter", "what changed, and how sure that is"),
+        ("driftduel log summary votes.csv", "contents, and the best option now"),
+        ("driftduel log changes votes.csv --group voter", "changes with their probabilities"),
     ),
     "log summary": (
         ("driftduel log summary votes.csv", "columns winner,loser or first,second,winner"),
         (
             "driftduel log summary votes.parquet \\\n"
             "    --columns first=model_a,second=model_b --time day --group judge",
-            "columns of other names, and votes that depend on each other",
+            "other column names, and dependent votes",
         ),
         (
             "driftduel log summary votes.jsonl --columns winner=result.winner",
@@ -121,9 +117,29 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "goals as results; two of the teams are still present",
         ),
     ),
+    "log tags": (
+        (
+            "driftduel log tags votes.csv --by language --group voter",
+            "one vote per voter, pair and language",
+        ),
+        ("driftduel log tags export.jsonl --by topic --json", "the tags of an arena export"),
+    ),
+    "log features": (
+        (
+            "driftduel log features votes.csv --features category,length --group voter",
+            "do they predict preferences, and what would routing by them gain?",
+        ),
+        (
+            "driftduel log features votes.csv --features category --prices large=0.4",
+            "prices in log-odds: 0.4 is worth it if preferred in 60% of the votes",
+        ),
+    ),
     "log changes": (
         ("driftduel log changes votes.csv --json", "for another program"),
-        ("driftduel log changes votes.csv --plot winners.png", "and who was best when"),
+        (
+            "driftduel log changes votes.csv --plot winners.png",
+            "a figure of the best option over time",
+        ),
     ),
     "log measure": (
         ("driftduel log measure votes.csv --rounds 1e6", "for a million rounds of traffic"),
@@ -139,42 +155,46 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("driftduel log world votes.csv --save mine.npz", "then: --world file:path=mine.npz"),
         (
             "driftduel log world votes.csv --save mine.npz --sisters 20",
-            "twenty worlds that may have made it",
+            "twenty worlds drawn from the posterior",
         ),
     ),
     "log compare": (
         ("driftduel log compare votes.csv", "king, court, dts, windows and uniform"),
         (
             "driftduel log compare votes.csv --policy king --policy dts --sisters 30",
-            "two of them, on more worlds that may have made the log",
+            "two policies, on more posterior draws",
         ),
     ),
     "log replay": (
         (
             "driftduel log replay races.csv --group race --policy king",
-            "one duel a race, decided as it was on that day",
+            "one duel per race, with the recorded outcome",
         ),
     ),
     "log report": (
         ("driftduel log report votes.csv --out page", "then open page/index.html"),
         (
             "driftduel log report votes.csv --group voter --out page --no-policies",
-            "sooner, without the games of policies",
+            "faster, without the games of policies",
         ),
     ),
-    "log demo": (("driftduel log demo", "a log whose truth is known, from file to page"),),
+    "log demo": (("driftduel log demo", "a log with known changes, from file to page"),),
     "arena": (
-        ("driftduel arena demo", "simulated people vote, and change their taste twice"),
-        ("driftduel arena new headlines --option one --option two", "an arena of your own"),
+        ("driftduel arena demo", "simulated voters with two changes of preferences"),
+        ("driftduel arena new headlines --option one --option two", "a new arena"),
     ),
     "arena new": (
         (
             "driftduel arena new headlines --option 'Save time' --option 'Save money'",
-            "two options, king, people who came to compare",
+            "two options with the default policy",
         ),
         (
             "driftduel arena new models --options models.jsonl --lease 600",
-            "options from a file, for judges that take minutes",
+            "options from a file, for judges that need minutes",
+        ),
+        (
+            "driftduel arena new models --items items.jsonl --balance lang",
+            "six models on 200 prompts, say; languages equally often",
         ),
     ),
     "arena list": (("driftduel arena list", "arenas in arena.db"),),
@@ -183,13 +203,13 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("driftduel arena join headlines 'Be first'", "a new option"),
         (
             "driftduel arena join headlines o2 --server http://127.0.0.1:8000",
-            "an option that left, in an arena that is being served",
+            "readmission by id, in an arena that is served",
         ),
     ),
     "arena leave": (("driftduel arena leave headlines 'Save time'", "retirement by name"),),
     "arena close": (("driftduel arena close headlines", "the end of the voting"),),
     "arena void": (
-        ("driftduel arena void headlines 17 23 --why 'a bot'", "two votes of one source"),
+        ("driftduel arena void headlines 17 23 --why 'a bot'", "two votes with a reason"),
     ),
     "arena hook": (
         (
@@ -204,26 +224,48 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "addresses of the vote page and the board",
         ),
     ),
-    "arena serve": (
-        ("driftduel arena serve", "at http://127.0.0.1:8000, for this machine only"),
+    "arena items": (
+        ("driftduel arena items models add more.jsonl", "further items"),
+        ("driftduel arena items models replace items.jsonl", "answers of one more model"),
+        ("driftduel arena items models retire p17 p18", "two items are no longer shown"),
+    ),
+    "arena judge": (
         (
-            "driftduel arena serve --store postgresql://localhost/arena --port 9000",
-            "arenas in a database, which several machines can serve",
+            "driftduel arena judge models --command 'python judge.py' --both-orders",
+            "votes of a program, with its position bias",
         ),
     ),
-    "arena board": (("driftduel arena board headlines", "who leads, and how sure that is"),),
+    "arena page": (
+        (
+            "driftduel arena page models --question 'Which answer is more helpful?'",
+            "another question",
+        ),
+        ("driftduel arena page models --buttons left,right,tie,both-bad", "no skip button"),
+    ),
+    "arena serve": (
+        ("driftduel arena serve", "at http://127.0.0.1:8000, this machine only"),
+        (
+            "driftduel arena serve --store postgresql://localhost/arena --port 9000",
+            "arenas in a database shared by several servers",
+        ),
+    ),
+    "arena board": (("driftduel arena board headlines", "the leader with its evidence"),),
     "arena export": (
         ("driftduel arena export headlines --out votes.parquet", "for 'driftduel log report'"),
     ),
     "arena import": (
-        ("driftduel arena import headlines votes.csv", "begin with votes of the past"),
+        ("driftduel arena import headlines votes.csv", "past votes as the start of an arena"),
     ),
-    "arena check": (("driftduel arena check headlines", "is the state what the log says?"),),
+    "arena schema": (("driftduel arena schema items", "the lines of a file of items"),),
+    "arena check": (("driftduel arena check headlines", "comparison of state and log"),),
     "arena token": (
-        ("driftduel arena token headlines --scope vote --label poster", "who has it may vote"),
-        ("driftduel arena token headlines --list", "which tokens there are"),
+        (
+            "driftduel arena token headlines --scope vote --label poster",
+            "a token that permits voting",
+        ),
+        ("driftduel arena token headlines --list", "the tokens of an arena"),
     ),
-    "arena demo": (("driftduel arena demo", "board and vote page, with simulated people"),),
+    "arena demo": (("driftduel arena demo", "board and vote page, with simulated voters"),),
     "log schema": (
         ("driftduel log schema changes", "fields, types and meaning of 'log changes --json'"),
     ),
@@ -246,6 +288,6 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def epilog(command: str) -> str | None:
-    """Write the examples as the end of a command's help."""
+    """Return the examples of a command as the end of its help, None if it has none."""
     lines = [f"  {line}\n      {what}" for line, what in EXAMPLES.get(command, ())]
     return "examples:\n" + "\n".join(lines) if lines else None

@@ -1,4 +1,4 @@
-"""What ``driftduel`` alone prints: what one can do, and three commands to try."""
+"""The text that ``driftduel`` prints without arguments: commands by task, and examples."""
 
 from collections.abc import Mapping
 
@@ -8,11 +8,11 @@ from driftduel.cli.terminal import bold
 __all__ = ["guide"]
 
 _GROUPS = {
-    "Look around": ("worlds", "policies", "measure"),
-    "Play": ("play", "trace", "compare", "sweep"),
-    "Votes of your own": ("log", "arena"),
-    "Read results": ("table", "report"),
-    "Ready made": ("demo", "suite", "study"),
+    "Your votes": ("log", "arena"),
+    "Simulations": ("play", "trace", "compare", "sweep"),
+    "Results": ("table", "report"),
+    "Worlds and policies": ("worlds", "policies", "measure"),
+    "Prepared comparisons": ("demo", "suite"),
 }
 _TRY = (
     "driftduel demo",
@@ -22,19 +22,20 @@ _TRY = (
 
 
 def guide(commands: Mapping[str, str]) -> str:
-    """Write the guide to all commands, given with what each does."""
+    """Return the guide, from the summaries of all commands by name."""
     grouped = {name for names in _GROUPS.values() for name in names}
     groups = {**_GROUPS, "More": tuple(name for name in commands if name not in grouped)}
     lines = [
         f"{bold('driftduel')} {__version__}: dueling bandits on preferences that change.",
         "",
-        "A world says who beats whom in every round; a policy picks two options a",
-        "round, is told which one won, and loses regret where the best was not shown.",
+        "A world defines the probability that one option beats another in every round.",
+        "A policy chooses two options per round, learns which one won, and incurs",
+        "regret for every option that is worse than the best one.",
     ]
     for title, names in groups.items():
-        there = [name for name in names if name in commands]
-        lines += ["", bold(title)] if there else []
-        lines += [f"  {name:<10}  {commands[name]}" for name in there]
-    lines += ["", bold("Three to try"), *(f"  {line}" for line in _TRY), ""]
-    lines.append("'driftduel COMMAND --help' has the options of a command, and examples.")
+        present = [name for name in names if name in commands]
+        lines += ["", bold(title)] if present else []
+        lines += [f"  {name:<10}  {commands[name]}" for name in present]
+    lines += ["", bold("Examples"), *(f"  {line}" for line in _TRY), ""]
+    lines.append("'driftduel COMMAND --help' prints the options of a command, with examples.")
     return "\n".join(lines)

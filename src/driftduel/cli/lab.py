@@ -1,4 +1,4 @@
-"""What the commands of the lab share: options, playing with a display, the table and the page."""
+"""Helpers of the commands that play or print results: arguments, progress, table and page."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -6,21 +6,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from driftduel._defaults import MODE
+from driftduel._internal.defaults import MODE
 from driftduel.cli.common import FAILED
-from driftduel.cli.stopping import say_stopped
+from driftduel.cli.signals import print_stopped
 
 if TYPE_CHECKING:
-    from driftduel.lab import Results
-    from driftduel.lab.tables import Table
-    from driftduel.lab.watching import Display
+    from driftduel.lab import Display, Results, ResultTable
 
 __all__ = [
     "add_engine",
     "add_labels",
     "add_mode",
-    "engine_of",
-    "playing",
+    "engine_arguments",
+    "play_with_progress",
     "print_table",
     "read_labels",
     "write_page",
@@ -28,52 +26,61 @@ __all__ = [
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
-    """Declare where cells are played."""
+    """Declare the arguments of the engine that plays the cells."""
     parser.add_argument(
         "--engine",
         choices=("threads", "processes", "dask"),
-        help="where to play; threads, unless some policy is not compiled",
+        help="how cells run in parallel (threads; processes if some policy is not compiled)",
     )
-    parser.add_argument("--workers", type=int, metavar="N", help="how many at a time (processors)")
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="number of parallel cells (processors)"
+    )
     parser.add_argument(
         "--cluster", metavar="ADDRESS", help="play on a dask cluster, tcp://host:port"
     )
     parser.add_argument(
         "--replan",
         action="store_true",
-        help="go on in a folder of another plan; cells that both have are kept",
+        help="resume in a folder of another plan; cells of both plans are kept",
     )
 
 
-def engine_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what was said there, as `compare` and `sweep` take it."""
+def engine_arguments(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the parsed arguments of `add_engine` as keyword arguments of `compare`, `sweep`."""
     return {name: getattr(arguments, name) for name in ("engine", "workers", "cluster", "replan")}
 
 
 def add_mode(parser: argparse.ArgumentParser) -> None:
-    """Declare how policies play."""
+    """Declare --mode, the mode of play of all policies."""
     parser.add_argument(
         "--mode",
         choices=("serve", "panel"),
         default=MODE,
-        help="serve (default): an arm may be shown alone; panel: always two different ones",
+        help="serve (default): an arm may be shown alone; panel: always two different arms",
     )
 
 
 def add_labels(parser: argparse.ArgumentParser) -> None:
-    """Declare names of policies and worlds."""
+    """Declare --label, display names of policies and worlds."""
     parser.add_argument(
         "--label",
         action="append",
         default=[],
         metavar="SPEC=NAME",
-        help="name of a policy or a world in figures and LaTeX, in place of its spec; may be "
-        "repeated",
+        help="display name of a policy or a world in figures and LaTeX; repeat for several",
     )
 
 
 def read_labels(given: Sequence[str], results: "Results") -> dict[str, str]:
-    """Return names by spec; a spec may contain equals signs, so it must be one of the results."""
+    """Return display names by spec.
+
+    A spec may contain equals signs, so it must be a spec of the results; the longest match is used.
+
+    Raises
+    ------
+    DriftduelError
+        If the value does not begin with a spec of the results.
+    """
     from driftduel.errors import DriftduelError
     from driftduel.specs import near
 
@@ -92,42 +99,47 @@ def read_labels(given: Sequence[str], results: "Results") -> dict[str, str]:
     return labels
 
 
-class Played:
-    """What became of the games: results, if there are some, and the exit code."""
+class PlayOutcome:
+    """The results of a command, None if there are none, and its exit code."""
 
     results: "Results | None" = None
     code: int = 0
 
 
 @contextmanager
-def playing(kept: bool) -> Iterator[tuple["Display", Played]]:
-    """Show how far games are that are played inside; if they are stopped, say what is left.
+def play_with_progress(kept: bool) -> Iterator[tuple["Display", PlayOutcome]]:
+    """Display progress while cells are played; on an interrupt, print the number finished.
 
     Parameters
     ----------
     kept
-        Whether results stay, so that the work can be resumed.
+        Whether the results are stored, so that the same command can resume.
+
+    Yields
+    ------
+    tuple
+        A progress listener for the engine, and an outcome that is set when the block ends.
     """
     from driftduel.errors import DriftduelError
-    from driftduel.lab.watching import Display
+    from driftduel.lab import Display
 
-    display, played = Display(), Played()
+    display, played = Display(), PlayOutcome()
     try:
         yield display, played
         played.code = FAILED if display.failed else 0
     except (KeyboardInterrupt, DriftduelError) as error:
         display.close()
-        if display.results is None:  # nothing was to be played yet
+        if display.results is None:  # interrupted before the plan was resolved
             raise
         done = len(display.results.store.done() & {cell.key for cell in display.cells})
         rest = (
             f"{done:,} of {len(display.cells):,} cells are finished and kept in "
-            f"{display.results.store.folder}; the same command goes on from there."
+            f"{display.results.store.folder}; the same command resumes."
             if kept
-            else "With --out DIR, what is finished would be kept."
+            else "The results are lost; --out DIR stores finished cells."
         )
         if isinstance(error, KeyboardInterrupt):
-            played.code = say_stopped(rest)
+            played.code = print_stopped(rest)
         elif kept and done:
             raise DriftduelError(f"{error} {rest}") from None
         else:
@@ -139,31 +151,31 @@ def playing(kept: bool) -> Iterator[tuple["Display", Played]]:
 
 
 def print_table(results: "Results", *, as_json: bool = False) -> None:
-    """Print the summary: a table for each world, or JSON."""
+    """Print the summary: one table per world, or one JSON object with `as_json`."""
     from driftduel.cli import text
     from driftduel.cli.terminal import bold
-    from driftduel.lab import tables, writing
+    from driftduel.lab import method_of, missing_report, over_worlds, results_as_json, world_table
 
     if as_json:
-        print(text.as_json(writing.as_json(results)))
+        print(text.as_json(results_as_json(results)))
         return
     left_out: list[str] = []
     for world in results.plan.worlds:
-        table = tables.world_table(results, world)
+        table = world_table(results, world)
         left_out += _show(table)
         print(f"\n{bold(text.wrapped(table.verdict))}\n")
     if len(results.plan.worlds) > 1:
-        _show(tables.over_worlds(results))
+        _show(over_worlds(results))
         print()
-    print(text.wrapped(writing.method_of(results)))
-    text.say_left_out(left_out)
-    missing = tables.what_is_missing(results)
+    print(text.wrapped(method_of(results)))
+    text.print_left_out(left_out)
+    missing = missing_report(results)
     if missing:
         print(f"\n{missing}")
 
 
-def _show(table: "Table") -> tuple[str, ...]:
-    """Print a table; return which columns there was no room for."""
+def _show(table: "ResultTable") -> tuple[str, ...]:
+    """Print a table; return the titles of the columns that do not fit the terminal."""
     from driftduel.cli.terminal import bold
     from driftduel.cli.text import show_table
 
@@ -172,22 +184,22 @@ def _show(table: "Table") -> tuple[str, ...]:
 
 
 def write_page(results: "Results", out: str | Path | None = None, *, aside: bool = False) -> Path:
-    """Write the page about results, and say where it is.
+    """Write the page about results, print its path, and return it.
 
     Parameters
     ----------
     results
-        What was played.
+        The results of a sweep or a comparison.
     out
-        The folder of the page; inside that of the results unless given.
+        The folder of the page; default: `report` in the folder of the results.
     aside
-        Whether stdout is for something else.
+        Whether the path goes to stderr, because stdout contains JSON.
     """
     import sys
 
-    from driftduel.cli.report import say
+    from driftduel.cli.report import print_step
     from driftduel.report import write_report
 
-    page = write_report(results, out, progress=say)
+    page = write_report(results, out, progress=print_step)
     print(f"page:     {page}", file=sys.stderr if aside else sys.stdout)
     return page

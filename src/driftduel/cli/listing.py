@@ -1,4 +1,4 @@
-"""Lists of what a spec can name: a short one to look around in, and all there is to know."""
+"""Lists of registered policies and worlds: short by group, or full with all parameters."""
 
 import textwrap
 from collections.abc import Iterable, Mapping
@@ -15,14 +15,14 @@ _OTHERS = "Others"
 
 
 def print_groups(groups: Mapping[str, Mapping[str, str]], others: Iterable[Entry[Any]]) -> None:
-    """Print names and what each is for, in lines of at most 80 columns.
+    """Print names with their purpose, in lines of at most 80 columns.
 
     Parameters
     ----------
     groups
-        Names by group, each with a few words.
+        Purposes of at most a few words, by group and name.
     others
-        What is in no group.
+        Registry entries that belong to no group; their summaries are shortened.
     """
     longest = max(len(name) for group in groups.values() for name in group)
     room = _WIDTH - longest - 4
@@ -35,7 +35,7 @@ def print_groups(groups: Mapping[str, Mapping[str, str]], others: Iterable[Entry
 
 
 def print_entry(entry: Entry[Any]) -> None:
-    """Print a name, what it is, and its keys with defaults and ranges."""
+    """Print the name and summary of an entry, and its keys with defaults and ranges."""
     print(f"{bold(entry.name)}\n{wrapped(entry.summary, '  ')}")
     print_keys(entry.parameters)
 
@@ -55,7 +55,7 @@ def print_keys(parameters: Iterable[Parameter]) -> None:
 
 
 def described(entry: Entry[Any], shared: Iterable[Parameter] = ()) -> dict[str, object]:
-    """Return the same as plain data, with the keys that all of its kind share."""
+    """Return an entry as a dict for JSON; `shared` are parameters of all entries."""
     return {
         "summary": entry.summary,
         "parameters": [

@@ -1,11 +1,11 @@
-"""Measure how much a world changes: the paper's five measures, and who wins when."""
+"""Measure how much a world changes: the paper's five measures, and the winner over time."""
 
 import argparse
 import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from driftduel.wording import number, share, whole
+from driftduel._internal.wording import number, share, whole
 
 if TYPE_CHECKING:
     from driftduel.measures import Measures
@@ -22,7 +22,7 @@ _BOUNDS = {
 }
 _SHOWN = 8
 _WIDE = 1000
-_BEFORE_ROUNDS = 50  # columns of a line: what is counted, and how often
+_BEFORE_ROUNDS = 50  # columns of a line that the label and the value use
 _STRIP = 64
 
 
@@ -32,14 +32,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--world", required=True, metavar="SPEC", help="the world; 'driftduel worlds' lists them"
     )
     parser.add_argument(
-        "--seed", type=int, metavar="N", help="which world of this kind, unless the spec says seed="
+        "--seed", type=int, metavar="N", help="seed of the world, unless the spec sets seed="
     )
     parser.add_argument(
         "--significance",
         choices=("main", "appendix"),
         default="main",
-        help="how much lost regret makes a switch significant: sqrt(K n), as in the paper's main "
-        "text (default), or K sqrt(n), as in its appendix",
+        help="regret over n rounds that makes a switch significant: sqrt(K n), as in the paper's "
+        "main text (default), or K sqrt(n), as in its appendix",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead")
     parser.add_argument("--plot", metavar="FILE", help="also draw the world (PNG, SVG or PDF)")
@@ -47,12 +47,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Build the world, measure it, print, draw and save what was asked for."""
+    """Build the world and measure it; print, plot and save as the arguments request."""
     from driftduel.measures import measure
     from driftduel.worlds import make_world, save_world
 
     if arguments.plot:
-        from driftduel.figures.style import check_figure_path
+        from driftduel.figures import check_figure_path
 
         check_figure_path(arguments.plot)
     world = make_world(arguments.world, arguments.seed)
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def print_measures(title: str, measures: "Measures", names: Sequence[str] = ()) -> None:
-    """Print measures for a person; the arms by name, if they have any."""
+    """Print measures as text; arms are labelled by `names` if the world has names."""
     from driftduel.cli.common import arm_name
     from driftduel.cli.terminal import bold
     from driftduel.cli.text import show_table, wrapped
@@ -107,13 +107,13 @@ def print_measures(title: str, measures: "Measures", names: Sequence[str] = ()) 
     notes = []
     if measures.absences:
         notes.append(
-            "Arms come and go: the winner is the best of those present, and variations are of "
-            "preferences between arms that stay; significant switches (-) are not defined."
+            "Arms join and leave: the winner is the best present arm, and variations are of "
+            "preferences between arms that stay; significant switches (-) are undefined."
         )
     if measures.first_round_without_winner is not None:
         notes.append(
-            f"Round {measures.first_round_without_winner:,} has no Condorcet winner, so what needs "
-            f"one in every round is undefined (-); what can be said instead is indented below it."
+            f"Round {measures.first_round_without_winner:,} has no Condorcet winner, so measures "
+            f"that need one in every round are undefined (-); alternatives are indented below."
         )
     for note in notes:
         print(f"\n{wrapped(note)}")
@@ -121,12 +121,12 @@ def print_measures(title: str, measures: "Measures", names: Sequence[str] = ()) 
     print(f"\n{before}{_strip(measures, len(before) + len(after))}{after}")
     phases = measures.phases
     for phase in phases[:_SHOWN]:
-        name = "nobody" if phase.winner is None else arm_name(phase.winner, names)
+        name = "no winner" if phase.winner is None else arm_name(phase.winner, names)
         print(f"  {phase.first:>13,} - {phase.last:<13,} {name}")
     if len(phases) > _SHOWN:
         print(f"  ... and {len(phases) - _SHOWN:,} more")
     if measures.first_round_without_winner is not None:
-        print("\nSmith set over time (the fewest arms that all beat everyone outside)")
+        print("\nSmith set over time (the smallest set of arms that beat all others)")
         lasts = [first - 1 for first, _ in measures.smith_sets[1:]] + [measures.rounds]
         for (first, arms), last in list(zip(measures.smith_sets, lasts, strict=True))[:_SHOWN]:
             names = ", ".join(map(str, arms[:_SHOWN])) + (", ..." if len(arms) > _SHOWN else "")
@@ -144,7 +144,7 @@ def print_measures(title: str, measures: "Measures", names: Sequence[str] = ()) 
 def _with_partial(
     rows: list[tuple[str, str, str]], measures: "Measures"
 ) -> list[tuple[str, str, str]]:
-    """Put under each measure that needs winners what there is without one in every round."""
+    """Insert alternatives below each measure that is undefined without a winner."""
     with_winner = measures.rounds_with_winner / measures.rounds
     mean, most = measures.smith_sizes
     changes = [first for first, _ in measures.smith_sets[1:]]
@@ -186,7 +186,7 @@ def _with_partial(
 
 
 def _rounds(rounds: list[int] | None) -> str:
-    """List the first rounds, as many as fit on the line."""
+    """Return the first rounds as text, as many as fit on the line."""
     from driftduel.cli.terminal import width
 
     if not rounds:
@@ -203,14 +203,14 @@ def _rounds(rounds: list[int] | None) -> str:
 
 
 def _strip(measures: "Measures", beside: int) -> str:
-    """Draw who wins when, one character for each 1/64 of the rounds, or as many as there is room.
+    """Return the winner over time, one character per 1/64 of the rounds, or fewer if narrow.
 
     Parameters
     ----------
     measures
-        Who wins when.
+        Measures of a world, of which the phases are shown.
     beside
-        How much of the line is taken.
+        Number of columns that the labels of the line use.
     """
     from driftduel.cli.terminal import width
 

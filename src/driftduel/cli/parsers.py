@@ -1,4 +1,7 @@
-"""What a parser consists of. argparse has no public way to ask, so all looks inside are here."""
+"""Access to the commands and options of a parser.
+
+argparse has no public interface for it, so only this module reads its private attributes.
+"""
 
 import argparse
 
@@ -6,12 +9,12 @@ __all__ = ["commands_of", "lists_commands", "options_of", "places_of"]
 
 
 def lists_commands(action: argparse.Action) -> bool:
-    """Tell whether an action stands for commands, each with a parser of its own."""
+    """Return whether an action is a list of commands, each with a separate parser."""
     return isinstance(action, argparse._SubParsersAction)
 
 
 def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parser of each command; none if it takes no commands."""
+    """Return the parser of each command by name; an empty dict if there are no commands."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             return dict(action.choices)
@@ -19,10 +22,10 @@ def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentP
 
 
 def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
-    """Return the options, by all their names."""
+    """Return the actions of the options by name, with an entry for every alias."""
     return parser._option_string_actions
 
 
 def places_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """Return what stands on the line without a name."""
+    """Return the actions of the positional arguments."""
     return [action for action in parser._actions if not action.option_strings]

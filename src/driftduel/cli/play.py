@@ -1,11 +1,11 @@
-"""Let one policy play one game: its regret over time, its restarts, and its speed."""
+"""Play one game with one policy: its regret over time, its restarts, and its speed."""
 
 import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
+from driftduel._internal.wording import decimals, whole
 from driftduel.cli.common import INTERRUPTED, add_benchmark, add_game, arm_name, load_imports
-from driftduel.wording import decimals, whole
 
 if TYPE_CHECKING:
     from driftduel.games import Play
@@ -20,13 +20,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_game(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead")
     parser.add_argument(
-        "--points", type=int, default=200, metavar="N", help="points of the curve (200)"
+        "--points", type=int, default=200, metavar="N", help="number of points of the curve (200)"
     )
     add_benchmark(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Play and print."""
+    """Play the game and print its result; exit with code 130 if it was interrupted."""
     from driftduel.cli.progress import Progress
     from driftduel.games import play
 
@@ -59,7 +59,7 @@ def _as_json(arguments: argparse.Namespace, game: "Play") -> dict[str, Any]:
         **({"names": game.world.names} if game.world.names else {}),
         "seed": game.seed,
         "mode": game.policy.mode,
-        "told": list(game.policy.told),
+        "told": list(game.policy.prior_knowledge),
         "rounds": game.rounds,
         "finished": game.finished,
         "best": game.policy.best(),
@@ -76,8 +76,9 @@ def _print(arguments: argparse.Namespace, game: "Play") -> None:
     from driftduel.cli.text import show_table, wrapped
     from driftduel.regret import kinds_of
 
-    told = ", ".join(game.policy.told) or "nothing"
-    print(bold(wrapped(f"{arguments.policy}  on  {arguments.world}  (told: {told})", "  ", "")))
+    known = ", ".join(game.policy.prior_knowledge) or "none"
+    title = f"{arguments.policy}  on  {arguments.world}  (prior knowledge: {known})"
+    print(bold(wrapped(title, "  ", "")))
     print()
     kinds = kinds_of(game.benchmark)
     if game.benchmark == "exploitability":
@@ -92,10 +93,10 @@ def _print(arguments: argparse.Namespace, game: "Play") -> None:
     if not game.finished:
         print(f"\nstopped after {game.rounds:,} of {game.world.rounds:,} rounds")
     leader = game.policy.best()
-    best = "nobody in particular" if leader is None else arm_name(leader, game.world.names)
+    best = "undecided" if leader is None else arm_name(leader, game.world.names)
     print(f"\nto ship:  {best}")
     after = ", ".join(f"{t:,}" for t in game.restarts[:_SHOWN])
     more = ", ..." if len(game.restarts) > _SHOWN else ""
-    said = f"restarts: {len(game.restarts)}" + (f" (after rounds {after}{more})" if after else "")
-    print(wrapped(said, "          ", first=""))
+    line = f"restarts: {len(game.restarts)}" + (f" (after rounds {after}{more})" if after else "")
+    print(wrapped(line, "          ", first=""))
     print(f"speed:    {whole(game.rounds_per_second)} rounds a second")

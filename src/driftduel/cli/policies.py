@@ -1,6 +1,7 @@
-"""List the policies that a spec can name; with --long, or for one of them, all there is to know.
+"""List the policies; with --long, or for one policy, print all facts about it.
 
-That is its keys, what it must be told, what is proven of it, where it is from, and how sure we are.
+The facts are the keys, the required prior knowledge, the guarantee, the source, and the confidence
+in the implementation.
 """
 
 import argparse
@@ -14,13 +15,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="only this policy, with its keys")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--long", action="store_true", help="all policies with all that is known")
+    form.add_argument("--long", action="store_true", help="all policies with all facts")
     form.add_argument("--json", action="store_true", help="print JSON instead")
-    form.add_argument("--markdown", action="store_true", help="print the table of docs/rivals.md")
+    form.add_argument(
+        "--markdown", action="store_true", help="print the table of docs/research/rivals.md"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the list."""
+    """Print the list in the requested form."""
     from driftduel.cli.listing import described
     from driftduel.policies import POLICIES
 
@@ -35,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         if arguments.long:
             _print_families(entries, in_panel=False)
-            print("anew-NAME starts NAME, any of these, anew whenever an option comes or goes.")
+            print("anew-NAME restarts the policy NAME whenever an option joins or leaves.")
         else:
             _print_short(entries)
         print("A policy is written name:key=value,key=value - for example")
@@ -43,7 +46,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _family(entry: Any) -> str:
-    """Return the name that stands for all compositions of one kind: ``sw-*``."""
+    """Return the family of an entry: ``sw-*`` for all compositions of the wrapper ``sw``."""
     wrapper: Any = getattr(entry.factory, "wrapper", None)
     return f"{wrapper.prefix}-*" if wrapper else entry.name
 
@@ -54,11 +57,11 @@ def _print_short(entries: list[Any]) -> None:
 
     grouped = {name for group in catalogue.POLICIES.values() for name in group}
     print_groups(catalogue.POLICIES, (e for e in entries if _family(e) not in grouped))
-    print("'driftduel policies NAME' has the keys of one and its source, --long of all.")
+    print("'driftduel policies NAME' prints the keys and the source of one, --long of all.")
 
 
 def _print_families(entries: list[Any], in_panel: bool) -> None:
-    """Print all that is known, of compositions of one kind once."""
+    """Print all facts; compositions of the same wrapper share one entry."""
     from driftduel.cli.listing import print_entry
     from driftduel.cli.text import wrapped
 
@@ -68,9 +71,9 @@ def _print_families(entries: list[Any], in_panel: bool) -> None:
     for family in families.values():
         print_entry(family[0])
         facts = _facts(family[0])
-        told = ", ".join(facts["told"]) or "nothing"
-        lines = [f"told: {told}", f"guarantee: {facts['guarantee']}", f"source: {facts['source']}"]
-        lines.append(f"confidence: {facts['confidence']}")
+        known = ", ".join(facts["told"]) or "none"
+        lines = [f"{key}: {facts[key]}" for key in ("guarantee", "source", "confidence")]
+        lines.insert(0, f"prior knowledge: {known}")
         if in_panel:
             lines.append(f"in panel mode: {facts['in_panel']}")
         if len(family) > 1:
@@ -81,9 +84,9 @@ def _print_families(entries: list[Any], in_panel: bool) -> None:
 
 
 def markdown(entries: list[Any]) -> str:
-    """Write the policies as a table, compositions once for each wrapper."""
+    """Return the policies as a Markdown table, with one row per wrapper."""
     lines = [
-        "| name | what it does | keys | told | guarantee | source | confidence |",
+        "| name | summary | keys | prior knowledge | guarantee | source | confidence |",
         "|" + "---|" * 7,
     ]
     seen = set()
@@ -97,19 +100,19 @@ def markdown(entries: list[Any]) -> str:
             name, summary = f"{wrapper.prefix}-*", summary.partition(" Around:")[0]
         facts = _facts(entry)
         keys = ", ".join(f"`{parameter.name}`" for parameter in entry.parameters)
-        told = ", ".join(facts["told"]) or "nothing"
-        cells = (f"`{name}`", summary, keys, told, facts["guarantee"], facts["source"])
+        known = ", ".join(facts["told"]) or "none"
+        cells = (f"`{name}`", summary, keys, known, facts["guarantee"], facts["source"])
         lines.append("| " + " | ".join((*cells, facts["confidence"])) + " |")
     return "\n".join(lines)
 
 
 def _facts(entry: Any) -> dict[str, Any]:
-    """Read what a policy's class says of it; a wrapper speaks for itself and the one inside."""
-    from driftduel.policies.around import in_panel_by, told_by
+    """Return the class attributes of a policy; those of a wrapper include the wrapped policy."""
+    from driftduel.policies import in_panel_by, prior_knowledge_of
 
     kind = getattr(entry.factory, "wrapper", entry.factory)
     return {
-        "told": list(told_by(entry)),
+        "told": list(prior_knowledge_of(entry)),
         "guarantee": kind.guarantee,
         "in_panel": in_panel_by(entry),
         "source": kind.source,

@@ -1,32 +1,32 @@
-"""One line of progress for long work, on a terminal only."""
+"""A progress line for long games, printed on a terminal only."""
 
 import sys
 import time
 
-from driftduel.wording import duration, share, short
+from driftduel._internal.wording import duration, share, short
 
 __all__ = ["Progress"]
 
 
 class Progress:
-    """Show how far a game is: rounds, rounds a second, time left."""
+    """A callback that prints the progress of a game: share, rounds per second, time left."""
 
     def __init__(self, label: str) -> None:
         self.label = label
-        self.begun: float | None = None  # when the first rounds had been played
-        self.first = 0  # and how many these were
+        self.begun: float | None = None  # time.monotonic() after the first rounds
+        self.first = 0  # number of the first rounds
         self.shown = 0.0
         self.written = False
 
     def __call__(self, done: int, total: int) -> None:
-        """Show the line again if it is time to.
+        """Print the line at most twice per second.
 
-        The first rounds are not timed: everything is compiled for them, which says nothing of the
-        time that the others take.
+        The first rounds are not timed: they include the compilation, so their speed would be no
+        estimate of the speed of the others.
         """
         now = time.monotonic()
         if self.begun is None:
-            self.begun = self.shown = now  # nothing is shown for work that takes less than a moment
+            self.begun = self.shown = now  # short work prints nothing
             self.first = done
         if not sys.stderr.isatty() or now - self.shown < 0.5 or done <= self.first:
             return
@@ -39,6 +39,6 @@ class Progress:
         self.written = True
 
     def close(self) -> None:
-        """Wipe the line."""
+        """Erase the line."""
         if self.written:
             print("\r" + " " * 78 + "\r", end="", file=sys.stderr, flush=True)

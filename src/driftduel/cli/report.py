@@ -1,4 +1,4 @@
-"""Write a page about a folder of results, to open in a browser, and figures for papers."""
+"""Write an HTML page about a folder of results, and figures for papers."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from driftduel.cli.lab import add_labels, read_labels
 
 if TYPE_CHECKING:
-    from driftduel.figures.results import Width
+    from driftduel.figures import Width
 
 __all__ = ["configure", "run"]
 
@@ -16,16 +16,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", metavar="DIR", help="a folder that 'sweep' or 'compare --out' wrote"
     )
-    parser.add_argument("--out", metavar="DIR", help="where the page goes (DIR/report)")
+    parser.add_argument("--out", metavar="DIR", help="folder of the page (DIR/report)")
     parser.add_argument(
         "--trace",
         metavar="PATTERN",
-        help="the game that is drawn, by its name: run 0 of a policy with replays",
+        help="game to draw, by its name (run 0 of a policy with replays)",
     )
     parser.add_argument(
         "--world",
         metavar="PATTERN",
-        help="the worlds that are shown one by one, by their specs; as many as fit unless given",
+        help="specs of the worlds that are shown one by one (as many as fit)",
     )
     parser.add_argument("--no-figures", action="store_true", help="write the page only")
     add_labels(parser)
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--legend",
         choices=("below", "outside", "inside", "none"),
         default="below",
-        help="where the legend of figures goes (below)",
+        help="position of the legend in figures (below)",
     )
     parser.add_argument(
         "--logx", action="store_true", help="draw rounds on a log axis in figures of regret"
@@ -46,11 +46,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write and say where."""
-    from driftduel.lab import results
+    """Write the page and the figures, and print their paths."""
+    from driftduel.lab import load_results
     from driftduel.report import write_report
 
-    played = results(arguments.folder)
+    played = load_results(arguments.folder)
     page = write_report(
         played,
         arguments.out,
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> None:
         width=_width(arguments.width),
         legend=None if arguments.legend == "none" else arguments.legend,
         logx=arguments.logx,
-        progress=say,
+        progress=print_step,
     )
     print(f"page:     {page}")
     if not arguments.no_figures:
@@ -69,15 +69,15 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _width(text: str | None) -> "Width | None":
-    """Read a width; a word is for `write_report` to check."""
+    """Parse a width; names such as `column` are checked by `write_report`."""
     try:
         return None if text is None else float(text)
     except ValueError:
         return text  # type: ignore[return-value]
 
 
-def say(step: str) -> None:
-    """Say what is being done, where somebody watches."""
+def print_step(step: str) -> None:
+    """Print the present step to stderr if that is a terminal."""
     import sys
 
     if sys.stderr.isatty():

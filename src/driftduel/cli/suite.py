@@ -1,16 +1,16 @@
 """Score policies on the benchmark suite.
 
-Its worlds come in two halves: tune a policy on the first, and play the second once.
+The worlds have two splits: tune a policy on the development split, and play the test split once.
 """
 
 import argparse
 
 from driftduel.cli.common import add_benchmark, add_imports, add_wide, load_imports
-from driftduel.cli.stopping import keeping
+from driftduel.cli.signals import with_resume_hint
 
 __all__ = ["configure", "run"]
 
-# The columns that a narrow screen may do without, the most important one first.
+# Columns that may be left out on a narrow terminal, the most important one first.
 _OPTIONAL = (
     "restarts", "needless", "needless restarts", "to the oracle", "nearest rival",
     "its regret / ours", "switches", "best window", "runs",
@@ -23,23 +23,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--policy",
         action="append",
         metavar="SPEC",
-        help="the policy to score (king); may be repeated",
+        help="policy to score (king); repeat for several",
     )
     parser.add_argument(
         "--half",
-        choices=("development", "test", "development-1", "test-1"),
+        choices=("development", "test"),
         default="development",
-        help="which half of the worlds: development (default), or test; -1: those of the first "
-        "edition",
+        help="split of the worlds: development (default) or test",
     )
     parser.add_argument(
         "--out",
         required=True,
         metavar="DIR",
-        help="where results are kept; the same command goes on from them",
+        help="folder of results; the same command resumes an earlier run",
     )
     parser.add_argument(
-        "--workers", type=int, metavar="N", help="how many games at a time (one a processor)"
+        "--workers", type=int, metavar="N", help="number of parallel games (processors)"
     )
     parser.add_argument(
         "--worlds",
@@ -53,8 +52,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hindsight",
         action="store_true",
-        help="play the rivals at several settings each: the nearest one is then at its best "
-        "setting in hindsight",
+        help="play the rivals with several values of their parameters, so that the nearest rival "
+        "is tuned in hindsight",
     )
     add_benchmark(parser)
     form = parser.add_mutually_exclusive_group()
@@ -65,18 +64,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Play what is missing, score, print."""
+    """Play the missing games, compute the scores and print them."""
     import json
 
     from driftduel.cli.terminal import bold
-    from driftduel.cli.text import say_left_out, show_table, wrapped
+    from driftduel.cli.text import print_left_out, show_table, wrapped
     from driftduel.errors import DriftduelError
-    from driftduel.lab.watching import Display
-    from driftduel.suite import as_markdown, read_half, run_suite, score, tables
+    from driftduel.lab import Display
+    from driftduel.suite import as_markdown, read_split, run_suite, score, tables
 
     load_imports(arguments)
     policies = arguments.policy or ["king"]
-    half = read_half(arguments.half)
+    half = read_split(arguments.half)
     if arguments.hindsight:
         half = half.with_settings()
     for name in ("worlds", "runs"):
@@ -87,7 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
         half = half.smaller(arguments.worlds or len(half.changing), arguments.runs or half.runs)
     display = Display()
     try:
-        with keeping(arguments.out):
+        with with_resume_hint(arguments.out):
             played = run_suite(
                 half,
                 policies,
@@ -113,4 +112,4 @@ def run(arguments: argparse.Namespace) -> None:
             print()
             left_out += show_table(rows, head, right="1234567", optional=_OPTIONAL)
         print()
-    say_left_out(left_out)
+    print_left_out(left_out)

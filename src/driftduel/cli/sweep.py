@@ -1,7 +1,7 @@
-"""Play a plan from a TOML file into a folder; what is there already is not played again.
+"""Play a plan from a TOML file into a folder; finished cells are not played again.
 
-The file has the keys worlds and policies (lists of specs), runs and seed (a number or a list), and
-if wanted horizons (a list of rounds), [parameters] (lists whose values take the place of {name} in
+Required keys are worlds and policies (lists of specs), runs, and seed (a number or a list).
+Optional keys are horizons (a list of rounds), [parameters] (lists of values that replace {name} in
 the specs), benchmark, points, mode, goal and imports.
 """
 
@@ -9,7 +9,13 @@ import argparse
 from typing import TYPE_CHECKING
 
 from driftduel.cli.common import INTERRUPTED, add_wide
-from driftduel.cli.lab import add_engine, engine_of, playing, print_table, write_page
+from driftduel.cli.lab import (
+    add_engine,
+    engine_arguments,
+    play_with_progress,
+    print_table,
+    write_page,
+)
 
 if TYPE_CHECKING:
     from driftduel.lab import Cell
@@ -20,23 +26,23 @@ __all__ = ["configure", "run"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("file", metavar="FILE.toml", help="the plan")
-    parser.add_argument("--out", metavar="DIR", help="the folder of results; needed to play")
+    parser.add_argument("--out", metavar="DIR", help="folder of results; required unless --dry-run")
     parser.add_argument(
-        "--dry-run", action="store_true", help="show the plan and how long it would take"
+        "--dry-run", action="store_true", help="print the plan and an estimate of its duration"
     )
     parser.add_argument(
-        "--only", metavar="PATTERN", help="only cells whose name matches, such as '*sw-dts*'"
+        "--only", metavar="PATTERN", help="only cells with a matching name, such as '*sw-dts*'"
     )
     parser.add_argument("--shard", metavar="i/n", help="only the i-th of n parts, from 1/n to n/n")
     parser.add_argument(
-        "--report", action="store_true", help="write the page about it as well, into DIR/report"
+        "--report", action="store_true", help="also write an HTML page, into DIR/report"
     )
     add_engine(parser)
     add_wide(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Play and print, or show the plan."""
+    """Play the plan and print the summary, or print the plan with --dry-run."""
     from driftduel.errors import DriftduelError
     from driftduel.lab import read_plan, sweep
 
@@ -45,14 +51,14 @@ def run(arguments: argparse.Namespace) -> None:
         _show(plan.select(arguments.only, arguments.shard), arguments)
         return
     if not arguments.out:
-        raise DriftduelError("say where the results go: --out DIR.")
-    with playing(kept=True) as (display, played):
+        raise DriftduelError("--out DIR is required, the folder of the results.")
+    with play_with_progress(kept=True) as (display, played):
         sweep(
             plan,
             arguments.out,
             only=arguments.only,
             shard=arguments.shard,
-            **engine_of(arguments),
+            **engine_arguments(arguments),
             watch=display,
         )
     if played.results is not None and played.code != INTERRUPTED:
@@ -65,14 +71,12 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _show(cells: "list[Cell]", arguments: argparse.Namespace) -> None:
-    """Print the plan, cell by cell where it is short, and what it would cost."""
+    """Print the cells of a plan by world and policy, and the estimated duration."""
     from pathlib import Path
 
+    from driftduel._internal.wording import duration, whole
     from driftduel.cli.text import table
-    from driftduel.lab import Store
-    from driftduel.lab.engines.base import cores
-    from driftduel.lab.estimate import estimate
-    from driftduel.wording import duration, whole
+    from driftduel.lab import Store, cores, estimate
 
     store = None
     if arguments.out and (Path(arguments.out) / "plan.json").exists():
@@ -92,8 +96,8 @@ def _show(cells: "list[Cell]", arguments: argparse.Namespace) -> None:
     workers = arguments.workers or cores()
     finished = int(estimated["finished"].sum())
     print(f"\n{len(cells):,} cells, {finished:,} finished; {rounds:,} rounds to play")
-    print(f"cells are named like   {cells[0].id}")
+    print(f"name of the first cell {cells[0].id}")
     print(
         f"estimate               {duration(seconds / workers)} with {workers} workers "
-        f"that nobody else uses (from {'finished cells, or ' if store else ''}a trial of each)"
+        f"on an idle machine (from {'finished cells, or ' if store else ''}a trial of each)"
     )

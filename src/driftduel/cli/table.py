@@ -14,40 +14,36 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "folder", metavar="DIR", help="a folder that 'sweep' or 'compare --out' wrote"
     )
     form = parser.add_mutually_exclusive_group()
-    form.add_argument(
-        "--csv", action="store_true", help="print CSV, with everything that was computed"
-    )
+    form.add_argument("--csv", action="store_true", help="print CSV with all computed columns")
     form.add_argument(
         "--latex",
         action="store_true",
         help="print LaTeX tables (for the package booktabs), one per world; with --wide, one table "
         "of policies by worlds",
     )
-    form.add_argument(
-        "--json", action="store_true", help="print JSON, with everything that was computed"
-    )
+    form.add_argument("--json", action="store_true", help="print JSON with all computed fields")
     add_labels(parser)
     add_wide(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Read and print."""
+    """Read the results and print them in the requested form."""
     import sys
 
-    from driftduel.lab import results, writing
+    from driftduel.lab import as_csv, as_latex, load_results
 
-    played = results(arguments.folder)
+    played = load_results(arguments.folder)
     played.store.refresh()
     for name in played.store.damaged:
         print(
-            f"driftduel: {name} is damaged and left out; the sweep would play its cells again.",
+            f"driftduel: {name} is damaged and ignored; a sweep plays its cells again.",
             file=sys.stderr,
         )
     if arguments.csv:
-        print(writing.as_csv(played), end="")
+        print(as_csv(played), end="")
     elif arguments.latex:
         labels = read_labels(arguments.label, played)
-        print(writing.as_latex(played, wide=arguments.wide, labels=labels))
+        print(as_latex(played, wide=arguments.wide, labels=labels))
     else:
         print_table(played, as_json=arguments.json)
     if played.missing and (arguments.csv or arguments.latex):

@@ -1,4 +1,4 @@
-"""The screen: how wide it is, and whether somebody sees colours on it."""
+"""Properties of the terminal: its width, and whether it supports colours."""
 
 import os
 import shutil
@@ -6,7 +6,7 @@ import sys
 from contextvars import ContextVar
 from typing import TextIO
 
-__all__ = ["bold", "colourful", "red", "show_everything", "width"]
+__all__ = ["bold", "red", "set_wide", "supports_colour", "width"]
 
 _NARROWEST = 40
 _CODES = {"bold": "1", "red": "31"}
@@ -14,23 +14,27 @@ _CODES = {"bold": "1", "red": "31"}
 _everything = ContextVar("everything", default=False)
 
 
-def show_everything(wanted: bool) -> None:
-    """Let tables have all their columns from now on, however wide the screen is."""
-    _everything.set(wanted)
+def set_wide(wide: bool) -> None:
+    """Set whether tables show all columns regardless of the terminal's width."""
+    _everything.set(wide)
 
 
 def width() -> int | None:
-    """Return how many columns there are for a table; None where all of it is to be shown.
+    """Return the number of columns for a table, at least 40; None for no limit.
 
-    A pipe gets everything, always the same: who reads it, reads it with a program.
+    There is no limit if stdout is not a terminal: the output of a pipe is parsed by programs and
+    must not depend on the terminal.
     """
     if _everything.get() or not sys.stdout.isatty():
         return None
     return max(_NARROWEST, shutil.get_terminal_size((80, 24)).columns)
 
 
-def colourful(stream: TextIO) -> bool:
-    """Tell whether a stream is to have colours: on a terminal, unless the environment objects."""
+def supports_colour(stream: TextIO) -> bool:
+    """Return whether to print colours: on a terminal, unless NO_COLOR or TERM=dumb is set.
+
+    FORCE_COLOR takes precedence over the type of the stream.
+    """
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -39,16 +43,16 @@ def colourful(stream: TextIO) -> bool:
 
 
 def bold(text: str) -> str:
-    """Make a heading of what goes to stdout."""
+    """Return text in bold if stdout supports it."""
     return _painted(text, "bold", sys.stdout)
 
 
 def red(text: str) -> str:
-    """Make an error of what goes to stderr."""
+    """Return text in red if stderr supports it."""
     return _painted(text, "red", sys.stderr)
 
 
 def _painted(text: str, how: str, stream: TextIO) -> str:
-    if not text or not colourful(stream):
+    if not text or not supports_colour(stream):
         return text
     return f"\x1b[{_CODES[how]}m{text}\x1b[0m"

@@ -1,4 +1,4 @@
-"""What is printed for people, as wide as their screen; and JSON."""
+"""Tables and paragraphs fitted to the terminal, and readable JSON."""
 
 import json
 import shutil
@@ -6,10 +6,10 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from driftduel._tables import fitted, table
+from driftduel._internal.text_tables import fitted, table
 from driftduel.cli import terminal
 
-__all__ = ["as_json", "say_left_out", "show_table", "table", "wrapped"]
+__all__ = ["as_json", "print_left_out", "show_table", "table", "wrapped"]
 
 
 def show_table(
@@ -18,9 +18,9 @@ def show_table(
     right: str = "",
     optional: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """Print a table that fits the screen; return the titles of columns that were left out.
+    """Print a table that fits the terminal; return the titles of columns that were left out.
 
-    The arguments are those of `fitted`.
+    The parameters are those of `fitted`.
     """
     drawn = fitted(rows, head, right, optional, terminal.width())
     titles, _, rule = drawn.head.rpartition("\n")
@@ -32,8 +32,8 @@ def show_table(
     return drawn.left_out
 
 
-def say_left_out(titles: Iterable[str]) -> None:
-    """Say which columns were left out, and how to see them."""
+def print_left_out(titles: Iterable[str]) -> None:
+    """Print the titles of the columns that were left out, and how to show them."""
     names = list(dict.fromkeys(titles))
     if names:
         them = "it" if len(names) == 1 else "them"
@@ -59,9 +59,10 @@ def wrapped(text: str, indent: str = "", first: str | None = None) -> str:
 
 
 def as_json(value: Any, indent: str = "") -> str:
-    """Write JSON with every row of a table on a line of its own.
+    """Return JSON with one line per row of a table.
 
-    A line for every number is hard to read, and slow to write when there are millions.
+    `json.dumps` with an indent writes one line per number, which is hard to read and slow for
+    millions of values.
 
     Examples
     --------
@@ -88,7 +89,7 @@ def as_json(value: Any, indent: str = "") -> str:
 
 
 def _is_row(values: Iterable[Any]) -> bool:
-    """Tell whether values are numbers and words, or short lists of them."""
+    """Return whether all values are scalars or lists of scalars."""
     return not any(
         isinstance(value, dict)
         or (isinstance(value, list) and any(isinstance(item, dict | list) for item in value))

@@ -1,4 +1,4 @@
-"""Write one game to a file, round by round, or draw it."""
+"""Write one game to a file, one row per round, or plot it."""
 
 import argparse
 
@@ -10,23 +10,23 @@ __all__ = ["configure", "run"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_game(parser)
-    parser.add_argument("--out", metavar="FILE", help="write every round here (.csv or .parquet)")
+    parser.add_argument("--out", metavar="FILE", help="file for all rounds (.csv or .parquet)")
     parser.add_argument(
         "--plot",
         metavar="FILE",
-        help="draw a policy that replays, such as anaconda (PNG, SVG, PDF)",
+        help="plot of a policy with replays, such as anaconda (PNG, SVG, PDF)",
     )
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Play, write, draw."""
+    """Play the game, write its trace and plot it."""
     from driftduel.cli.progress import Progress
     from driftduel.errors import DriftduelError
-    from driftduel.figures.style import check_figure_path
+    from driftduel.figures import check_figure_path
     from driftduel.games import check_trace_path, trace, write_trace
 
     if not arguments.out and not arguments.plot:
-        raise DriftduelError("say where the trace goes: --out FILE, --plot FILE, or both.")
+        raise DriftduelError("--out FILE or --plot FILE is required.")
     if arguments.out:
         check_trace_path(arguments.out)
     if arguments.plot:

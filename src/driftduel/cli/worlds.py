@@ -1,4 +1,4 @@
-"""List the worlds that a spec can name; with --long, or for one of them, with all keys."""
+"""List the worlds; with --long, or for one world, with all keys."""
 
 import argparse
 import json
@@ -15,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the list."""
+    """Print the list in the requested form."""
     from driftduel.cli import catalogue
     from driftduel.cli.listing import described, print_entry, print_groups, print_keys
     from driftduel.worlds import WORLDS
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         grouped = {name for group in catalogue.WORLDS.values() for name in group}
         print_groups(catalogue.WORLDS, (entry for entry in entries if entry.name not in grouped))
-        print("'driftduel worlds NAME' has the keys of one, --long of all.")
+        print("'driftduel worlds NAME' prints the keys of one, --long of all.")
     if not arguments.name:
         print("A world is written name:key=value,key=value - for example")
         print("  driftduel measure --world geometric-btl:arms=10,rounds=50000,phases=4")

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from driftduel._internal.wording import share, short
 from driftduel.errors import DriftduelError
 from driftduel.figures.lines import line_style
 from driftduel.figures.results import (
@@ -20,10 +21,9 @@ from driftduel.figures.results import (
     sheet,
     width_in_inches,
 )
-from driftduel.wording import share, short
 
 if TYPE_CHECKING:
-    from driftduel.lab.findings import WorldFindings
+    from driftduel.lab import WorldFindings
 
 __all__ = ["plot_goal"]
 
@@ -44,37 +44,37 @@ def plot_goal(
     ylabel: str | None = None,
     labels: Labels | None = None,
 ) -> Any:
-    """Draw the curve of a goal for each policy, with its 95% band.
+    """Plot the curve of a goal for each policy, with its 95% band.
 
     Parameters
     ----------
     world
         The findings of one world.
     path
-        PNG, SVG or PDF to write; several to write the same figure several times.
+        PNG, SVG or PDF file to write; a list writes the same figure in several formats.
     policies
-        Names or places in the plan; the best eight unless given.
+        Names, or indices in the plan; default: the best eight.
     log
         Whether votes are on a log axis; by default, if the winner never changes.
     ax
-        Axes of matplotlib to draw on; a separate figure unless given.
+        matplotlib axes to draw into; default: a new figure.
     legend, width
         As for `driftduel.figures.results.plot_regret`.
     title
-        The title; the world's spec unless given, and none on given axes.
+        The title; default: the world's spec, or no title on given axes.
     xlabel, ylabel
         The labels of the axes.
     labels
-        Labels of policies, by their specs.
+        Display names of policies by spec.
 
     Returns
     -------
     matplotlib.figure.Figure or matplotlib.axes.Axes
-        The figure; `ax` if that was given.
+        The figure, or the argument `ax`.
     """
     found = world.goal
     if found is None:
-        raise DriftduelError("these games measured regret only; compare(..., goal=) has others.")
+        raise DriftduelError("these games measured regret only; pass goal= to compare().")
     by_place = {standing.policy: standing for standing in world.standings}
     ranked = [by_place[row["place"]] for row in found.rows]
     shown = (

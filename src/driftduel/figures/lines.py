@@ -1,11 +1,12 @@
-"""How each policy looks in every figure: colour, dashes and marker, so that grey is enough."""
+"""Line styles of policies: colour, dashes and marker, distinguishable without colours."""
 
 from dataclasses import dataclass
 from typing import Any
 
 __all__ = ["LINE_COLOURS", "LineStyle", "line_style", "wrapped"]
 
-# Okabe and Ito's palette without yellow and black, and two more; the second is for dark pages.
+# (colour on white, colour on dark pages): the palette of Okabe and Ito without yellow and black,
+# and two more.
 LINE_COLOURS = (
     ("#0072B2", "#4BA3E3"),
     ("#D55E00", "#FF8438"),
@@ -16,7 +17,7 @@ LINE_COLOURS = (
     ("#56B4E9", "#A5DCFF"),
     ("#4D4D4D", "#C8C8C8"),
 )
-# Names of the page's charting library, and matplotlib's (offset, lengths in line widths).
+# Dash names of plotly, and dash tuples of matplotlib (offset, lengths in units of line widths).
 _DASHES: tuple[tuple[str, Any], ...] = (
     ("solid", "-"),
     ("dash", (0, (4, 1.6))),
@@ -39,7 +40,7 @@ _MARKERS = (
 
 @dataclass(frozen=True)
 class LineStyle:
-    """The look of a policy."""
+    """The line style of a policy."""
 
     colour: str
     colour_on_dark: str
@@ -52,7 +53,7 @@ class LineStyle:
 
 
 def line_style(policy: int) -> LineStyle:
-    """Return the look of a plan's policy, the same in all of its figures."""
+    """Return the line style of the policy with this index, the same in all figures."""
     turn, place = divmod(policy, len(LINE_COLOURS))
     colour, on_dark = LINE_COLOURS[place]
     dash, dashes = _DASHES[(policy + turn) % len(_DASHES)]
@@ -61,7 +62,7 @@ def line_style(policy: int) -> LineStyle:
 
 
 def wrapped(spec: str, width: int = 24) -> list[str]:
-    """Break a spec into lines, at its colon and commas.
+    """Return a spec broken into a list of lines, at its colon and commas.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Figures of many games for a paper, legible at the width of a column.
 
-`driftduel.lab.findings.read_findings` computes what they show. `COLUMN` and `PAGE` are the widths
-of one and of two columns of a conference paper; a saved file is exactly as wide as was asked for.
+`driftduel.lab.findings.read_findings` computes the data. `COLUMN` and `PAGE` are the widths of one
+and of two columns of a conference paper; a saved file has exactly the requested width.
 """
 
 import math
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from driftduel._internal.wording import decimals, ratio, short
 from driftduel.errors import DriftduelError
 from driftduel.figures.lines import LineStyle, line_style, wrapped
 from driftduel.figures.style import arm_colour, figure, plain, save
 from driftduel.specs import near
-from driftduel.wording import decimals, ratio, short
 
 if TYPE_CHECKING:
-    from driftduel.lab.findings import Findings, Standing, Trend, WorldFindings
+    from driftduel.lab import Findings, Standing, Trend, WorldFindings
 
 __all__ = [
     "COLUMN",
@@ -48,17 +48,17 @@ PAGE = 6.75
 """The width of a page with two columns, in inches."""
 _WIDTHS = {"column": COLUMN, "page": PAGE}
 _LEGENDS = ("auto", "below", "outside", "inside", None)
-_LETTER = 0.058  # inches of a letter of a legend, on average
-_KEY = 0.5  # inches of a legend's line, and of the space around a name
-_PANEL = 2.1  # inches that a facet needs for its ticks to keep apart
+_LETTER = 0.058  # inches per character of a legend, on average
+_KEY = 0.5  # inches of a legend's line, with the space around a name
+_PANEL = 2.1  # minimum width of a facet in inches, so that tick labels do not overlap
 _MOST_LINES = 8
 _MOST_ROWS = 25
 _MOST_PANELS = 3
-_ROOM = 10  # letters of a name in a stretch of time
+_ROOM = 10  # maximum number of characters of a name in a phase
 _SMALL = 7
 _GREY = "#777777"
 _HATCHES = ("", "///", "\\\\\\", "xxx", "---", "|||", "+++", "...")
-# From this ratio of the largest to the smallest on, a log axis is needed to see both.
+# Minimum ratio of the largest to the smallest value for which the default axis is logarithmic.
 _FAR_APART = 5
 
 
@@ -79,49 +79,54 @@ def plot_regret(
     ylabel: str | None = None,
     labels: Labels | None = None,
 ) -> Any:
-    """Draw regret over time with 95% bands over the true phases.
+    """Plot regret over time with 95% bands above the true phases.
 
     Parameters
     ----------
     world
-        What to show; of several worlds, one facet each under one legend.
+        The findings of a world; a list gives one facet per world with a common legend.
     path
-        PNG, SVG or PDF to write; several to write the same figure several times.
+        PNG, SVG or PDF file to write; a list writes the same figure in several formats.
     policies
-        Which, by their names or their places in the plan; the best eight unless given.
+        Names, or indices in the plan; default: the best eight.
     log
-        Whether regret is on a log axis; unless given, if the best and the worst are far apart.
+        Whether regret has a log axis; default: whether the values differ by a large factor.
     logx
-        Whether rounds are on a log axis, of the last three decades.
+        Whether rounds have a log axis, of the last three decades.
     ax
-        Axes of matplotlib to draw on; a new figure unless given. For one world.
+        matplotlib axes to draw into, for one world only; default: a new figure.
     legend
-        ``below`` the panels, ``outside`` at their right, ``inside`` the (first) panel, or None for
+        ``below`` the panels, ``outside`` on the right, ``inside`` the (first) panel, or None for
         no legend. ``auto`` is ``below``, and ``inside`` on given axes.
     width
-        Of the figure and its files: ``column`` (3.25 inches), ``page`` (6.75 inches), or inches.
-        One world has a column and several have a page unless given.
+        Width of the figure and its files: ``column`` (3.25 inches), ``page`` (6.75 inches), or a
+        number of inches. Default: ``column`` for one world, ``page`` for several.
     columns
-        Facets in a row; as many as fit unless given.
+        Number of facets per row; default: as many as fit.
     common
-        The part of the worlds' specs that is above all facets, as `Findings` has it.
+        The common part of the specs, shown above all facets, see `Findings`.
     title
-        The title; the world's spec unless given, and none on axes of yours.
+        The title; default: the world's spec, or no title on given axes.
     xlabel, ylabel
-        The words at the axes.
+        The labels of the axes.
     labels
-        What to call policies, and worlds above their facets, in place of their specs.
+        Display names of policies, and of worlds above their facets, by spec.
 
     Returns
     -------
     matplotlib.figure.Figure or matplotlib.axes.Axes
-        The figure, to show or to save; `ax` if that was given.
+        The figure, or the argument `ax`.
+
+    Raises
+    ------
+    DriftduelError
+        If an argument is invalid or a policy has no results.
     """
     worlds = list(world) if isinstance(world, Sequence) else [world]
     if not worlds:
-        raise DriftduelError("there is no world to draw.")
+        raise DriftduelError("no world is given; pass at least one.")
     if len(worlds) > 1 and ax is not None:
-        raise DriftduelError("ax= is for one world; facets need a figure of their own.")
+        raise DriftduelError("ax= is for one world; omit it for facets.")
     if columns is not None and columns < 1:
         raise DriftduelError(f"columns={columns} must be a whole number at least 1.")
     check_legend(legend)
@@ -170,7 +175,7 @@ def plot_regret(
 def _draw_regret(
     panel: Any, world: "WorldFindings", shown: Sequence["Standing"], *, log: bool, logx: bool
 ) -> None:
-    """Draw the curves of one world."""
+    """Draw the curves of one world into a panel."""
     first = max(1.0, world.rounds / 1000) if logx else 0.0
     draw_phases(panel, world)
     least = _least_drawn(world, shown, max(first, world.rounds / 100 * (not logx))) if log else 0.0
@@ -215,7 +220,7 @@ def plot_totals(
     width: Width | None = None,
     labels: Labels | None = None,
 ) -> Any:
-    """Draw every policy's regret with its 95% interval, best on top; see `plot_regret`."""
+    """Plot the regret of every policy with its 95% interval, best on top; see `plot_regret`."""
     shown = _shown(world, policies, _MOST_ROWS)
     with sheet(ax, 0.3 + 0.2 * len(shown), width_in_inches(width)) as (canvas, panel):
         for row, standing in enumerate(shown):
@@ -248,9 +253,9 @@ def plot_heat(
     width: Width | None = None,
     labels: Labels | None = None,
 ) -> Any:
-    """Draw, for every policy in every world, how many times the best's regret it has.
+    """Plot the ratio to the lowest regret, for every policy in every world.
 
-    See `plot_regret` for the parameters; `label` stands at the colour bar.
+    See `plot_regret` for the parameters; `label` is the label of the colour bar.
     """
     worlds = findings.worlds
     every = {s.policy: s for world in worlds for s in world.standings}
@@ -305,7 +310,7 @@ def plot_trend(
     ylabel: str | None = None,
     labels: Labels | None = None,
 ) -> Any:
-    """Draw regret against the horizon, or the switches, on log-log axes with fitted lines.
+    """Plot regret against the horizon, or the switches, on log-log axes with fitted lines.
 
     See `plot_regret` for the parameters; the slopes are in the legend.
     """
@@ -360,9 +365,9 @@ def plot_restarts(
     width: Width | None = None,
     labels: Labels | None = None,
 ) -> Any:
-    """Draw when policies restarted against the true switches, and how many restarts were needless.
+    """Plot the rounds of restarts with the true switches, and the number of false alarms.
 
-    Policies that never restart are left out. See `plot_regret` for the parameters.
+    Policies without restarts are omitted. See `plot_regret` for the parameters.
     """
     chosen = _shown(world, policies, len(world.standings))
     shown = [standing for standing in chosen if standing.restarts > 0][:_MOST_ROWS]
@@ -384,7 +389,7 @@ def plot_restarts(
 
 
 def _draw_counts(panel: Any, world: "WorldFindings", shown: Sequence["Standing"]) -> None:
-    """Draw how many restarts there were, and how many true switches."""
+    """Draw bars with the numbers of restarts and false alarms, and the number of true switches."""
     rows = range(len(shown))
     needed = np.array([s.restarts - s.needless for s in shown])
     needless = np.array([s.needless for s in shown])
@@ -403,7 +408,7 @@ def _draw_counts(panel: Any, world: "WorldFindings", shown: Sequence["Standing"]
 
 
 def _draw_times(panel: Any, world: "WorldFindings", shown: Sequence["Standing"]) -> None:
-    """Draw when they were."""
+    """Draw the rounds of restarts as ticks."""
     draw_phases(panel, world)
     for row, standing in enumerate(shown):
         rounds = world.restarts.get(standing.policy, ())
@@ -426,9 +431,9 @@ def plot_shares(
     width: Width | None = None,
     labels: Labels | None = None,
 ) -> Any:
-    """Draw the share of plays of each arm over time, and the best arm underneath.
+    """Plot the share of plays of each arm over time, and the best arm below.
 
-    See `plot_regret` for the parameters; the best three policies are drawn unless some are given.
+    See `plot_regret` for the parameters; the default policies are the best three.
     """
     chosen = _shown(world, policies, len(world.standings))
     shown = [standing for standing in chosen if standing.policy in world.shares]
@@ -438,7 +443,7 @@ def plot_shares(
     with figure(len(heights), heights, width_in_inches(width)) as (canvas, panels):
         import matplotlib as mpl
 
-        mpl.rcParams["hatch.linewidth"] = 0.45  # `figure` puts it back
+        mpl.rcParams["hatch.linewidth"] = 0.45  # `figure` restores the old value
         drawn: dict[int, Any] = {}
         for panel, standing, label in zip(
             panels, shown, policy_labels(shown, labels), strict=False
@@ -462,7 +467,7 @@ def plot_shares(
 
 
 def _draw_shares(panel: Any, world: "WorldFindings", policy: int) -> dict[int, Any]:
-    """Draw the shares of one policy; return what was drawn for each arm, K for all others."""
+    """Draw the shares of one policy; return the artist of each arm, with key K for all others."""
     edges = np.concatenate(([0], world.slice_ends))
     shares = world.shares[policy]
     arms = list(shares.arms)
@@ -504,13 +509,13 @@ def _draw_best_arms(panel: Any, world: "WorldFindings") -> None:
 
 
 def _best(world: "WorldFindings", winner: int | None) -> str:
-    """Call the best arm so that it fits into a short stretch of time."""
+    """Return a label of the best arm that is short enough for a phase."""
     name = "-" if winner is None else world.called(winner, "")
     return plain(name if len(name) <= _ROOM else f"{name[: _ROOM - 1]}…")
 
 
 def draw_phases(panel: Any, world: "WorldFindings") -> None:
-    """Shade every other phase, and draw a line where the best arm changes: thicker, more runs."""
+    """Shade every second phase, and draw lines at changes, thicker for more runs."""
     changes = world.changes
     edges = [0, *changes.rounds, world.rounds + 1]
     if len(changes.rounds) > 60:
@@ -524,7 +529,7 @@ def draw_phases(panel: Any, world: "WorldFindings") -> None:
 
 @contextmanager
 def sheet(ax: Any, height: float, width: float) -> Iterator[tuple[Any, Any]]:
-    """Open a figure with one panel; where there are axes already, there is only the panel."""
+    """Yield a figure and its panel; for given axes, yield None and these axes."""
     with _sheets(ax, 1, 1, height, 0.0, width) as (canvas, (panel,)):
         yield canvas, panel
 
@@ -533,7 +538,7 @@ def sheet(ax: Any, height: float, width: float) -> Iterator[tuple[Any, Any]]:
 def _sheets(
     ax: Any, rows: int, columns: int, height: float, legend: float, width: float
 ) -> Iterator[tuple[Any, list[Any]]]:
-    """Open a figure with a grid of panels and room for a legend; or take the given axes."""
+    """Yield a figure with a grid of panels and space for a legend, or the given axes."""
     if ax is not None:
         yield None, [ax]
         return
@@ -556,7 +561,7 @@ def width_in_inches(width: Width | None, usual: float = COLUMN) -> float:
 
 
 def _facets_across(worlds: int, width: float, columns: int | None) -> int:
-    """Return how many facets stand in a row, so that rows are about equally full."""
+    """Return the number of facets per row that fills all rows about equally."""
     most = columns or max(1, int(width / _PANEL))
     return math.ceil(worlds / math.ceil(worlds / most))
 
@@ -569,20 +574,20 @@ def check_legend(legend: Legend) -> None:
 def finish(
     canvas: Any, panel: Any, path: Paths | None, title: str | None, usual: str, more: str = ""
 ) -> Any:
-    """Put the title above, write files, and return the figure; axes that were given, as they are.
+    """Set the title, write the files, and return the figure, or the unchanged given axes.
 
     Parameters
     ----------
     canvas
-        The figure, if it was made here.
+        The figure; None for given axes.
     panel
         The axes.
     path
-        The files.
+        The files to write.
     title
-        What somebody wants to read there; None: what is usual.
+        The title; None for the default.
     usual, more
-        A spec, and what a reader must know besides.
+        The default title, a spec, and an explanation below it.
     """
     if canvas is not None and title is None:
         _title(canvas, usual, more)
@@ -596,12 +601,12 @@ def finish(
 
 
 def far_apart(means: Sequence[float]) -> bool:
-    """Return whether a log axis is needed to see the smallest and the largest of means."""
+    """Return whether the ratio of the largest to the smallest mean requires a log axis."""
     return min(means) > 0 and max(means) > _FAR_APART * min(means)
 
 
 def _least_drawn(world: "WorldFindings", shown: Sequence["Standing"], since: float) -> float:
-    """Return where a log axis begins: the regret of the best in the first round that counts."""
+    """Return the lower limit of a log axis: the minimum regret in the first visible round."""
     early = int(np.searchsorted(world.at, since))
     losses = [float(world.curves[standing.policy].mean[early]) for standing in shown]
     last = min(standing.mean for standing in shown)
@@ -614,7 +619,7 @@ def _ratio(world: "WorldFindings", standing: "Standing") -> float:
 
 
 def _shown(world: "WorldFindings", policies: Policies | None, most: int) -> list["Standing"]:
-    """Return the best policies of a world, or those that were asked for, as they were."""
+    """Return the best policies of a world, or the requested ones in the given order."""
     ranked = [s for s in world.ranked() if s.policy in world.curves]
     if policies is None:
         return ranked[:most]
@@ -623,7 +628,7 @@ def _shown(world: "WorldFindings", policies: Policies | None, most: int) -> list
 
 
 def _best_over(worlds: Sequence["WorldFindings"]) -> list[int]:
-    """Return the policies of some worlds, best first: by the mean log ratio to the best of each."""
+    """Return indices of policies, best first, by the mean log ratio to the best of each world."""
     if len(worlds) == 1:
         return [s.policy for s in worlds[0].ranked() if s.policy in worlds[0].curves]
     logs: dict[int, list[float]] = {}
@@ -634,13 +639,11 @@ def _best_over(worlds: Sequence["WorldFindings"]) -> list[int]:
 
 
 def policy_places(standings: Sequence["Standing"], policies: Policies) -> list[int]:
-    """Return the places in the plan of policies that are given by name or by place."""
+    """Return indices in the plan of policies that are given by name or by index."""
     by_name = {standing.name: standing.policy for standing in standings}
     for policy in [policies] if isinstance(policies, str) else policies:
         if isinstance(policy, str) and policy not in by_name:
-            raise DriftduelError(
-                f"there are no results of a policy {policy!r}; {near(policy, by_name)}"
-            )
+            raise DriftduelError(f"policy {policy!r} has no results; {near(policy, by_name)}")
     given = [policies] if isinstance(policies, str) else policies
     return [by_name[policy] if isinstance(policy, str) else policy for policy in given]
 
@@ -656,7 +659,7 @@ def _policy_ticks(panel: Any, labels: Sequence[str]) -> None:
 
 
 def _broken(spec: str, width: int = 24, most: int = 4) -> str:
-    """Break a name into a few short lines; what is too long, a path for one, loses its middle."""
+    """Return a name in a few short lines; the middle of a long one, such as a path, is cut."""
     lines = [
         line if len(line) <= width + 8 else f"{line[: width // 2]}...{line[-width // 2 :]}"
         for line in wrapped(spec, width)
@@ -676,7 +679,7 @@ def _with_slope(name: str, slope: float | None) -> str:
 
 
 def _plain_log(axis: Any, steps: Sequence[float] = (1.0, 2.0, 5.0)) -> None:
-    """Write 200 and 5k at a log axis, not powers of ten."""
+    """Format ticks of a log axis as 200 and 5k, not as powers of ten."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axis.set_major_locator(LogLocator(subs=steps, numticks=8))
@@ -685,7 +688,7 @@ def _plain_log(axis: Any, steps: Sequence[float] = (1.0, 2.0, 5.0)) -> None:
 
 
 class LegendKey:
-    """The legend: where it goes, and how many inches of height it takes there."""
+    """The legend: its position, and the height in inches that it needs there."""
 
     def __init__(
         self, names: Sequence[str], styles: Sequence[LineStyle], where: Legend, width: float
@@ -702,7 +705,7 @@ class LegendKey:
         self.height = 0.14 * rows * lines if self.where == "below" else 0.0
 
     def draw(self, canvas: Any, panel: Any) -> None:
-        """Draw it at the figure, or at axes that are part of another figure."""
+        """Draw the legend into the figure, or into given axes of another figure."""
         from matplotlib.lines import Line2D
 
         if self.where is None or not self.names:
@@ -738,8 +741,8 @@ def _title(canvas: Any, text: str, more: str = "") -> None:
 
 
 def _save(canvas: Any, path: Paths, *, ours: bool) -> None:
-    """Write a figure; one of ours keeps its places from one file to the next."""
+    """Write a figure to files; a figure created here keeps its layout between files."""
     for file in [path] if isinstance(path, str | Path) else path:
         save(canvas, file)
         if ours:
-            canvas.set_layout_engine("none")  # the first time has found the places of everything
+            canvas.set_layout_engine("none")  # the first file has computed the layout

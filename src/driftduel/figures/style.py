@@ -1,4 +1,4 @@
-"""One look for all figures: legible at column width, safe for colour-blind readers and in grey."""
+"""The style of all figures: legible at column width, for colour-blind readers and in grey."""
 
 import io
 from collections.abc import Iterator
@@ -7,12 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from driftduel._files import whole_file
+from driftduel._internal.files import atomic_write
 from driftduel.errors import DriftduelError, MissingExtraError
 
 __all__ = ["ARM_COLOURS", "arm_colour", "check_figure_path", "figure", "plain", "save"]
 
-# Okabe and Ito's palette, extended by darker shades; arms beyond it repeat.
+# The palette of Okabe and Ito, extended by darker shades; it repeats for more arms.
 ARM_COLOURS = (
     "#0072B2",
     "#E69F00",
@@ -35,9 +35,9 @@ _SETTINGS = {
     "axes.spines.right": False,
     "axes.grid": False,
     "figure.dpi": 150,
-    "svg.hashsalt": "driftduel",  # the same figure gives the same file
+    "svg.hashsalt": "driftduel",  # makes the file a function of the figure
 }
-_MARGIN = 0.03  # inches of white above and below what is drawn
+_MARGIN = 0.03  # inches of margin above and below the drawing
 _TRUE_TYPE = {"pdf.fonttype": 42, "ps.fonttype": 42}  # publishers refuse Type 3 fonts
 
 
@@ -50,16 +50,16 @@ def arm_colour(arm: int) -> str:
 def figure(
     rows: int, heights: list[float], width: float = 7.0, *, shared: bool = True, columns: int = 1
 ) -> Iterator[tuple[Any, list[Any]]]:
-    """Open a figure with panels, row by row, and yield both.
+    """Yield a figure and the list of its panels, row by row.
 
     Parameters
     ----------
     rows, columns
         The grid of panels.
     heights
-        Of the rows, in inches.
+        Heights of the rows in inches.
     width
-        Of the figure and its files, in inches.
+        Width of the figure and its files in inches.
     shared
         Whether the panels of a column share one time axis.
     """
@@ -77,17 +77,17 @@ def figure(
 
 @cache
 def _shown_in_notebooks() -> Any:
-    """Return a class of figures that a notebook shows without pyplot, and saves with all labels."""
+    """Return a Figure class that notebooks display without pyplot, and that saves all labels."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
     from matplotlib.transforms import Bbox
 
     class Picture(Figure):
         def savefig(self, *args: Any, **settings: Any) -> None:
-            """Write a file as wide as the figure and as high as what is drawn; cut nothing off."""
+            """Write a file with the width of the figure and the height of its content."""
             with mpl.rc_context(_TRUE_TYPE):
                 if "bbox_inches" not in settings:
-                    self.draw_without_rendering()  # places everything
+                    self.draw_without_rendering()  # computes the layout
                     drawn = self.get_tightbbox()
                     settings["bbox_inches"] = Bbox.from_extents(
                         min(0.0, drawn.x0), drawn.y0 - _MARGIN,
@@ -104,27 +104,30 @@ def _shown_in_notebooks() -> Any:
 
 
 def plain(name: str) -> str:
-    """Keep a user's name from being read as mathematics, or from being left out of a legend."""
+    """Escape a user's name, so that matplotlib neither parses it as mathematics nor hides it."""
     escaped = name.replace("$", r"\$")
     return f" {escaped}" if escaped.startswith("_") else escaped
 
 
 def check_figure_path(path: str | Path) -> Path:
-    """Refuse, before long work, a file that could not be written after it."""
+    """Return the path; raise DriftduelError if the suffix or the folder is invalid.
+
+    Called before long work, so that the work is not lost.
+    """
     path = Path(path)
     if path.suffix.lower() not in _FORMATS:
         raise DriftduelError(
-            f"a figure is written as {', '.join(_FORMATS)}; {path.name!r} ends otherwise."
+            f"a figure is written as {', '.join(_FORMATS)}; {path.name!r} has another suffix."
         )
     if not path.parent.is_dir():
-        raise DriftduelError(f"cannot write {str(path)!r}: there is no folder {path.parent}.")
+        raise DriftduelError(f"cannot write {str(path)!r}: folder {path.parent} does not exist.")
     return path
 
 
 def save(canvas: Any, path: str | Path) -> None:
-    """Write a figure; the file appears whole or not at all."""
+    """Write a figure atomically."""
     path = check_figure_path(path)
     metadata = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     ending = path.suffix.lower()
-    with whole_file(path) as temporary:
+    with atomic_write(path) as temporary:
         canvas.savefig(temporary, format=ending[1:], metadata=metadata[ending])

@@ -1,4 +1,4 @@
-"""Figures on light and on dark pages: one drawing, whose colours the page decides."""
+"""Figures for light and dark pages: one SVG with colours from CSS variables of the page."""
 
 import re
 
@@ -7,15 +7,15 @@ from driftduel.figures.lines import LINE_COLOURS
 __all__ = ["in_page", "on_dark"]
 
 _PAGE, _TEXT = "#14181c", "#e8ebee"
-"""The page's two colours when it is dark."""
+"""Background and text colours of the dark theme."""
 _LEAST_CONTRAST = 3.0
 
 
 def on_dark(colour: str) -> str:
-    """Return what a colour of a figure on white becomes on a dark page.
+    """Return the colour on a dark page for a colour of a figure on white.
 
-    White and black change places, greys with them; lines have a second colour anyway; what would
-    be too dark to see is made lighter.
+    White, black and greys are inverted; lines have a defined second colour; other colours with
+    insufficient contrast are lightened.
 
     Examples
     --------
@@ -42,14 +42,14 @@ _COLOUR = re.compile(r"(?<=: )#[0-9a-fA-F]{6}\b")
 
 
 def in_page(svg: str, name: str) -> str:
-    """Return a figure as a part of a page: it follows the page's theme and fetches nothing.
+    """Return a figure as an inline SVG element that follows the page's theme, without requests.
 
     Parameters
     ----------
     svg
-        What matplotlib wrote.
+        The SVG document of matplotlib.
     name
-        Another one for each figure of a page, for the names inside it.
+        An id that is unique on the page; the prefix of all ids inside the SVG.
     """
     drawing = svg[svg.index("<svg") :]
     drawing = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", drawing, flags=re.DOTALL)
@@ -78,7 +78,7 @@ def _hex(channels: list[float]) -> str:
 
 
 def _contrast(one: list[float], other: list[float]) -> float:
-    """Return the contrast of two colours as the WCAG define it."""
+    """Return the contrast ratio of two colours, as defined by WCAG."""
 
     def luminance(channels: list[float]) -> float:
         linear = [

@@ -1,4 +1,4 @@
-"""A picture of one game with replays: when they ran, the active set, the restarts."""
+"""The figure of one game with replays: replays over time, the active set, the restarts."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from driftduel._internal.wording import counted, share, whole
 from driftduel.figures.style import arm_colour, figure, save
 from driftduel.figures.world import Phase, draw_winners
-from driftduel.games import Trace
-from driftduel.games.replays import Replays, replays_of
+from driftduel.games import Replays, Trace, replays_of
 from driftduel.measures import measure
-from driftduel.wording import counted, share, whole
 
 __all__ = ["plot_replays", "plot_trace"]
 
@@ -20,14 +19,14 @@ _ACTIVE = "#8C8C8C"
 
 
 def plot_trace(played: Trace, path: str | Path, title: str = "") -> None:
-    """Draw replays as nested bars, the active set over time, and the true winners underneath.
+    """Plot replays as nested bars, the active set over time, and the true winners below.
 
     Parameters
     ----------
     played
         The trace of a policy that has replays.
     path
-        PNG, SVG or PDF.
+        PNG, SVG or PDF file to write.
     title
         A line above the figure.
     """
@@ -44,16 +43,16 @@ def plot_replays(
     title: str = "",
     significant: Sequence[int] | None = None,
 ) -> None:
-    """Draw the same of a game of which only this much is known.
+    """Plot the same figure from recorded stages of a game.
 
     Parameters
     ----------
     replays
-        The game.
+        The recorded stages of the game.
     phases
-        (first, last, winner) of every stretch of its world; none to leave the strip out.
+        (first, last, winner) of every phase of the world; an empty sequence omits the strip.
     path
-        One file or several.
+        One or several files to write.
     title
         A line above the figure.
     significant
@@ -73,7 +72,7 @@ def plot_replays(
             canvas.suptitle(title, fontsize=8, family="monospace", x=0.01, ha="left")
         for each in [path] if isinstance(path, str | Path) else path:
             save(canvas, each)
-            canvas.set_layout_engine("none")  # the first time has found the places of everything
+            canvas.set_layout_engine("none")  # the first file has computed the layout
 
 
 def _draw_replays(panel: Any, replays: Replays) -> None:
@@ -82,7 +81,7 @@ def _draw_replays(panel: Any, replays: Replays) -> None:
 
     lengths = np.array([max(2, replay.end - replay.start) for replay in replays.replays], float)
     levels = np.log2(lengths)
-    # What was seen at one moment only is as wide as what that moment stands for.
+    # A replay recorded at a single stage has the width of the interval between stages.
     narrowest = 1 if replays.moments is None else replays.rounds / replays.moments
     bars = [
         Rectangle((replay.start, level - 0.4), max(replay.last + 1 - replay.start, narrowest), 0.8)
@@ -110,7 +109,7 @@ def _draw_active(panel: Any, replays: Replays) -> None:
     from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
     arms = replays.arms
-    # Clear to grey, which is seen on a white page and on a dark one.
+    # Transparent to grey, which is visible on white and on dark pages.
     shades = LinearSegmentedColormap.from_list("active", [to_rgba(_ACTIVE, 0.0), to_rgba(_ACTIVE)])
     panel.pcolormesh(
         replays.edges + 1, np.arange(arms + 1) - 0.5, replays.active, cmap=shades, vmin=0, vmax=1,

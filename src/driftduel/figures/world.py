@@ -1,4 +1,4 @@
-"""A picture of a changing world."""
+"""The figure of a non-stationary world."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,30 +6,30 @@ from typing import Any
 
 import numpy as np
 
+from driftduel._internal.wording import counted, share, whole
 from driftduel.figures.style import arm_colour, figure, plain, save
 from driftduel.measures import Measures
 from driftduel.regret import chunk_losses
-from driftduel.wording import counted, share, whole
 from driftduel.worlds import World
 
 __all__ = ["Phase", "draw_winners", "plot_world"]
 
 Phase = tuple[int, int, int | None]
-"""First round, last round and winner of a stretch; None where nobody wins."""
+"""First round, last round and winner of a phase; None without a Condorcet winner."""
 
 _COLUMNS = 600
 _MOST_LINES = 60
 
 
 def plot_world(world: World, measures: Measures, path: str | Path, title: str = "") -> None:
-    """Draw how far every arm is behind the best one over time, and who that is.
+    """Plot the gap of every arm to the best one over time, and the best arm.
 
     Parameters
     ----------
     world, measures
         The world and its measures.
     path
-        PNG, SVG or PDF.
+        PNG, SVG or PDF file to write.
     title
         A line above the figure.
     """
@@ -55,10 +55,10 @@ def plot_world(world: World, measures: Measures, path: str | Path, title: str = 
         hint = "bright: the best"
         if measures.absences:
             map_panel.patch.set(facecolor="0.97", edgecolor="0.6", hatch="////", linewidth=0)
-            hint += "; hatched: not there"
+            hint += "; hatched: absent"
         if measures.ties:
             hint += f"; {share(measures.ties)} of duels tie"
-        map_panel.set(ylabel="arm", title=f"How far each arm is behind the best ({hint})")
+        map_panel.set(ylabel="arm", title=f"Gap of each arm to the best ({hint})")
         ticks = range(0, world.arms, max(1, world.arms // 10))
         map_panel.set_yticks(
             ticks, [plain(world.names[arm]) for arm in ticks] if world.names else None
@@ -75,7 +75,7 @@ def plot_world(world: World, measures: Measures, path: str | Path, title: str = 
 def draw_winners(
     panel: Any, phases: Sequence[Phase], significant: Sequence[int] | None = None
 ) -> None:
-    """Draw the phases as a coloured strip, labelled, with the significant switches marked."""
+    """Draw the phases as a coloured and labelled strip, with marks at significant switches."""
     rounds = phases[-1][1]
     for first, last, winner in phases:
         colour = "white" if winner is None else arm_colour(winner)

@@ -1,4 +1,4 @@
-"""Play one cell, anywhere, and write down what came of it."""
+"""Play one cell and return its row of the result store, on any machine."""
 
 import platform
 import threading
@@ -16,7 +16,7 @@ from driftduel.games import play
 from driftduel.lab.goals import goal_named
 from driftduel.lab.identity import need_planned_policy, planned_world
 from driftduel.lab.plan import Cell
-from driftduel.policies.info import Stage
+from driftduel.policies import Stage
 from driftduel.regret import NoWinnerError, kinds_of, log_rounds
 from driftduel.worlds import World
 
@@ -34,41 +34,42 @@ __all__ = [
 CURVES = ("regret", "regret_weak", "regret_binary_weak", "regret_binary_strong")
 """The columns of regret: by the plan's benchmark, in the order of `driftduel.regret.kinds_of`."""
 SLICES = 40
-"""Into how many equal stretches of time the plays of each arm are counted."""
+"""Number of equal slices of time in which the plays of each arm are counted."""
 
 MOST_LOOKS, FEWEST_LOOKS = 600, 40
-"""At how many moments the first run of a policy with replays is looked at, to draw it."""
+"""Number of recorded stages of the first run of a policy with replays, for its figure."""
 _MOST_ARMS_SEEN = 40_000
 
 Ints = NDArray[np.int64]
 Tick = Callable[[int], None]
 
 
-class Stopped(Exception):  # noqa: N818 - not an error: somebody pressed Ctrl-C
-    """The game was told to stop."""
+class Stopped(Exception):  # noqa: N818 - not an error: a user interrupts
+    """Raised when the stop event of a game is set."""
 
 
 class Outcome(NamedTuple):
-    """What came of a cell: a row of the result store, or why there is none."""
+    """The outcome of a cell: a row of the result store, or an error message."""
 
     cell: Cell
     row: dict[str, Any] | None
     error: str | None = None
     ends: bool = False
-    """Whether the plan itself is wrong, so that no other cell need be tried."""
+    """Whether the plan is invalid, so that the whole run must end."""
 
 
 @lru_cache(maxsize=16)
 def slice_ends(rounds: int) -> Ints:
-    """Return the last round of each slice."""
+    """Return the last round of each slice, an increasing array of integers."""
     return np.unique(np.rint(np.linspace(0, rounds, SLICES + 1)[1:]).astype(np.int64).clip(1))
 
 
 @lru_cache(maxsize=16)
 def marks(rounds: int, points: int) -> Ints:
-    """Return the rounds of a cell's curves: some evenly spaced, to see phases; some on a log scale.
+    """Return the rounds of a cell's curves, an increasing array of integers.
 
-    The ends of the slices are among them.
+    Half of them are evenly spaced, to show phases; half are on a log scale. The last rounds of the
+    slices are included.
     """
     even = np.rint(np.linspace(0, rounds, 3 * points // 5 + 1)[1:]).astype(np.int64).clip(1)
     return np.unique(
@@ -78,13 +79,13 @@ def marks(rounds: int, points: int) -> Ints:
 
 @lru_cache(maxsize=16)
 def look_rounds(rounds: int, arms: int) -> Ints:
-    """Return the rounds after which to look at a policy with replays: enough for a picture."""
+    """Return the rounds after which the stage of a policy with replays is recorded."""
     looks = min(rounds, MOST_LOOKS, max(FEWEST_LOOKS, _MOST_ARMS_SEEN // arms))
     return np.unique(np.rint(np.linspace(0, rounds, looks + 1)[1:]).astype(np.int64).clip(1))
 
 
 def _replay_stages(stages: list[tuple[int, Stage]]) -> list[dict[str, Any]]:
-    """Return what a store keeps of a policy's course; nothing of one without replays."""
+    """Return stages as a list of dicts for the store; an empty list without replays."""
     if any(stage.replays is None for _, stage in stages):
         return []
     return [
@@ -99,18 +100,21 @@ def _replay_stages(stages: list[tuple[int, Stage]]) -> list[dict[str, Any]]:
     ]
 
 
-class _Last(threading.local):
-    """A thread's last world: a drifting one remembers where it was, for one reader at a time."""
+class _WorldCache(threading.local):
+    """A cache of the last world per thread.
+
+    It is thread-local, because a drifting world has a mutable read position.
+    """
 
     key: object = None
     world: World
 
 
-_last = _Last()
+_last = _WorldCache()
 
 
 def _world(cell: Cell) -> World:
-    """Draw a cell's world, or take it from the cell before: policies of one run share it."""
+    """Return the world of a cell, from the cache if the previous cell had the same one."""
     key = (cell.world, cell.game_seed, cell.world_identity)
     if _last.key != key:
         _last.world = planned_world(cell.world, cell.game_seed, cell.world_identity)
@@ -121,17 +125,17 @@ def _world(cell: Cell) -> World:
 def run_cell(cell: Cell, stop: threading.Event | None = None, tick: Tick | None = None) -> Outcome:
     """Play a cell's game.
 
-    A mistake, of the policy's or of ours, becomes part of the outcome: one cell that fails must
-    not take the others along, nor disappear.
+    An exception becomes the error of the outcome, so that one failing cell neither ends the other
+    cells nor disappears.
 
     Parameters
     ----------
     cell
         The game.
     stop
-        When set, the game ends with `Stopped` after its current stretch of rounds.
+        When set, the game raises `Stopped` after its current segment of rounds.
     tick
-        Called now and then with the number of rounds played since the last call.
+        Callback with the number of rounds played since its last call.
     """
     before = 0
 
@@ -147,7 +151,7 @@ def run_cell(cell: Cell, stop: threading.Event | None = None, tick: Tick | None 
     try:
         if cell != cell.keyed(__version__):
             raise DriftduelError(
-                f"the plan was made by another version of driftduel; here is {__version__}."
+                f"the plan was made by another version of driftduel than {__version__}."
             )
         need_planned_policy(cell.policy, cell.policy_identity, cell.mode)
         world = _world(cell)
@@ -163,12 +167,12 @@ def run_cell(cell: Cell, stop: threading.Event | None = None, tick: Tick | None 
         seconds_game = time.perf_counter() - game_begun
     except Stopped:
         raise
-    except NoWinnerError as error:  # no plan is searched for one to the end of all its worlds
-        said = NoWinnerError(f"world {cell.world!r}", world, error.round)
-        return Outcome(cell, None, str(said), ends=True)
+    except NoWinnerError as error:  # make_plan checks only the first rounds of a drifting world
+        named = NoWinnerError(f"world {cell.world!r}", world, error.round)
+        return Outcome(cell, None, str(named), ends=True)
     except DriftduelError as error:
         return Outcome(cell, None, str(error))
-    except (Exception, SystemExit) as error:  # a policy that calls exit() ends its game only
+    except (Exception, SystemExit) as error:  # exit() in a policy ends its game only
         return Outcome(cell, None, f"{type(error).__name__}: {error}")
     if not game.finished:
         raise Stopped
@@ -207,7 +211,7 @@ def run_cell(cell: Cell, stop: threading.Event | None = None, tick: Tick | None 
 
 @cache
 def _machine() -> str:
-    """Say where a game was played, and with what."""
+    """Return the host, the operating system and the versions of Python, numpy and numba."""
     import numba
 
     return (

@@ -1,12 +1,12 @@
-"""Who plays what, when several processes fill one store: each cell is for one of them.
+"""Distribution of cells among the processes that fill one store.
 
-A process writes the keys of the cells it takes into a file of its own, its *claim*, in the hidden
-folder ``.claims`` of the store, before it plays them; whoever comes after takes others. The owner
-of a claim holds a lock on its file, which the system lets go when the owner dies, however it dies.
-It also touches the file now and then: an owner that hangs, or that died on another machine, where
-locks may not be seen, counts no more after a minute of silence. Claims are there to save work, and
-nothing else: where they cannot be had, two processes play the same cell, and the store counts it
-once.
+Before a process plays cells, it appends their keys to a separate file, its *claim*, in the hidden
+folder ``.claims`` of the store; other processes skip these cells. The owner holds an exclusive lock
+on its claim file, which the operating system releases when the process ends for any reason. The
+modification time of the file is its heartbeat: a claim expires after a minute without one, which
+covers a hanging owner and an owner on another machine, as a network file system may not share
+locks. Claims only save work. If they are unavailable, two processes may play the same cell; this is
+idempotent, because the store counts a cell once.
 """
 
 import os
@@ -18,15 +18,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
+from driftduel._internal.file_lock import HAS_FLOCK, lock_file
 from driftduel.lab.engines.base import SECONDS_BETWEEN_SIGNALS
-
-fcntl: Any
-try:
-    import fcntl
-except ImportError:  # Windows: claims live by their beat alone
-    fcntl = None
 
 __all__ = ["Claims"]
 
@@ -35,17 +30,17 @@ _ENDING = ".keys"
 _HERE = re.sub(r"\W", "-", socket.gethostname()) + "."
 _SECONDS_A_BEAT = 5.0
 _SECONDS_TO_LAPSE = 60.0
-# Nobody holds the lock for longer than a moment, unless it hangs.
+# The lock is held for milliseconds; a longer wait means that its holder hangs.
 _SECONDS_FOR_THE_LOCK = 5.0
 
 
 class Claims:
-    """The claims on the cells of a store: ours, and what is known of the others'.
+    """The claims on the cells of a store: that of this process, and a cache of the others.
 
     Parameters
     ----------
     folder
-        Of the store.
+        The folder of the store.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -56,30 +51,30 @@ class Claims:
         self._over = threading.Event()
         with suppress(OSError):
             self._folder.mkdir(exist_ok=True)
-            with self._alone():
+            with self._exclusive():
                 self._file = open(self._path, "xb", buffering=0)  # noqa: SIM115
                 _lock(self._file, wait=False)
-            threading.Thread(target=self._beat, daemon=True).start()
+            threading.Thread(target=self._touch, daemon=True).start()
 
     def take(self, choose: Callable[[set[str], bool], list[str]]) -> list[str]:
-        """Claim what is chosen; nobody else chooses meanwhile.
+        """Select and claim cells with the exclusive lock held, so that two processes cannot race.
 
         Parameters
         ----------
         choose
-            Given the keys that others have claimed, and whether some claim is gone since the last
-            time, so that its cells are finished or free: returns the keys to claim.
+            Function of the keys that other processes have claimed, and whether a claim was removed
+            since the last call, so that its cells are finished or free; returns the keys to claim.
         """
-        with self._alone():
+        with self._exclusive():
             keys = choose(*self._look())
             if self._file is not None and keys:
-                with suppress(OSError):  # a full disk is the store's to complain about
+                with suppress(OSError):  # the store reports a full disk
                     self._file.write("".join(f"{key}\n" for key in keys).encode())
         return keys
 
     def others(self) -> tuple[set[str], bool]:
-        """Return what others have claimed, and whether some claim is gone since the last time."""
-        with self._alone():
+        """Return the keys claimed by other processes, and whether a claim was removed meanwhile."""
+        with self._exclusive():
             return self._look()
 
     def _look(self) -> tuple[set[str], bool]:
@@ -88,7 +83,7 @@ class Claims:
         with suppress(OSError):
             for entry in os.scandir(self._folder):
                 if entry.name.endswith(_ENDING) and entry.name != self._path.name:
-                    with suppress(OSError):  # gone meanwhile
+                    with suppress(OSError):  # race: its owner has removed the file
                         if (claim := self._read(entry)) is not None:
                             found[entry.name] = claim
         gone = bool(before - found.keys())
@@ -96,30 +91,30 @@ class Claims:
         return {key for _, keys in found.values() for key in keys}, gone
 
     def _read(self, entry: "os.DirEntry[str]") -> tuple[int, set[str]] | None:
-        """Read what is new in another's claim; None if it counts no more."""
+        """Read the new keys of another claim; return None if the claim has expired."""
         with open(entry.path, "rb") as file:
             if entry.name.startswith(_HERE) and _lock(file, wait=False):
-                os.unlink(entry.path)  # nobody else has the lock: its owner is dead
+                os.unlink(entry.path)  # the lock is free, so the owner has ended
                 return None
             if self._file is not None:
-                # By the clock of the disk, which both claims share, whatever the machines' own.
+                # Both timestamps come from the clock of the file system: clocks of machines differ.
                 ours, its = (os.fstat(each.fileno()).st_mtime for each in (self._file, file))
                 if ours - its > _SECONDS_TO_LAPSE:
                     return None
             size, keys = self._others.get(entry.name, (0, set()))
             file.seek(size)
-            lines = file.read().split(b"\n")[:-1]  # the last may be half of one
+            lines = file.read().split(b"\n")[:-1]  # the last line may be incomplete
         keys |= {line.decode("ascii", "replace") for line in lines}
         return size + sum(len(line) + 1 for line in lines), keys
 
-    def _beat(self) -> None:
+    def _touch(self) -> None:
         while not self._over.wait(_SECONDS_A_BEAT):
             with suppress(OSError):
                 os.utime(self._path)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Hold the lock of all claims; where there is none, do without."""
+    def _exclusive(self) -> Iterator[None]:
+        """Hold the exclusive lock of the folder; proceed without it after a timeout."""
         try:
             file = open(self._folder / "lock", "wb")  # noqa: SIM115
         except OSError:
@@ -130,7 +125,7 @@ class Claims:
             yield
 
     def close(self) -> None:
-        """Give up what is claimed; what is finished must be in the store by now."""
+        """Remove the claim; finished cells must be in the store before, or others replay them."""
         self._over.set()
         if self._file is not None:
             with suppress(OSError):
@@ -140,13 +135,13 @@ class Claims:
 
 
 def _lock(file: IO[bytes], *, wait: bool) -> bool | None:
-    """Lock a file, or tell that somebody else has; None where there are no locks."""
-    if fcntl is None:
+    """Return True if the lock was acquired, False if it is held elsewhere, None if unsupported."""
+    if not HAS_FLOCK:  # Windows: claims depend on their heartbeat alone
         return None
     deadline = time.monotonic() + (_SECONDS_FOR_THE_LOCK if wait else 0.0)
     while True:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file(file.fileno())
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 return False

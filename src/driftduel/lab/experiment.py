@@ -1,4 +1,4 @@
-"""Compare and sweep: from specs to tables."""
+"""The functions `compare` and `sweep`: from specs to tables."""
 
 import shutil
 import tempfile
@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from driftduel._defaults import BENCHMARK, GOAL, MODE, POINTS, RUNS, SEED
+from driftduel._internal.defaults import BENCHMARK, GOAL, MODE, POINTS, RUNS, SEED
 from driftduel.errors import DriftduelError
 from driftduel.lab.engines import Engine, make_engine
 from driftduel.lab.objects import HERE, PolicyLike, WorldLike
 from driftduel.lab.plan import Cell, Plan, make_plan
+from driftduel.lab.progress import Display, NullListener, ProgressListener, in_notebook
 from driftduel.lab.result import Results
 from driftduel.lab.running import run_cells
 from driftduel.lab.store import Store
 from driftduel.lab.toml import read_plan
-from driftduel.lab.watching import Display, Silent, Watch, in_notebook
 
 __all__ = ["compare", "sweep"]
 
@@ -37,48 +37,58 @@ def compare(
     workers: int | None = None,
     cluster: str | None = None,
     replan: bool = False,
-    watch: Watch | bool | None = None,
+    watch: ProgressListener | bool | None = None,
 ) -> Results:
-    """Let every policy play every world `runs` times, all with the same luck.
+    """Play every policy in every world `runs` times, with common random numbers.
 
     Parameters
     ----------
     policies
-        Specs, classes, ``functools.partial(Class, key=value)``, or fresh policies, which stand for
-        their class and parameters: every game has one that is built anew.
+        Specs, classes, ``functools.partial(Class, key=value)``, or fresh instances, of which the
+        class and the parameters are used: every game constructs a new instance.
     worlds
-        Specs, or worlds, which are the same in every run and known by their content.
+        Specs, or world objects, which are the same in every run and identified by a content hash.
     runs
-        Games of each policy in each world. Run r has the same world and the same outcome numbers
+        Games of each policy in each world. Run r has the same world and the same outcome draws
         for every policy.
     seed
-        Fixes everything.
+        The seed of all random draws.
     out
-        A folder to keep results in; whatever it has already is not played again.
+        The folder of results; its finished cells are not played again. Default: a temporary one.
     benchmark
         Regret against the ``condorcet`` winner; for worlds without one in every round, against the
         ``von-neumann`` winner, ``exploitability``, or ``borda`` or ``copeland`` scores.
     points
-        About how many rounds of each game's curves to keep.
+        Approximate number of points of each game's curves.
     mode
         ``serve``: an arm may be shown alone. ``panel``: two different arms, always.
     goal
-        What is measured: ``regret``, or a goal of `driftduel.lab.goals` beside it. ``best``: when
-        `Policy.best` names the Condorcet winner (`Results.goal_summary`).
+        The measure: ``regret``, or a goal of `driftduel.lab.goals` beside it. ``best``: the votes
+        until `Policy.best` returns the Condorcet winner (`Results.goal_summary`).
     imports
-        Modules or files that register policies or worlds of your own; only processes and clusters
-        need them when the policies are registered already.
+        Modules or files that register more policies or worlds; if these are registered in this
+        process, only other processes and clusters need the argument.
     engine
-        ``threads``, ``processes`` or ``dask``; threads unless some policy is not compiled.
+        ``threads``, ``processes`` or ``dask``; default: threads unless a policy is not compiled.
     workers
-        How many at a time; as many as there are processors unless given.
+        Number of parallel cells; default: the number of processors.
     cluster
         Address of a dask scheduler, ``tcp://host:port``.
     replan
-        Let `out` be a folder of another plan; cells that both plans have are kept.
+        Whether `out` may be a folder of another plan; cells of both plans are kept.
     watch
-        True: show how far it is. False: show nothing. None: show it in a notebook. Or somebody else
-        who looks on.
+        True: show progress. False: show nothing. None: show progress in a notebook only. Or a
+        `ProgressListener`.
+
+    Returns
+    -------
+    Results
+        Tables, verdicts and figures of the games.
+
+    Raises
+    ------
+    DriftduelError
+        If a spec, a value or the folder is invalid.
 
     Examples
     --------
@@ -105,16 +115,16 @@ def sweep(
     workers: int | None = None,
     cluster: str | None = None,
     replan: bool = False,
-    watch: Watch | bool | None = None,
+    watch: ProgressListener | bool | None = None,
 ) -> Results:
-    """Play a plan, except for what `out` has already, and return the tables.
+    """Play the cells of a plan that `out` does not contain, and return the tables.
 
     Parameters
     ----------
     plan
         A plan, or the TOML file of one (see `read_plan`).
     out
-        The folder of results; a temporary one unless given.
+        The folder of results; default: a temporary one.
     only, shard
         Play a part of the plan (see `Plan.select`).
     engine, workers, cluster, replan, watch
@@ -131,10 +141,10 @@ def sweep(
 
 
 def open_results(plan: Plan, out: str | Path | None = None, *, replan: bool = False) -> Results:
-    """Make the folder for a plan's results, or open it; play nothing."""
+    """Create or open the folder of a plan's results, without playing any cell."""
     folder = tempfile.mkdtemp(prefix="driftduel-") if out is None else out
     store = Store.create(folder, plan, replan=replan, scratch=out is None)
-    store.plan = plan  # the same, and it keeps the worlds that were given as objects
+    store.plan = plan  # equal, but with references to world objects, which keeps them alive
     opened = Results(store)
     if out is None:
         weakref.finalize(opened, shutil.rmtree, folder, ignore_errors=True)
@@ -148,10 +158,10 @@ def play_cells(
     engine: str | Engine | None = None,
     workers: int | None = None,
     cluster: str | None = None,
-    watch: Watch | bool | None = None,
+    watch: ProgressListener | bool | None = None,
 ) -> None:
-    """Play cells of a plan unless they are finished; see `compare` for the parameters."""
-    if workers is not None and workers > 1:  # more workers than cells have nothing to do
+    """Play the unfinished ones of some cells; see `compare` for the parameters."""
+    if workers is not None and workers > 1:  # more workers than cells would be idle
         workers = min(workers, max(1, len(cells)))
     played_by = _engine_for(results.plan, engine, workers, cluster)
     with _watching(watch) as watcher:
@@ -164,8 +174,8 @@ def play_cells(
 
 
 @contextmanager
-def _watching(watch: Watch | bool | None) -> Iterator[Watch]:
-    """Return who looks on; what is shown of our own ends with the work."""
+def _watching(watch: ProgressListener | bool | None) -> Iterator[ProgressListener]:
+    """Yield the progress listener; a display created here is closed at the end."""
     if watch is None:
         watch = in_notebook()
     if not isinstance(watch, bool):
@@ -174,27 +184,27 @@ def _watching(watch: Watch | bool | None) -> Iterator[Watch]:
         with closing(Display()) as display:
             yield display
     else:
-        yield Silent()
+        yield NullListener()
 
 
 def _engine_for(
     plan: Plan, engine: str | Engine | None, workers: int | None, cluster: str | None
 ) -> Engine:
-    """Make the engine that was asked for, or the one that suits the plan."""
+    """Return the requested engine, or the default engine for the policies of the plan."""
     every = {policy.home for policy in plan.policies} | {world.home for world in plan.worlds}
     homes = {home for home in every if home.partition(".")[0] != "driftduel"}
     if engine is None:
         if cluster is not None:
             engine = "dask"
-        else:  # a policy typed into a script or an interpreter lives in this process only
+        else:  # a class of a script or an interpreter exists in this process only
             engine = "threads" if plan.compiled or HERE in homes else "processes"
     if not isinstance(engine, str):
         return engine
     if engine != "threads" and HERE in homes:
         raise DriftduelError(
-            f"engine {engine!r} plays in other processes, which cannot see a policy or a world "
+            f"engine {engine!r} plays in other processes, which cannot import a policy or a world "
             f"that is defined in the main script or inside a function, nor a world object; move "
-            f"it to a module of its own, save the world as a file, or play on threads."
+            f"it to a separate module, save the world as a file, or pass engine='threads'."
         )
     stems = {Path(name).stem for name in plan.imports}
     imports = (*plan.imports, *sorted(homes - stems))

@@ -1,8 +1,8 @@
-"""What a world and a policy are, in one line: the same line for the plan and for every worker.
+"""Identities of worlds and policies: strings that are equal in the plan and on every worker.
 
-A line holds the spec in full, the content of the file behind it, and a fingerprint of the code, see
-`code_of`. A plan has the lines of its worlds and policies; a worker computes them once more, from
-its own code and files, and plays only if they agree. So what is played is what was planned.
+An identity contains the spec with all keys, a hash of the files that it reads, and a fingerprint of
+the code (`code_of`). A plan records the identities of its worlds and policies. A worker computes
+them again from the local code and files, and refuses to play if they differ.
 """
 
 import hashlib
@@ -12,17 +12,15 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from driftduel._defaults import MODE
-from driftduel._fingerprint import fingerprint
-from driftduel._imports import plugin_of
-from driftduel._reading import read_bytes
+from driftduel._internal.defaults import MODE
+from driftduel._internal.fingerprint import fingerprint
+from driftduel._internal.plugins import plugin_of
+from driftduel._internal.reading import read_bytes
 from driftduel.errors import DriftduelError
-from driftduel.games import streams
-from driftduel.games.knowledge import KNOWN
+from driftduel.games import KNOWN, streams
 from driftduel.lab.objects import HERE, import_path, is_object, object_identity, object_world
 from driftduel.lab.source import CONTRACT, installed
-from driftduel.policies import POLICIES
-from driftduel.policies.modes import standing_in
+from driftduel.policies import POLICIES, wrap_for_panel
 from driftduel.specs import Spec
 from driftduel.worlds import WORLDS, World, make_world
 
@@ -46,21 +44,22 @@ _made: dict[Any, str] = {}
 
 
 def world_of(world: str, seed: int) -> World:
-    """Return the world that `play` draws from a spec and a game's seed, or the object it names."""
+    """Return the world that `play` draws from a spec and a game's seed, or a registered object."""
     if is_object(world):
         return object_world(world)
     return make_world(world, int(streams(seed)[0].generate_state(1)[0]))
 
 
 def world_identity(spec: str, of: Fingerprint | None = None) -> str:
-    """Return what decides a world's rounds; the run's seed comes on top.
+    """Return the identity of a world: everything but the seed that determines its rounds.
 
     Parameters
     ----------
     spec
-        The world.
+        The spec of the world.
     of
-        Takes the fingerprint of code that is not built in; at each call unless given.
+        Function that returns the fingerprint of code outside the package; default: computed at
+        each call.
     """
     if is_object(spec):
         return object_identity(spec)
@@ -72,18 +71,18 @@ def world_identity(spec: str, of: Fingerprint | None = None) -> str:
 
 
 def policy_identity(spec: str, of: Fingerprint | None = None, mode: str = MODE) -> str:
-    """Return what decides a policy's choices, likewise.
+    """Return the identity of a policy: everything but the seed that determines its choices.
 
     Parameters
     ----------
     spec, of
         As for `world_identity`.
     mode
-        How it plays: the kernels for panels decide nothing in the mode ``serve``.
+        ``serve`` or ``panel``; in mode ``serve`` the kernels for panels are not part of it.
     """
     parsed = Spec.parse(spec)
     entry = POLICIES[parsed.name]
-    # Keys left open may be told the truth about the world: neither a value nor their default.
+    # Keys that are not set may get their value from the world, so the default is not recorded.
     values = {
         p.name: p.read(parsed.values[p.name], p.name)
         if p.name in parsed.values
@@ -95,7 +94,7 @@ def policy_identity(spec: str, of: Fingerprint | None = None, mode: str = MODE) 
 
 
 def world_code(spec: str) -> str:
-    """Return a fingerprint of the code of a world: of its factory, and of what its keys add."""
+    """Return a fingerprint of the code of a world: of its factory and of shared wrappers."""
     return "object" if is_object(spec) else " ".join(_world_codes(WORLDS.resolve(spec), None))
 
 
@@ -105,7 +104,7 @@ def policy_code(spec: str, mode: str = MODE) -> str:
 
 
 def same_but_code(one: str, other: str) -> bool:
-    """Return whether two identities differ in their code at most."""
+    """Return whether two identities are equal except for the code."""
     return one.partition(" ")[0] == other.partition(" ")[0]
 
 
@@ -119,15 +118,15 @@ def _world_codes(resolved: Spec, of: Fingerprint | None) -> list[str]:
 
 def _policy_codes(factory: Any, mode: str, of: Fingerprint | None) -> list[str]:
     codes = [code_of(part, mode, of) for part in _parts(factory)]
-    return codes if mode == MODE else [*codes, code_of(standing_in)]
+    return codes if mode == MODE else [*codes, code_of(wrap_for_panel)]
 
 
 def code_of(part: Any, mode: str = MODE, of: Fingerprint | None = None) -> str:
     """Return a fingerprint of the code of a policy, a wrapper, or the factory of a world.
 
-    Built-in code is known by its source text, see `driftduel.lab.source`. Other code, of a
-    file, an installed plug-in or a notebook, is known by its content, see `fingerprint`, and by the
-    built-in classes that it is derived from.
+    Built-in code is identified by its source text, see `driftduel.lab.source`. Other code, of a
+    file, an installed plug-in or a notebook, is identified by its content, see `fingerprint`, and
+    by its built-in base classes.
 
     Parameters
     ----------
@@ -150,7 +149,7 @@ def code_of(part: Any, mode: str = MODE, of: Fingerprint | None = None) -> str:
 
 
 def is_fixed(world: str) -> bool:
-    """Tell whether a world is the same in every run."""
+    """Return whether a world is the same in every run."""
     if is_object(world):
         return True
     spec = Spec.parse(world)
@@ -159,18 +158,18 @@ def is_fixed(world: str) -> bool:
 
 
 def world_home(spec: str) -> str:
-    """Name the module that registers a world."""
+    """Return the name of the module that registers the factory function of a world."""
     name = HERE if is_object(spec) else _home(WORLDS[Spec.parse(spec).name].factory)
     return "driftduel" if name.startswith("driftduel.") else name
 
 
 def policy_home(spec: str) -> str:
-    """Name the module that registers a policy; of a class that none does, ``module:Class``."""
+    """Return the module that registers a policy; ``module:Class`` of an unregistered class."""
     return _home(POLICIES[Spec.parse(spec).name].factory)
 
 
 def _home(factory: Any) -> str:
-    """Name the module of something; if two made it, of the one that is not ours."""
+    """Return the module of a factory; for a composition, prefer the module of a user."""
     parts = _parts(factory)
     part = next((part for part in parts if not _is_ours(part)), parts[0])
     if POLICIES.is_guest(part):
@@ -179,7 +178,7 @@ def _home(factory: Any) -> str:
 
 
 def planned_world(spec: str, seed: int, identity: str) -> World:
-    """Draw a world, which must be the one that was planned, while it is read and afterwards."""
+    """Draw a world and check its identity before and after, because a file may change."""
     _need_planned_world(spec, identity)
     world = world_of(spec, seed)
     _need_planned_world(spec, identity)
@@ -190,16 +189,16 @@ def _need_planned_world(spec: str, identity: str) -> None:
     if world_identity(spec, _as_made) == identity:
         return
     path = Spec.parse(spec).values.get("path")
-    why = "its code is another" if path is None else f"{os.path.abspath(path)!r} has other content"
-    raise DriftduelError(f"world {spec!r} is not what it was when the plan was made: {why}.")
+    why = "its code" if path is None else f"the content of {os.path.abspath(path)!r}"
+    raise DriftduelError(f"world {spec!r} differs from the planned one: {why} has changed.")
 
 
 def need_planned_policy(spec: str, identity: str, mode: str = MODE) -> None:
-    """Refuse to play a policy that is not the one that was planned."""
+    """Raise DriftduelError if the identity of a policy differs from the planned one."""
     if policy_identity(spec, _as_made, mode) != identity:
         raise DriftduelError(
-            f"policy {spec!r} is not what it was when the plan was made: its code, that of a "
-            f"module it uses, or the version of one of them or of Python is another."
+            f"policy {spec!r} differs from the planned one: its code, the code of a module that it "
+            f"imports, or the version of a package or of Python has changed."
         )
 
 
@@ -209,28 +208,29 @@ def _made_now(part: Any) -> str:
 
 
 def _as_made(part: Any) -> str:
-    """Return the fingerprint of something as it was planned, or before anything was played here.
+    """Return the fingerprint of an object as of its first use in this process.
 
-    A module may count its games, or keep what it computed: that is no other code.
+    It is cached, because a game may change module variables, such as counters and caches, which
+    are part of the fingerprint but no change of the code.
     """
     if part not in _made:
         every = [each for entry in (*POLICIES, *WORLDS) for each in _parts(entry.factory)]
         for each in every:
             if not _is_ours(each) and each not in _made:
-                with suppress(DriftduelError):  # whom it concerns will hear of it
+                with suppress(DriftduelError):  # raised again when the object itself is used
                     _made_now(each)
     return _made[part] if part in _made else fingerprint(part)
 
 
 def _with_content(values: Any) -> dict[str, Any]:
-    """Put the content of a file in the place of its name."""
+    """Replace the path of a file by a hash of its content."""
     if "path" not in values:
         return dict(values)
     return {**values, "path": hashlib.sha256(read_bytes(values["path"])).hexdigest()}
 
 
 def _parts(factory: Any) -> list[Any]:
-    """Return what a factory is made of: a wrapper's, see `register_around`, of two."""
+    """Return the parts of a factory: a wrapper and the wrapped policy, or the factory itself."""
     if not hasattr(factory, "wrapper"):
         return [factory]
     return [factory.wrapper, *_parts(POLICIES[factory.base].factory)]

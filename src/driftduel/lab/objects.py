@@ -1,8 +1,8 @@
-"""Worlds and policies as objects, for those who have some: each becomes a spec.
+"""Conversion of world and policy objects to specs.
 
-A policy is given as a class, as ``functools.partial(Class, key=value)``, or as a fresh policy, that
-stands for its class and parameters; the lab builds it anew for every game. A world is what its
-rounds say: the lab keeps a copy, and calls it by a hash of its content.
+A policy object is a class, ``functools.partial(Class, key=value)``, or a fresh instance, of which
+the class and the parameters are used; every game constructs a new instance. A world object is
+copied, and its spec contains a hash of the arrays of all rounds.
 """
 
 import hashlib
@@ -17,10 +17,9 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from driftduel._imports import load
+from driftduel._internal.plugins import load
 from driftduel.errors import DriftduelError
-from driftduel.policies import POLICIES, Policy
-from driftduel.policies.registry import is_registered, spoken
+from driftduel.policies import POLICIES, Policy, is_registered, spec_name
 from driftduel.specs import Spec
 from driftduel.worlds import World
 
@@ -42,28 +41,28 @@ PolicyLike = str | Spec | type[Policy] | partial[Policy] | Policy
 WorldLike = str | Spec | World
 
 HERE = "__main__"
-"""The home of what no other process can import: the main script, a class inside a function."""
+"""The home of a class that other processes cannot import: of the main script, of a function."""
 
 _CONTENT = "content"
 _DIGITS = 12
-# A drifting world has a row for every round; reading so many numbers takes about ten seconds.
+# A drifting world has a row for every round; hashing this many numbers takes about ten seconds.
 _MOST_NUMBERS = 1_000_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class KeptWorld:
-    """A copy of a world that was given as an object, and a hash of its content."""
+    """A copy of a world object, and a hash of the values of all rounds."""
 
     world: World
     content: str
 
 
-# A plan keeps its worlds; who has let go of it needs them no longer.
+# Weak references: the worlds are owned by their plan and are freed with it.
 _kept: WeakValueDictionary[str, KeptWorld] = WeakValueDictionary()
 
 
 def load_all(imports: Iterable[str]) -> None:
-    """Import modules and files, and register the classes named in ``module:Class``."""
+    """Import modules and files, and register the classes given as ``module:Class``."""
     for name in imports:
         module, _, inside = (name, "", "") if name.endswith(".py") else name.partition(":")
         load([module])
@@ -72,12 +71,14 @@ def load_all(imports: Iterable[str]) -> None:
             for part in inside.split("."):
                 thing = getattr(thing, part, None)
             if not (isinstance(thing, type) and issubclass(thing, Policy)):
-                raise DriftduelError(f"cannot import {name!r}: there is no such class of policies.")
+                raise DriftduelError(
+                    f"cannot import {name!r}: the module has no such policy class."
+                )
             POLICIES.admit(thing)
 
 
 def import_path(policy: type[Policy]) -> str:
-    """Return ``module:Class`` if another process can import a class so, or `HERE`."""
+    """Return ``module:Class`` if another process can import the class, otherwise `HERE`."""
     thing: Any = sys.modules.get(policy.__module__)
     for part in policy.__qualname__.split("."):
         thing = getattr(thing, part, None)
@@ -86,14 +87,14 @@ def import_path(policy: type[Policy]) -> str:
 
 
 def as_policy_specs(policies: PolicyLike | Sequence[PolicyLike], mode: str) -> list[str]:
-    """Return the specs of policies, and register classes that nobody has registered.
+    """Return the specs of policies, and register unregistered classes.
 
     Parameters
     ----------
     policies
-        Specs, classes, partials of classes, fresh policies; or one of them.
+        Specs, classes, partials of classes, fresh instances; or one of them.
     mode
-        How they are to play; a policy that was configured otherwise is refused.
+        The mode of play; an instance with another mode raises DriftduelError.
     """
     classes: dict[str, type[Policy]] = {}
     specs = []
@@ -107,14 +108,14 @@ def as_policy_specs(policies: PolicyLike | Sequence[PolicyLike], mode: str) -> l
             name = POLICIES.admit(kind)
             if classes.setdefault(name, kind) is not kind:
                 raise DriftduelError(
-                    f"two classes are named {kind.__qualname__}; give each a `name` of its own."
+                    f"two classes are named {kind.__qualname__}; give them different `name`s."
                 )
             specs.append(_written(name, values))
     return specs
 
 
 def _class_and_keys(policy: Any) -> tuple[type[Policy], dict[str, Any]]:
-    """Take a class, or a partial of one, apart."""
+    """Return the class and the keyword arguments of a class or a partial."""
     kind, values = policy, {}
     if isinstance(policy, partial):
         kind, values = policy.func, dict(policy.keywords)
@@ -124,20 +125,20 @@ def _class_and_keys(policy: Any) -> tuple[type[Policy], dict[str, Any]]:
             )
     if not (isinstance(kind, type) and issubclass(kind, Policy)):
         raise DriftduelError(
-            f"{policy!r} is no policy; give a spec such as 'dts:alpha=0.6', a class of policies, "
-            f"functools.partial(Class, key=value), or a fresh policy."
+            f"{policy!r} is not a policy; pass a spec such as 'dts:alpha=0.6', a policy class, "
+            f"functools.partial(Class, key=value), or a fresh instance."
         )
     if inspect.isabstract(kind):
         missing = ", ".join(sorted(kind.__abstractmethods__))
-        raise DriftduelError(f"the class {kind.__qualname__} has yet to define {missing}.")
+        raise DriftduelError(f"class {kind.__qualname__} does not define {missing}.")
     if "base" in inspect.signature(kind).parameters and hasattr(kind, "prefix"):
         raise DriftduelError(
-            f"the class {kind.__qualname__} goes around another policy; write both as a spec, such "
-            f"as '{kind.prefix}-dts'."
+            f"class {kind.__qualname__} wraps another policy; pass both as a spec, such as "
+            f"'{kind.prefix}-dts'."
         )
     for key in POLICIES.context:
         if key in values:
-            raise DriftduelError(f"{policy!r} gives {key}, which is the lab's to give.")
+            raise DriftduelError(f"{policy!r} sets {key}, which every game sets; remove it.")
     return kind, values
 
 
@@ -148,21 +149,21 @@ def _spec_of_instance(policy: Policy, mode: str) -> str:
     ledger = policy.ledger
     if ledger.asked:
         raise DriftduelError(
-            f"{policy!r} has asked for {ledger.asked} duels; the lab needs one that is fresh, and "
-            f"builds it anew for every game."
+            f"{policy!r} has asked for {ledger.asked} duels; pass a fresh instance, because every "
+            f"game constructs one from its parameters."
         )
     if (ledger.order, ledger.ties) != (order, policy.ties) or policy.mode not in ("serve", mode):
         raise DriftduelError(
-            f"{policy!r} was configured (order, ties or mode); the lab builds policies anew, as "
-            f"their classes are. The mode is a key of `compare`."
+            f"{policy!r} was configured (order, ties or mode), which new instances would lose; "
+            f"pass the mode to `compare`."
         )
     if not is_registered(policy):
         if vars(kind).get("__init__") is not None and not POLICIES.is_guest(kind):
             keys = [key for key in inspect.signature(kind).parameters if key not in ("arms", "rng")]
             if keys:
                 raise DriftduelError(
-                    f"nobody knows what {policy!r} was built with, because its class was not "
-                    f"registered then; give functools.partial({kind.__qualname__}, {keys[0]}=...)."
+                    f"the parameters of {policy!r} are unknown, because its class was not "
+                    f"registered; pass functools.partial({kind.__qualname__}, {keys[0]}=...)."
                 )
         POLICIES.admit(kind)
     defaults = {each.name: each.default for each in POLICIES[policy.name].parameters}
@@ -175,7 +176,7 @@ def _spec_of_instance(policy: Policy, mode: str) -> str:
 
 
 def _written(name: str, values: dict[str, Any]) -> str:
-    """Write a name and its keys as a spec, which must be read as they are."""
+    """Return a name and its keys as a spec; raise if parsing it gives other values."""
     spec = str(Spec(name, values))
     if Spec.parse(spec).values != {key: str(Spec("x", {"x": v}))[4:] for key, v in values.items()}:
         raise DriftduelError(f"a spec cannot hold the values of {name!r}: {values!r}.")
@@ -183,7 +184,7 @@ def _written(name: str, values: dict[str, Any]) -> str:
 
 
 def as_world_specs(worlds: WorldLike | Sequence[WorldLike]) -> tuple[list[str], list[KeptWorld]]:
-    """Return the specs of worlds, and copies of those that are objects, to be kept with the plan.
+    """Return the specs of worlds, and copies of the world objects, which the plan must own.
 
     Parameters
     ----------
@@ -196,22 +197,24 @@ def as_world_specs(worlds: WorldLike | Sequence[WorldLike]) -> tuple[list[str], 
         if isinstance(world, World):
             copy = _keep(world)
             keys = {"arms": world.arms, "rounds": world.rounds, _CONTENT: copy.content[:_DIGITS]}
-            specs.append(str(Spec(spoken(type(world).__name__), keys)))
+            specs.append(str(Spec(spec_name(type(world).__name__), keys)))
             kept.append(_kept.setdefault(specs[-1], copy))
         elif isinstance(world, str | Spec):
             specs.append(str(world))
         else:
             if isinstance(world, type | partial | Policy):
-                raise DriftduelError(f"{world!r} is no world; give policies first, then worlds.")
+                raise DriftduelError(
+                    f"{world!r} is not a world; policies are the first argument, worlds the second."
+                )
             raise DriftduelError(
-                f"{world!r} is no world; give a spec such as 'geometric-btl:arms=10,phases=4', or "
-                f"a world that was made."
+                f"{world!r} is not a world; pass a spec such as 'geometric-btl:arms=10,phases=4', "
+                f"or a World object."
             )
     return specs, kept
 
 
 def _keep(world: World) -> KeptWorld:
-    """Copy a world, so that nothing that becomes of it can change what was planned."""
+    """Copy a world, so that later changes of the object do not affect the plan."""
     try:
         copy = deepcopy(world)
         return KeptWorld(copy, _content(copy))
@@ -224,7 +227,7 @@ def _keep(world: World) -> KeptWorld:
 
 
 def _content(world: World) -> str:
-    """Return a hash of all that a world's rounds hold."""
+    """Return a SHA-256 hash of the arrays of all rounds of a world."""
     digest = hashlib.sha256(f"{world.arms} {world.rounds}".encode())
     numbers = 0
     for chunk in world.chunks():
@@ -235,26 +238,25 @@ def _content(world: World) -> str:
             digest.update(array.tobytes())
         if numbers > _MOST_NUMBERS:
             raise DriftduelError(
-                f"the world {world!r} holds more than {_MOST_NUMBERS:,} numbers by round "
-                f"{chunk.end - 1:,}, too many to be known by; register what makes it, and give its "
-                f"spec."
+                f"the world {world!r} contains more than {_MOST_NUMBERS:,} numbers up to round "
+                f"{chunk.end - 1:,}, too many to hash; register its factory, and pass its spec."
             )
     return digest.hexdigest()
 
 
 def is_object(spec: str) -> bool:
-    """Tell whether a spec stands for a world that was given as an object."""
+    """Return whether a spec refers to a world object."""
     return _CONTENT in Spec.parse(spec).values
 
 
 def object_world(spec: str) -> World:
-    """Return the world that a spec of `as_world_specs` stands for, to be read by one thread."""
+    """Return the world of a spec of `as_world_specs`; it is not safe to share between threads."""
     world = _lookup(spec).world
-    return deepcopy(world) if world.drifts else world  # a drifting one remembers where it was
+    return deepcopy(world) if world.drifts else world  # it has a mutable read position
 
 
 def object_identity(spec: str) -> str:
-    """Return what decides the rounds of such a world."""
+    """Return the identity of a world object: the hash of its values."""
     return f"object:{_CONTENT}={_lookup(spec).content}"
 
 
@@ -262,6 +264,6 @@ def _lookup(spec: str) -> KeptWorld:
     kept = _kept.get(spec)
     if kept is None:
         raise DriftduelError(
-            f"world {spec!r} was an object of a program that is over; run the program again."
+            f"world {spec!r} was an object of a process that has ended; run that program again."
         )
     return kept

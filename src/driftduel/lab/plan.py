@@ -1,4 +1,4 @@
-"""A plan: which policies play which worlds, how often, with which luck. Experiments are data."""
+"""Plans of experiments as data: policies, worlds, runs, seeds and all settings."""
 
 import fnmatch
 import hashlib
@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftduel import __version__
-from driftduel._defaults import BENCHMARK, GOAL, MODE, POINTS, RUNS, SEED
+from driftduel._internal.defaults import BENCHMARK, GOAL, MODE, POINTS, RUNS, SEED
 from driftduel.errors import DriftduelError
-from driftduel.games.knowledge import knowledge
+from driftduel.games import knowledge
 from driftduel.lab.goals import check_goal, check_world
 from driftduel.lab.identity import (
     is_fixed,
@@ -35,8 +35,7 @@ from driftduel.lab.objects import (
     as_world_specs,
     load_all,
 )
-from driftduel.policies import KernelPolicy, make_policy
-from driftduel.policies.modes import MODES
+from driftduel.policies import MODES, KernelPolicy, make_policy
 from driftduel.regret import BENCHMARKS, NoWinnerError, check_benchmark, phase_starts
 from driftduel.worlds import World
 
@@ -51,7 +50,7 @@ __all__ = [
 ]
 
 Blame = Callable[[str, int | None], AbstractContextManager[None]]
-# Seeds of games fit into a double, so that no reader of JSON rounds them.
+# Seeds of games are exact in float64, so that no JSON parser rounds them.
 _SEED_BITS = 53
 _FEWEST_POINTS = 10
 _MOST_POINTS = 100_000
@@ -62,79 +61,79 @@ _LARGEST = 2**63 - 1
 
 @dataclass(frozen=True)
 class PlannedWorld:
-    """A world of a plan, and what was known of it when the plan was made."""
+    """A world of a plan, with its properties at the time of planning."""
 
     spec: str
     identity: str
-    """What decides its rounds: every key, and a hash of files. The run's seed comes on top."""
+    """The identity: all keys, hashes of files and of the code; the run's seed is not included."""
     arms: int
     rounds: int
     fixed: bool
-    """Whether it is the same in every run."""
+    """Whether the world is the same in every run."""
     home: str = "driftduel"
-    """The module that registers it."""
+    """The module that registers the world."""
     names: tuple[str, ...] = ()
-    """What its arms are called, if they have names."""
+    """The names of the arms; empty if they have none."""
 
 
 @dataclass(frozen=True)
 class PlannedPolicy:
-    """A policy of a plan, likewise."""
+    """A policy of a plan, with its properties at the time of planning."""
 
     spec: str
     identity: str
     told: tuple[str, ...]
     compiled: bool
     home: str
-    """The module that registers it, or ``module:Class`` of a class that none does."""
+    """The module that registers the policy, or ``module:Class`` of an unregistered class."""
 
 
 class Cell(NamedTuple):
-    """One game of a plan: all that a worker, here or far away, must know to play it."""
+    """One game of a plan: the complete, picklable input of a worker."""
 
     world: str
     policy: str
     seed: int
     """The plan's seed."""
     run: int
-    """Which of the plan's runs, from 0."""
+    """The index of the run, from 0."""
     game_seed: int
-    """What `play` is given; ``driftduel play --seed`` with it repeats this very game."""
+    """The seed of the game; ``driftduel play --seed`` with this value repeats it."""
     rounds: int
     benchmark: str
     points: int
     key: str
-    """Hash of all that decides the outcome; results are found by it."""
+    """Hash of all inputs that determine the outcome; the key of the result."""
     world_identity: str
-    """What the world must be where the game is played."""
+    """The identity that the world must have on the worker."""
     policy_identity: str
-    """What the policy must be there."""
+    """The identity that the policy must have on the worker."""
     mode: str = MODE
     """``serve`` or ``panel``, see `Policy.configure`."""
     goal: str = GOAL
-    """What is measured: ``regret``, or a goal of `driftduel.lab.goals` beside it."""
+    """The measure: ``regret``, or a goal of `driftduel.lab.goals` beside it."""
 
     def keyed(self, version: str) -> "Cell":
-        """Return the cell with the key that it has in a version of driftduel."""
+        """Return a copy of the cell with the value of `key` for a version of driftduel."""
         decisive = [
             version, self.world_identity, self.policy_identity, self.game_seed, self.benchmark,
             self.points,
         ]  # fmt: skip
-        if self.mode != MODE:  # keys from before there were modes stay
+        if self.mode != MODE:  # the default mode is omitted, so that older keys stay valid
             decisive.append(self.mode)
-        if self.goal != GOAL:  # keys from before there were goals stay
+        if self.goal != GOAL:  # the default goal is omitted, so that older keys stay valid
             decisive.append(f"goal {self.goal}")
         return self._replace(key=hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:32])
 
     @property
     def id(self) -> str:
-        """A name to read, and to match with ``--only``."""
+        """The readable name of the cell, which ``--only`` matches."""
         return f"{self.world} / {self.policy} / {self.seed}.{self.run}"
 
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """Worlds x policies x seeds x runs, checked; `make_plan` makes one."""
+    """A validated grid of worlds x policies x seeds x runs, created by `make_plan`."""
 
     worlds: tuple[PlannedWorld, ...]
     policies: tuple[PlannedPolicy, ...]
@@ -142,17 +141,17 @@ class Plan:
     seeds: tuple[int, ...]
     benchmark: str
     points: int
-    """About how many rounds of each game's curves are kept."""
+    """Approximate number of points of each game's curves."""
     imports: tuple[str, ...]
-    """Modules and files that register worlds and policies of the user's own."""
+    """Modules and files that register the user's worlds and policies."""
     version: str
-    """Of driftduel: a result of other code is another result."""
+    """The version of driftduel; results of other versions are not reused."""
     mode: str = MODE
-    """How policies play, see `Policy.configure`."""
+    """The mode of play, see `Policy.configure`."""
     goal: str = GOAL
-    """What is measured, see `driftduel.lab.goals`."""
+    """The measure, see `driftduel.lab.goals`."""
     kept: tuple[KeptWorld, ...] = field(default=(), compare=False)
-    """Worlds that were given as objects; they live as long as the plan."""
+    """References to world objects, which keep them alive."""
 
     def __repr__(self) -> str:
         from driftduel.lab.tables import plan_as_text
@@ -160,21 +159,22 @@ class Plan:
         return plan_as_text(self)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the plan as JSON can hold it."""
+        """Return the plan as a dict of JSON values."""
         record: dict[str, Any] = json.loads(json.dumps(asdict(replace(self, kept=()))))
         del record["kept"]
-        if self.goal == GOAL:  # plans from before there were goals stay
+        if self.goal == GOAL:  # older plans have no goal; equal plans stay equal
             del record["goal"]
         for world in record["worlds"]:
-            if not world["names"]:  # plans of worlds without names are as they always were
+            if not world["names"]:  # older plans have no names
                 del world["names"]
         return record
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> "Plan":
-        """Read what `as_dict` gave; nothing is looked up, so results outlive what made them.
+        """Return the plan of a dict of `as_dict`.
 
-        A record that no plan can have given is a ValueError, or what Python makes of it.
+        No spec is resolved, so the results stay readable when a module or file is missing. An
+        invalid record raises ValueError, KeyError or TypeError.
         """
         plan = cls(
             **{
@@ -223,42 +223,42 @@ class Plan:
 
     @property
     def compiled(self) -> bool:
-        """Whether every policy is made of kernels, so that threads run side by side."""
+        """Whether every policy is compiled, so that threads run in parallel (without the GIL)."""
         return all(policy.compiled for policy in self.policies)
 
     def __len__(self) -> int:
         return len(self.worlds) * len(self.policies) * len(self.seeds) * self.runs
 
     def cells(self) -> Iterator[Cell]:
-        """Walk through all games: all policies in all worlds once, then the next run of each.
+        """Yield all cells: the first run of all policies in all worlds, then the next run.
 
-        So an unfinished sweep has something of everything.
+        Hence an unfinished sweep has runs of every policy in every world.
         """
         for run, seed in itertools.product(range(self.runs), self.seeds):
-            luck = game_seed(seed, run)
+            seed_of_game = game_seed(seed, run)
             for world, policy in itertools.product(self.worlds, self.policies):
                 yield Cell(
-                    world.spec, policy.spec, seed, run, luck, world.rounds, self.benchmark,
+                    world.spec, policy.spec, seed, run, seed_of_game, world.rounds, self.benchmark,
                     self.points, "", world.identity, policy.identity, self.mode, self.goal,
                 ).keyed(self.version)  # fmt: skip
 
     def select(self, only: str | None = None, shard: str | None = None) -> list[Cell]:
-        """Return the cells whose id matches a pattern, and of those every n-th from the i-th.
+        """Return the cells with a matching id, and of these every n-th from the i-th.
 
         Parameters
         ----------
         only
-            A shell pattern (``*sw-dts*``); a word without ``*``, ``?`` or ``[`` may stand anywhere
-            in the id.
+            A shell pattern (``*sw-dts*``); a string without ``*``, ``?`` or ``[`` matches any part
+            of the id.
         shard
-            ``i/n`` with i from 1 to n; the n shards are disjoint and cover everything.
+            ``i/n`` with i from 1 to n; the n shards are disjoint and contain all cells.
         """
         cells = list(self.cells())
         if only is not None:
             cells = [cell for cell in cells if matches(cell.id, only)]
             if not cells:
                 raise DriftduelError(
-                    f"no cell matches {only!r}; cells are named like {next(self.cells()).id!r}."
+                    f"no cell matches {only!r}; an id is, for example, {next(self.cells()).id!r}."
                 )
         if shard is not None:
             i, n = _read_shard(shard)
@@ -267,7 +267,7 @@ class Plan:
 
     @cached_property
     def total_rounds(self) -> int:
-        """The rounds of all cells."""
+        """The sum of the rounds of all cells."""
         games = len(self.policies) * len(self.seeds) * self.runs
         return games * sum(world.rounds for world in self.worlds)
 
@@ -285,31 +285,36 @@ def make_plan(
     goal: str = GOAL,
     blame: Blame = lambda key, place: nullcontext(),
 ) -> Plan:
-    """Check everything that can be checked before anything is played.
+    """Return a plan after validating all arguments.
 
-    The first run's world of every kind, and every policy in it, are built once.
+    The world of the first run is constructed for every spec, and every policy for each of these.
 
     Parameters
     ----------
     worlds, policies
         Specs or objects, as for `compare`.
     runs
-        How many games of each policy in each world, for each seed.
+        Number of games of each policy in each world, for each seed.
     seeds
-        What the runs' luck comes from.
+        Seeds of the runs.
     benchmark
-        What regret is against, one of `driftduel.regret.BENCHMARKS`.
+        The reference of regret, one of `driftduel.regret.BENCHMARKS`.
     points
-        About how many rounds of each game's curves to keep.
+        Approximate number of points of each game's curves.
     imports
-        Modules, or Python files, to import first; ``module:Class`` registers a class as well.
+        Modules or Python files to import first; ``module:Class`` also registers the class.
     mode
         ``serve`` or ``panel``, see `Policy.configure`.
     goal
-        What is measured: ``regret``, or a goal of `driftduel.lab.goals` beside it.
+        The measure: ``regret``, or a goal of `driftduel.lab.goals` beside it.
     blame
-        Makes the context in which a key's value is checked, the whole of it (None) or the one at a
-        place in its list, so that a complaint can say where the value was written.
+        Returns a context manager in which the value of a key is checked, either all of it (None)
+        or the item at an index of a list, so that an error can include its position in a file.
+
+    Raises
+    ------
+    DriftduelError
+        If the value of an argument is invalid.
     """
     for place, name in enumerate(imports):
         with blame("imports", place):
@@ -319,7 +324,7 @@ def make_plan(
     for key, given in (("worlds", world_specs), ("policies", policy_specs), ("seed", seeds)):
         with blame(key, None):
             if not len(given):
-                raise DriftduelError(f"{key} is empty; name at least one.")
+                raise DriftduelError(f"{key} is empty; pass at least one.")
     with blame("runs", None):
         runs = _whole("runs", runs, 1, _MOST_RUNS)
     with blame("points", None):
@@ -358,22 +363,22 @@ def _checked_seeds(seeds: Sequence[int], blame: Blame) -> tuple[int, ...]:
             checked.append(_whole("seed", seed, 0))
     with blame("seed", None):
         if len(set(checked)) < len(checked):
-            raise DriftduelError(f"a seed is given twice in {checked}.")
+            raise DriftduelError(f"a seed occurs twice in {checked}.")
     return tuple(checked)
 
 
 def _plan_worlds(
-    specs: Sequence[str], luck: int, benchmark: str, blame: Blame
+    specs: Sequence[str], seed: int, benchmark: str, blame: Blame
 ) -> tuple[tuple[PlannedWorld, ...], list[World]]:
-    """Plan worlds, and draw each once."""
+    """Return the planned worlds, and the world object of the first run of each."""
     planned: list[PlannedWorld] = []
     drawn: list[World] = []
     for place, spec in enumerate(specs):
         with blame("worlds", place):
             _need_unicode(spec)
             identity = world_identity(spec)
-            with _telling(f"world {spec!r}"):
-                world = planned_world(spec, luck, identity)
+            with _name_failing(f"world {spec!r}"):
+                world = planned_world(spec, seed, identity)
             if benchmark == "condorcet":
                 _need_winners(spec, world)
             if benchmark == "exploitability":
@@ -389,7 +394,7 @@ def _plan_worlds(
                     tuple(world.names),
                 )
             )
-            _no_twin("world", planned)
+            _check_distinct("world", planned)
             drawn.append(world)
     return tuple(planned), drawn
 
@@ -397,24 +402,24 @@ def _plan_worlds(
 def _plan_policies(
     specs: Sequence[str], worlds: Sequence[World], mode: str, blame: Blame
 ) -> tuple[PlannedPolicy, ...]:
-    """Plan policies, and build each once for every world."""
+    """Return the planned policies, after constructing each of them for every world."""
     planned: list[PlannedPolicy] = []
     for place, spec in enumerate(specs):
         with blame("policies", place):
             _need_unicode(spec)
             planned.append(_planned_policy(spec, worlds, mode))
-            _no_twin("policy", planned)
+            _check_distinct("policy", planned)
     return tuple(planned)
 
 
 def game_seed(seed: int, run: int) -> int:
-    """Return the seed of a run's games: the same for every policy and every world."""
+    """Return the seed of a run's games, which is the same for every policy and every world."""
     state = np.random.SeedSequence(seed, spawn_key=(run,)).generate_state(1, np.uint64)
     return int(state[0] >> np.uint64(64 - _SEED_BITS))
 
 
 def _whole(key: str, value: Any, least: int, most: int | None = None) -> int:
-    """Return a whole number, also one of numpy's, as one that JSON and Parquet can hold."""
+    """Return an integer, also of a numpy type, as an int in the range of JSON and Parquet."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -429,8 +434,8 @@ def _whole(key: str, value: Any, least: int, most: int | None = None) -> int:
 
 
 @contextmanager
-def _telling(what: str) -> Iterator[None]:
-    """Say whose code fails: worlds and policies may be of the user's own."""
+def _name_failing(what: str) -> Iterator[None]:
+    """Convert any exception of user code to a DriftduelError with the name of the failing spec."""
     try:
         yield
     except DriftduelError:
@@ -440,7 +445,7 @@ def _telling(what: str) -> Iterator[None]:
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Tell whether a name matches a shell pattern; a plain word may stand anywhere in it."""
+    """Return whether a name matches a shell pattern, or contains a plain string."""
     whole = any(sign in pattern for sign in "*?[")
     return fnmatch.fnmatchcase(name, pattern if whole else f"*{pattern}*")
 
@@ -453,12 +458,12 @@ def _read_shard(shard: str) -> tuple[int, int]:
     return i, n
 
 
-def _no_twin(what: str, planned: Sequence[PlannedWorld] | Sequence[PlannedPolicy]) -> None:
-    """Refuse a last entry that means the same as an earlier one: its cells would be the same."""
+def _check_distinct(what: str, planned: Sequence[PlannedWorld] | Sequence[PlannedPolicy]) -> None:
+    """Raise DriftduelError if the last entry equals an earlier one, as its cells would."""
     *earlier, last = planned
     for other in earlier:
         if other.spec == last.spec:
-            raise DriftduelError(f"{what} {last.spec!r} is given twice.")
+            raise DriftduelError(f"{what} {last.spec!r} is listed twice.")
         if other.identity == last.identity:
             raise DriftduelError(f"{what} {last.spec!r} is the same as {other.spec!r}.")
 
@@ -466,18 +471,18 @@ def _no_twin(what: str, planned: Sequence[PlannedWorld] | Sequence[PlannedPolicy
 def _need_unicode(spec: str) -> None:
     try:
         spec.encode()
-    except UnicodeEncodeError:  # the name of a file, in bytes that are no letters
+    except UnicodeEncodeError:  # a file name with bytes that are invalid in UTF-8
         raise DriftduelError(
-            f"{spec!r} has a name that is not in UTF-8, so tables and pages cannot hold it; "
-            f"rename the file, or give a link to it another name."
+            f"{spec!r} is not valid UTF-8, so tables and pages cannot contain it; rename the file "
+            f"or pass a link to it."
         ) from None
 
 
 def _need_winners(spec: str, world: World) -> None:
-    """Refuse a round without a winner; of a world that drifts, only the first few are looked at.
+    """Raise NoWinnerError for a round without a winner, in the first rounds of a drifting world.
 
-    To walk through all of it may take longer than to play it: the first game that meets such a
-    round ends the run, see `run_cells`.
+    Checking all rounds may take longer than a game. A later round without a winner ends the run
+    when the first game reaches it, see `run_cells`.
     """
     few = _ROUNDS_LOOKED_AT if world.drifts else None
     for chunk in world.chunks(limit=few):
@@ -489,9 +494,9 @@ def _need_winners(spec: str, world: World) -> None:
 
 
 def _planned_policy(spec: str, worlds: Sequence[World], mode: str) -> PlannedPolicy:
-    identity = policy_identity(spec, mode=mode)  # before any is made, which may leave traces
+    identity = policy_identity(spec, mode=mode)  # first, because constructing may change modules
     truths = [knowledge(spec, world) for world in worlds]
-    with _telling(f"policy {spec!r}"):
+    with _name_failing(f"policy {spec!r}"):
         built = [
             make_policy(spec, world.arms, 0, mode=mode, **truth)
             for world, truth in zip(worlds, truths, strict=True)
@@ -499,7 +504,7 @@ def _planned_policy(spec: str, worlds: Sequence[World], mode: str) -> PlannedPol
     return PlannedPolicy(
         spec=spec,
         identity=identity,
-        told=tuple(built[0].told),
+        told=tuple(built[0].prior_knowledge),
         compiled=all(isinstance(policy, KernelPolicy) for policy in built),
         home=policy_home(spec),
     )

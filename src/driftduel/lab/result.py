@@ -1,10 +1,10 @@
-"""What came of many games: tables, verdicts and figures."""
+"""The results of many games: tables, verdicts and figures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
 
@@ -16,23 +16,32 @@ from driftduel.lab.statistics import NEEDED, differences, summary
 from driftduel.lab.store import Store
 
 if TYPE_CHECKING:
-    from driftduel.figures.results import Legend, Width
+    from driftduel.figures import (
+        FigureOptions,
+        GoalOptions,
+        HeatOptions,
+        Legend,
+        SharesOptions,
+        TotalsOptions,
+        TrendOptions,
+        Width,
+    )
     from driftduel.lab.findings import Findings, WorldFindings
 
-__all__ = ["Results", "results"]
+__all__ = ["Results", "load_results"]
 
 Paths = str | Path | Sequence[str | Path]
 
 
 @dataclass(frozen=True, repr=False)
 class Results:
-    """Tables of what was played, as polars data frames, and figures of it.
+    """Results of many games as polars data frames, and figures of them.
 
-    The figures are matplotlib's, to be shown in a notebook, changed, and saved as PDF, SVG or PNG:
-    ``results.plot_regret(log=True).savefig("regret.pdf")``. All take `path` to write files,
-    `policies` (names, or places in the plan), `width` (``"column"``, ``"page"`` or inches),
-    `title`, and `labels`, names of policies in place of their specs; those with one panel take
-    `ax`, to be drawn into a figure of yours, and then return it. `driftduel.figures.results` has
+    The figures are matplotlib objects, which can be shown in a notebook, changed, and saved as PDF,
+    SVG or PNG: ``results.plot_regret(log=True).savefig("regret.pdf")``. All methods accept `path`
+    (files to write), `policies` (names, or indices in the plan), `width` (``"column"``, ``"page"``
+    or inches), `title`, and `labels` (display names by spec). Methods with one panel also accept
+    `ax`, existing axes to draw into, which are then returned. `driftduel.figures.results` documents
     all parameters.
     """
 
@@ -40,22 +49,22 @@ class Results:
 
     @property
     def plan(self) -> Plan:
-        """What was to be played."""
+        """The plan of the experiment."""
         return self.store.plan
 
     @cached_property
     def narrow(self) -> pl.DataFrame:
-        """One row for each game, without its curves."""
+        """One row per game, without its curves."""
         return self.store.rows(NEEDED)
 
     @cached_property
     def summary(self) -> pl.DataFrame:
-        """One row for each policy in each world: regret with interval, restarts, speed."""
+        """One row per policy and world: regret with 95% interval, restarts, speed."""
         return summary(self.narrow, self.plan)
 
     @cached_property
     def differences(self) -> pl.DataFrame:
-        """One row for each two policies in each world: the paired difference of their regrets."""
+        """One row per pair of policies and world: the paired difference of their regrets."""
         return differences(self.narrow, self.plan)
 
     @property
@@ -65,37 +74,37 @@ class Results:
 
     @cached_property
     def goal_games(self) -> pl.DataFrame:
-        """One row for each game: the columns that the statistics of the goal are made of."""
+        """One row per game: the columns from which the statistics of the goal are computed."""
         return self.store.rows(COLUMNS)
 
     @cached_property
     def goal_summary(self) -> pl.DataFrame:
-        """One row for each policy in each world: the numbers of the goal, with intervals."""
+        """One row per policy and world: the numbers of the goal, with intervals."""
         return goal_summary(self.goal_games, self.plan)
 
     @cached_property
     def goal_curves(self) -> pl.DataFrame:
-        """One row for each policy in each world and checkpoint: the curve of the goal."""
+        """One row per policy, world and checkpoint: the curve of the goal."""
         return goal_curves(self.goal_games, self.plan)
 
     @cached_property
     def games(self) -> pl.DataFrame:
-        """One row for each game, with its curves."""
+        """One row per game, with its curves as list columns."""
         return self.store.rows()
 
     @cached_property
     def failures(self) -> dict[str, str]:
-        """Cells that failed, and why."""
+        """Failed cells: a dict of error messages by id."""
         return self.store.failures()
 
     @property
     def missing(self) -> int:
-        """How many cells of the plan are not finished."""
+        """The number of unfinished cells of the plan."""
         return len(self.plan) - len(self.narrow)
 
     @cached_property
     def findings(self) -> "Findings":
-        """What reports and figures show: curves with bands, changes, restarts, trends."""
+        """The data of reports and figures: curves with bands, changes, restarts, trends."""
         from driftduel.lab.findings import read_findings
 
         return read_findings(self)
@@ -120,9 +129,9 @@ class Results:
             interval, the lowest of each world in bold, and a dagger at those that the runs cannot
             distinguish from it. Otherwise one table for each world, with more columns.
         labels
-            Names of policies and worlds in place of their specs.
+            Display names of policies and worlds by spec.
         """
-        from driftduel.lab.writing import as_latex
+        from driftduel.lab.export import as_latex
 
         return as_latex(self, wide=wide, labels=labels)
 
@@ -144,38 +153,43 @@ class Results:
         ylabel: str | None = None,
         labels: Mapping[str, str] | None = None,
     ) -> Any:
-        """Draw regret over time with 95% bands, over the phases of the world.
+        """Plot regret over time with 95% bands, above the phases of the world.
 
         Parameters
         ----------
         policies
-            Which, by names or places in the plan; the best eight unless given.
+            Names, or indices in the plan; default: the best eight.
         world
-            The spec of a world, or a pattern for it; needed if there are several and no facets.
+            The spec of a world, or a pattern; required for several worlds without facets.
         facets
-            ``"world"``: a panel for every world, or for those that `world` matches, with one
-            legend. None: one world.
+            ``"world"``: one panel for each world that matches `world`, with one legend. None: one
+            world.
         log, logx
-            Whether regret, and whether rounds, are on a log axis; `log` unless given: if the best
-            and the worst are far apart.
+            Whether regret, and whether rounds, have a log axis. Default of `log`: whether the
+            minimum and the maximum differ by a large factor.
         legend
-            ``"below"`` the panels, ``"outside"`` at their right, ``"inside"`` the first, or None;
+            ``"below"`` the panels, ``"outside"`` on the right, ``"inside"`` the first, or None;
             ``"auto"`` is below, and inside on given axes.
         width
-            ``"column"`` (3.25 inches), ``"page"`` (6.75), or inches: of the figure and its files.
+            ``"column"`` (3.25 inches), ``"page"`` (6.75), or a number of inches.
         columns
-            Facets in a row.
+            Number of facets per row.
         ax, path, title, xlabel, ylabel, labels
-            See the class; `labels` may have names for worlds, too.
+            See the class; `labels` may also contain names of worlds.
+
+        Returns
+        -------
+        matplotlib.figure.Figure or matplotlib.axes.Axes
+            The figure, or the argument `ax`.
         """
-        from driftduel.figures.results import plot_regret
+        from driftduel.figures import plot_regret
 
         if facets not in (None, "world"):
             raise DriftduelError(f"facets={facets!r} must be 'world', or None for one world.")
         if facets is None:
             drawn = [self._world(world)]
         elif not (drawn := self._worlds(world)):
-            self._world(world)  # refuses it in a sentence
+            self._world(world)  # raises for an unknown or ambiguous world
         return plot_regret(
             drawn, path, policies, log=log, logx=logx, legend=legend, width=width,
             columns=columns, common=self.findings.common, ax=ax, title=title, xlabel=xlabel,
@@ -183,90 +197,106 @@ class Results:
         )  # fmt: skip
 
     def plot_goal(
-        self, policies: Sequence[int | str] | None = None, world: str | None = None, **more: Any
+        self,
+        policies: Sequence[int | str] | None = None,
+        world: str | None = None,
+        **more: "Unpack[GoalOptions]",
     ) -> Any:
-        """Draw the curve of the goal over votes, with its bands.
+        """Plot the curve of the goal over votes, with its bands.
 
         `more`: log, ax, path, title, xlabel, ylabel, names.
         """
-        from driftduel.figures.goals import plot_goal
+        from driftduel.figures import plot_goal
 
         return plot_goal(self._world(world), policies=policies, **more)
 
     def plot_totals(
-        self, policies: Sequence[int | str] | None = None, world: str | None = None, **more: Any
+        self,
+        policies: Sequence[int | str] | None = None,
+        world: str | None = None,
+        **more: "Unpack[TotalsOptions]",
     ) -> Any:
-        """Draw every policy's regret with its interval.
+        """Plot the total regret of every policy with its interval.
 
         `more`: log, ax, path, width, title, xlabel, labels.
         """
-        from driftduel.figures.results import plot_totals
+        from driftduel.figures import plot_totals
 
         return plot_totals(self._world(world), policies=policies, **more)
 
-    def plot_heat(self, policies: Sequence[int | str] | None = None, **more: Any) -> Any:
-        """Draw ratios to the best of every world; `more`: ax, path, width, title, label, labels."""
-        from driftduel.figures.results import plot_heat
+    def plot_heat(
+        self, policies: Sequence[int | str] | None = None, **more: "Unpack[HeatOptions]"
+    ) -> Any:
+        """Plot ratios to the best of every world; `more`: ax, path, width, title, label, labels."""
+        from driftduel.figures import plot_heat
 
         return plot_heat(self._finished(), policies=policies, **more)
 
     def plot_trend(
-        self, policies: Sequence[int | str] | None = None, axis: str = "rounds", **more: Any
+        self,
+        policies: Sequence[int | str] | None = None,
+        axis: str = "rounds",
+        **more: "Unpack[TrendOptions]",
     ) -> Any:
-        """Draw regret against the ``rounds``, or the ``switches``, of worlds alike in all else.
+        """Plot regret against the ``rounds``, or the ``switches``, of otherwise equal worlds.
 
         `more`: ax, path, legend, width, title, xlabel, ylabel, labels.
         """
-        from driftduel.figures.results import plot_trend
+        from driftduel.figures import plot_trend
 
         trends = [trend for trend in self._finished().trends if trend.axis == axis]
         if not trends:
             raise DriftduelError(
-                f"no two worlds of the plan differ in their {axis} and in nothing else, so there "
-                f"is no trend to draw."
+                f"no two worlds of the plan differ only in their {axis}, so there is no trend to "
+                f"plot."
             )
         return plot_trend(trends[0], self.findings, policies=policies, **more)
 
     def plot_restarts(
-        self, policies: Sequence[int | str] | None = None, world: str | None = None, **more: Any
+        self,
+        policies: Sequence[int | str] | None = None,
+        world: str | None = None,
+        **more: "Unpack[FigureOptions]",
     ) -> Any:
-        """Draw when policies restarted, and how often needlessly.
+        """Plot the rounds of restarts, and the number of false alarms.
 
         `more`: path, width, title, labels.
         """
-        from driftduel.figures.results import plot_restarts
+        from driftduel.figures import plot_restarts
 
         return plot_restarts(self._world(world), policies=policies, **more)
 
     def plot_shares(
-        self, policies: Sequence[int | str] | None = None, world: str | None = None, **more: Any
+        self,
+        policies: Sequence[int | str] | None = None,
+        world: str | None = None,
+        **more: "Unpack[SharesOptions]",
     ) -> Any:
-        """Draw how often each arm was played over time.
+        """Plot the share of plays of each arm over time.
 
         `more`: path, width, title, xlabel, labels.
         """
-        from driftduel.figures.results import plot_shares
+        from driftduel.figures import plot_shares
 
         return plot_shares(self._world(world), policies=policies, **more)
 
     def _finished(self) -> "Findings":
         if not self.findings.worlds:
-            raise DriftduelError("nothing is finished yet, so there is nothing to draw.")
+            raise DriftduelError("no cell is finished yet, so there is nothing to plot.")
         return self.findings
 
     def _world(self, world: str | None) -> "WorldFindings":
-        """Return what is known of the one world that is meant."""
+        """Return the findings of the only world that matches; raise if there are several."""
         meant = self._worlds(world)
         if len(meant) != 1:
             which = "several worlds" if world is None else f"{len(meant)} worlds match {world!r}"
             raise DriftduelError(
-                f"{which}; say which one to draw with world=, such as "
-                f"{self.findings.worlds[0].spec!r}."
+                f"{which}; choose one with world=, such as {self.findings.worlds[0].spec!r}."
             )
         return meant[0]
 
     def _worlds(self, world: str | None) -> "list[WorldFindings]":
-        """Return the worlds with this spec, or else those that match it; all for None."""
+        """Return the worlds with this spec, otherwise those that match it; None matches all."""
         worlds = self._finished().worlds
         meant = [each for each in worlds if world is None or each.spec == world]
         if not meant and world is not None:
@@ -274,6 +304,6 @@ class Results:
         return meant
 
 
-def results(folder: str | Path) -> Results:
-    """Open what is in a folder, finished or not."""
+def load_results(folder: str | Path) -> Results:
+    """Open the results in a folder, finished or not."""
     return Results(Store(folder))

@@ -1,4 +1,4 @@
-"""Play what a plan asks for and the store does not have yet."""
+"""Play the cells of a plan that the store does not contain."""
 
 import threading
 import time
@@ -8,62 +8,62 @@ from collections.abc import Iterable
 from contextlib import closing
 from typing import Any
 
-from driftduel._notice import watching
+from driftduel._internal.notices import watching
 from driftduel.errors import DriftduelError, WeakSpotWarning
 from driftduel.lab.cells import Outcome
 from driftduel.lab.claims import Claims
 from driftduel.lab.engines import Engine
 from driftduel.lab.engines.base import SECONDS_BETWEEN_SIGNALS
 from driftduel.lab.plan import Cell
+from driftduel.lab.progress import NullListener, ProgressListener
 from driftduel.lab.store import Store
-from driftduel.lab.watching import Silent, Watch
 
 __all__ = ["Speeds", "run_cells"]
 
-# A file of the store holds what was finished in about this time, which is all that can be lost.
+# Rows are written to the store at this interval in seconds; a crash loses at most this much work.
 _SECONDS_A_FILE = 1.0
 _ROWS_A_FILE = 256
 _SECONDS_BETWEEN_LOOKS = 2.0
-# What a process takes at a time from those that fill the same store.
+# Seconds of work that a process claims at a time: short, so that no other process is starved.
 _SECONDS_A_CLAIM = 1.0
 
 
 class Speeds:
-    """How long the cells of a policy take in a world, from those that were played."""
+    """A predictor object of the seconds per cell, by policy and world, from finished cells."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str], tuple[float, int]] = {}
 
     def learn(self, cell: Cell, seconds: float, in_loop: float) -> None:
-        """Remember how long a cell took, and how long of that its loop ran.
+        """Record the seconds of a cell, and the part `in_loop` of its compiled loop.
 
-        Of the first only the loop counts: all else may have been compilation.
+        Of the first cell only the loop is counted, because the rest may be compilation.
         """
         total, cells = self._seen.get((cell.world, cell.policy), (0.0, 0))
         took = seconds if cells else in_loop
         self._seen[cell.world, cell.policy] = (total + took, cells + 1)
 
     def guess(self, cell: Cell) -> float | None:
-        """Return how many seconds a cell will take; None while nothing is known."""
+        """Return the expected seconds of a cell; None without a finished cell of this kind."""
         total, cells = self._seen.get((cell.world, cell.policy), (0.0, 0))
         return total / cells if cells else None
 
 
-class Pile:
-    """The cells still to be played, by us or by others.
+class WorkQueue:
+    """A thread-safe queue of unfinished cells, shared with other processes by claims.
 
     Parameters
     ----------
     cells
-        All of them.
+        All unfinished cells.
     speeds
-        How long they take.
+        The predictor of seconds per cell.
     store
-        Where finished ones are found.
+        The store with finished cells, also of other processes.
     claims
-        Whose is which; None if there are no others.
+        The claims of all processes; None if no other process uses the store.
     workers
-        How many will take from the pile.
+        The number of workers that take cells from the queue.
     """
 
     def __init__(
@@ -74,16 +74,16 @@ class Pile:
         claims: Claims | None = None,
         workers: int = 1,
     ) -> None:
-        # Ordered: the first of a plain dict is ever harder to find once many before it are gone.
+        # An OrderedDict pops its first item in constant time; a plain dict scans deleted slots.
         self._free = OrderedDict((cell.key, cell) for cell in cells)
         self._ours: OrderedDict[str, Cell] = OrderedDict()
         self._others: dict[str, Cell] = {}
-        self._met = 0  # cells that others have finished, and nobody has heard of yet
+        self._met = 0  # cells finished by other processes and not reported yet
         self._speeds, self._store, self._claims, self._workers = speeds, store, claims, workers
         self._lock = threading.Lock()
 
     def take(self, seconds: float) -> list[Cell]:
-        """Hand out cells that take about so many seconds, at least one; unknown ones alone."""
+        """Return cells of about so many seconds, at least one; one cell if the time is unknown."""
         with self._lock:
             if not self._ours:
                 self._claim(self._workers * max(seconds, _SECONDS_A_CLAIM))
@@ -114,8 +114,8 @@ class Pile:
             self._ours[key] = self._free.pop(key)
 
     def _sort(self, taken: set[str], gone: bool) -> None:
-        """Set apart what others have claimed."""
-        if gone:  # some owner is: what it has not finished is free
+        """Move the cells that others have claimed out of the free ones."""
+        if gone:  # an owner has ended: its unfinished cells are free again
             self._drop_finished()
             for key in self._others.keys() - taken:
                 self._free[key] = self._others.pop(key)
@@ -130,7 +130,7 @@ class Pile:
                 self._met += 1
 
     def seconds_left(self) -> float:
-        """Return how long the rest will take one worker; unknown cells, as long as known ones."""
+        """Return the seconds that one worker needs for the rest; unknown ones count as the mean."""
         with self._lock:
             rest = [*self._ours.values(), *self._free.values()]
         guesses = [self._speeds.guess(cell) for cell in rest]
@@ -138,13 +138,13 @@ class Pile:
         return sum(known) * len(guesses) / len(known) if known else 0.0
 
     def look(self) -> tuple[int, bool, bool]:
-        """Look what the others do.
+        """Read the state of the other processes.
 
         Returns
         -------
         tuple
-            How many cells they have finished since, whether there are cells to take, and whether
-            there will perhaps be some: those that others play.
+            The number of cells they have finished since the last call, whether there are free
+            cells, and whether other processes still play cells, which may become free.
         """
         with self._lock:
             if self._claims is not None:
@@ -155,29 +155,29 @@ class Pile:
 
 
 def run_cells(
-    store: Store, cells: list[Cell], engine: Engine, watch: Watch | None = None
+    store: Store, cells: list[Cell], engine: Engine, watch: ProgressListener | None = None
 ) -> dict[str, str]:
-    """Play the cells that the store does not have, and keep each in it.
+    """Play the cells that the store does not contain, and add each to the store.
 
-    Whatever ends it early - an error, a full disk, Ctrl-C - what was finished until then is in the
-    store, and calling it again goes on from there. Other processes may work on the same store: each
-    takes cells that no other has, and ends when all are finished; see `Claims`.
+    If an error, a full disk or Ctrl-C ends it early, finished cells are in the store, and the next
+    call resumes. Several processes may use the same store concurrently: each plays cells that no
+    other process has claimed, and returns when all are finished; see `Claims`.
 
-    A cell that finds the plan itself wrong, as one whose world has a round without a winner, ends
-    the run with an error.
+    A cell with an invalid plan, such as a world that has a round without a winner, ends the run
+    with an error.
 
     Returns
     -------
     dict
-        Cells that failed, by id, and why. They are tried again next time.
+        Error messages of failed cells by id. The next call retries them.
     """
-    watch = watch or Silent()
+    watch = watch or NullListener()
     done = store.done()
     if store.outdated:
         watch.say(store.outdated)
         store.outdated = None
     for path in store.set_aside():
-        watch.say(f"{path}: damaged, so it was set aside; its cells are played again.")
+        watch.say(f"{path}: damaged and renamed; its cells are played again.")
     todo = [cell for cell in cells if cell.key not in done]
     watch.begin(len(cells), len(cells) - len(todo), sum(c.rounds for c in todo), engine.workers)
     if not todo:
@@ -185,12 +185,12 @@ def run_cells(
     claims = None if store.scratch else Claims(store.folder)
     run = _Run(store, todo, engine, watch, claims)
     try:
-        with warnings.catch_warnings(), watching(run.hear_of_compiling):
-            warnings.simplefilter("ignore", WeakSpotWarning)  # said when the plan was made
+        with warnings.catch_warnings(), watching(run.on_compiling):
+            warnings.simplefilter("ignore", WeakSpotWarning)  # emitted when the plan was made
             while run.has_more():
                 with closing(engine.outcomes(run.pile.take, watch.rounds)) as stream:
                     for outcome in stream:
-                        run.hear(outcome)
+                        run.add(outcome)
                 run.flush()
     finally:
         try:
@@ -202,27 +202,32 @@ def run_cells(
 
 
 class _Run:
-    """Cells on their way from an engine to the store, and what somebody hears who looks on."""
+    """The state of one run: rows to write, failed cells, and progress events."""
 
     def __init__(
-        self, store: Store, todo: list[Cell], engine: Engine, watch: Watch, claims: Claims | None
+        self,
+        store: Store,
+        todo: list[Cell],
+        engine: Engine,
+        watch: ProgressListener,
+        claims: Claims | None,
     ) -> None:
         self.failed: dict[str, str] = {}
         self._speeds = Speeds()
-        self.pile = Pile(todo, self._speeds, store, claims, engine.workers)
+        self.pile = WorkQueue(todo, self._speeds, store, claims, engine.workers)
         self._store, self._engine, self._watch = store, engine, watch
         self._rows: list[dict[str, Any]] = []
-        self._at_stake = 0.0  # seconds of work that are not written yet
+        self._at_stake = 0.0  # seconds of work not written yet
         self._written = self._looked = time.monotonic()
         self._policies = {cell.policy for cell in todo}
         self._ready: set[str] = set()
         self._compiled_now: set[str] = set()
         self._lock = threading.Lock()
 
-    def hear_of_compiling(self, policy: str, begins: bool) -> None:
-        """Pass on how many policies are ready; any thread may call."""
+    def on_compiling(self, policy: str, begins: bool) -> None:
+        """Report the number of compiled policies to the listener; called from any thread."""
         with self._lock:
-            if policy not in self._policies:  # somebody else's
+            if policy not in self._policies:  # of another run in this process
                 return
             if begins:
                 self._compiled_now.add(policy)
@@ -233,7 +238,7 @@ class _Run:
         self._watch.compiling(ready, len(self._policies))
 
     def has_more(self) -> bool:
-        """Leave out what others have finished; tell whether there is something to take."""
+        """Return whether cells are left, after removing those that others have finished."""
         while True:
             finished, free, perhaps = self.pile.look()
             if finished:
@@ -242,12 +247,12 @@ class _Run:
                 return free
             time.sleep(SECONDS_BETWEEN_SIGNALS)
 
-    def hear(self, outcome: Outcome) -> None:
-        """Keep what came of a cell, write now and then, and say how far it is."""
+    def add(self, outcome: Outcome) -> None:
+        """Add the outcome of a cell, write rows at intervals, and report progress."""
         if outcome.ends:
             raise DriftduelError(outcome.error)
         if outcome.row is None:
-            self.failed[outcome.cell.id] = outcome.error or "for no known reason"
+            self.failed[outcome.cell.id] = outcome.error or "unknown error"
             self._store.fail(outcome.cell, self.failed[outcome.cell.id])
         else:
             self._rows.append(outcome.row)
@@ -258,7 +263,7 @@ class _Run:
         with self._lock:
             self._ready.add(outcome.cell.policy)
         if outcome.cell.policy in self._compiled_now:  # its process died before the game began
-            self.hear_of_compiling(outcome.cell.policy, False)
+            self.on_compiling(outcome.cell.policy, False)
         now = time.monotonic()
         waited = max(now - self._written, self._at_stake)
         if waited > _SECONDS_A_FILE or len(self._rows) >= _ROWS_A_FILE:
@@ -271,8 +276,8 @@ class _Run:
                 self._watch.elsewhere(finished)
 
     def flush(self) -> None:
-        """Write what is finished."""
+        """Write all finished rows to the store by its method `add`."""
         if self._rows:
             self._store.add(self._rows)
-            self._rows = []  # not before: Ctrl-C may come while they are written
+            self._rows = []  # after the write, which Ctrl-C may interrupt
         self._written, self._at_stake = time.monotonic(), 0.0

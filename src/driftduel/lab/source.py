@@ -1,12 +1,12 @@
 """Fingerprints of built-in policies and worlds, computed from the package's source text.
 
-A fingerprint covers a definition and, in turn, every definition of this package that its names
-refer to, in whichever module, and the data files that it names. Comments, docstrings, messages of
-errors and descriptions are left out, so editing them changes nothing. The text does not depend on
-Python's version, so a record that one machine wrote can be checked on another.
+A fingerprint covers a definition and, recursively, every definition of this package that its names
+refer to, in any module, and the data files that it names. Comments, docstrings, error messages and
+descriptions are excluded, so that editing them keeps results valid. The text does not depend on the
+version of Python, so a record of one machine can be checked on another.
 
-The contract (`CONTRACT`) is left out as well: it is common to all policies, and the version of the
-package stands for it.
+The contract (`CONTRACT`) is excluded as well: it is common to all policies, and the version of the
+package represents it.
 """
 
 import ast
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import driftduel
-from driftduel._fingerprint import IMPORTED_AT
+from driftduel._internal.fingerprint import IMPORTED_AT
 from driftduel.errors import DriftduelError
 
 __all__ = ["CONTRACT", "Definition", "Sources", "installed"]
@@ -28,16 +28,18 @@ _PACKAGE = "driftduel"
 CONTRACT = frozenset(
     f"{_PACKAGE}.{name}"
     for name in (
-        "_compile", "_defaults", "_files", "_fingerprint", "_imports", "_notice", "_reading",
-        "_showing", "_tables", "errors", "specs", "wording", "policies.base", "policies.events",
-        "policies.fields", "policies.folding", "policies.info", "policies.keys", "policies.ledger",
+        "_internal.compiler", "_internal.defaults", "_internal.display", "_internal.files",
+        "_internal.fingerprint", "_internal.notices", "_internal.plugins", "_internal.reading",
+        "_internal.text_tables", "_internal.wording", "errors", "specs", "policies.base",
+        "policies.events",
+        "policies.fields", "policies.replay", "policies.info", "policies.keys", "policies.ledger",
         "policies.registry", "policies.saving", "preferences.matrix", "worlds.base",
     )
 )  # fmt: skip
-"""Modules that say how policies and worlds are asked, described, checked and saved."""
+"""Modules that define how policies and worlds are called, described, checked and saved."""
 _REGISTRIES = frozenset({"POLICIES", "WORLDS"})
 
-# Attributes and methods that describe or check a policy, and decide no duel.
+# Attributes and methods that describe or check a policy, and do not affect any duel.
 _DESCRIPTIONS = frozenset({"alerts", "confidence", "guarantee", "in_panel", "source"})
 _DESCRIBING = frozenset(
     {"__repr__", "check_state", "contest", "false_alarms_at_most", "info", "stage"}
@@ -60,14 +62,14 @@ class Definition(NamedTuple):
 
 
 class _Statement:
-    """A statement at the top of a module: its text, and the names that it uses."""
+    """A top-level statement of a module: its text, and the names that it uses."""
 
     def __init__(self, lines: list[str], node: ast.stmt) -> None:
         self._lines, self._node = lines, node
 
     @cached_property
     def imports(self) -> dict[str, tuple[str, str]]:
-        """What the imports inside it bind: name -> module, and name there (empty: the module)."""
+        """Names bound by nested imports: name -> (module, attribute or the empty string)."""
         if not any("import " in line for line in self._text_lines):
             return {}
         return dict(_imported(self._node))
@@ -78,9 +80,9 @@ class _Statement:
         first = min([self._node.lineno, *(each.lineno for each in decorators)])
         return self._lines[first - 1 : self._node.end_lineno]
 
-    @cache  # noqa: B019 - both live as long as the process
+    @cache  # noqa: B019 - instances exist until the process ends
     def text(self, mode: str) -> str:
-        """Return what decides: the text without comments, descriptions and messages."""
+        """Return the text without comments, descriptions and messages."""
         decorators = getattr(self._node, "decorator_list", [])
         first = min([self._node.lineno, *(each.lineno for each in decorators)])
         lines = list(self._text_lines)
@@ -90,13 +92,13 @@ class _Statement:
         return "\n".join(line.rstrip() for line in whole.split("\n") if line.strip())
 
     def names(self, mode: str) -> set[str]:
-        """Return the names that the text may look up; those inside strings are not counted."""
+        """Return the names that the text may look up; names inside string literals are ignored."""
         plain = _TOKEN.sub(lambda found: found[0] if found[0][0] in "fF" else "", self.text(mode))
         return set(_NAME.findall(plain)) - _REGISTRIES
 
 
 def _undecided(node: ast.AST, mode: str, *, panel: bool) -> Iterator[ast.AST]:
-    """Return the parts of a statement that decide no duel."""
+    """Yield the parts of a statement that do not affect any duel."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
             if isinstance(child.value.value, str):
@@ -119,11 +121,11 @@ def _describes(node: ast.AST) -> bool:
 
 
 def _blank(lines: list[str], node: ast.AST, first: int) -> None:
-    """Wipe a node out of lines whose first one has this number."""
+    """Delete a node from lines; `first` is the number of the first line."""
     begin, end = node.lineno - first, node.end_lineno - first  # type: ignore[attr-defined]
     decorators = getattr(node, "decorator_list", [])
     begin = min([begin, *(each.lineno - first for each in decorators)])
-    # Columns are counted in bytes.
+    # The columns of ast nodes are byte offsets.
     head = b"" if decorators else lines[begin].encode()[: node.col_offset]  # type: ignore[attr-defined]
     tail = lines[end].encode()[node.end_col_offset :]  # type: ignore[attr-defined]
     lines[begin] = (head + tail).decode()
@@ -132,7 +134,7 @@ def _blank(lines: list[str], node: ast.AST, first: int) -> None:
 
 
 def _imported(node: ast.AST) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Return what imports of this package bind, anywhere in a statement."""
+    """Yield the bindings of imports of this package, anywhere in a statement."""
     for each in ast.walk(node):
         if isinstance(each, ast.ImportFrom) and (each.module or "").split(".")[0] == _PACKAGE:
             for alias in each.names:
@@ -162,7 +164,7 @@ class _Module:
 
 
 def _bound(node: ast.stmt) -> set[str]:
-    """Name what a statement at the top of a module binds or changes."""
+    """Return the names that a top-level statement binds or changes."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
         return {node.name}
     if isinstance(node, ast.Expr):
@@ -190,8 +192,8 @@ class Sources:
     folder
         The package's folder, ``.../driftduel``.
     imported_at
-        When the package was imported, in seconds since the epoch: a file that was changed after
-        that is refused, because the code in memory is not what it says. None: nothing is.
+        Time of the import of the package in seconds since the epoch: a file that was changed later
+        raises DriftduelError, because it differs from the code in memory. None: no check.
     """
 
     def __init__(self, folder: Path, imported_at: float | None = None) -> None:
@@ -200,14 +202,14 @@ class Sources:
         self._found: dict[tuple[Definition, str], str] = {}
 
     def fingerprint(self, module: str, name: str, mode: str = "panel") -> str:
-        """Return a hash of all that decides what a definition does.
+        """Return a hash of all code and data that affect the behaviour of a definition.
 
         Parameters
         ----------
         module, name
-            Where it is: ``"driftduel.policies.rucb"``, ``"Rucb"``.
+            Its location: ``"driftduel.policies.rucb"``, ``"Rucb"``.
         mode
-            ``serve`` leaves out the kernels that play in panels only.
+            ``serve`` excludes the kernels that play in panels only.
         """
         root = Definition(module, name.partition(".")[0])
         if (root, mode) not in self._found:
@@ -218,7 +220,7 @@ class Sources:
         return self._found[root, mode]
 
     def definitions(self, root: Definition, mode: str = "panel") -> set[Definition]:
-        """Return a definition and all those that it depends on."""
+        """Return a definition and all definitions that it depends on."""
         found: set[Definition] = set()
         waiting = [root]
         while waiting:
@@ -244,7 +246,7 @@ class Sources:
     def _imports(
         self, source: str, name: str, statement: _Statement, alias: str, mode: str
     ) -> Iterator[Definition]:
-        """Find the definition behind an import; of a whole module, those that are used of it."""
+        """Yield the definition behind an import; for a whole module, the attributes used."""
         whole = f"{source}.{name}" if name else source
         if self._module(whole) is not None and not self._defines(source, name):
             for used in re.findall(rf"(?<![\w.]){alias}\.(\w+)", statement.text(mode)):
@@ -253,7 +255,7 @@ class Sources:
             yield from self._look_up(source, name)
 
     def _look_up(self, source: str, name: str) -> Iterator[Definition]:
-        """Follow a name through the modules that pass it on to where it is defined."""
+        """Yield the definition of a name, following re-exports through modules."""
         seen = set()
         while source not in CONTRACT and (source, name) not in seen:
             seen.add((source, name))
@@ -287,7 +289,7 @@ class Sources:
         return inside / "__init__.py" if inside.is_dir() else inside.with_suffix(".py")
 
     def _module(self, name: str) -> _Module | None:
-        """Read a module; None if there is none of this name."""
+        """Return the parsed module; None if no file has this name."""
         if name not in self._modules:
             path = self._path(name)
             self._modules[name] = _Module(self._read(path)) if path.is_file() else None
@@ -295,7 +297,7 @@ class Sources:
 
     def _read(self, path: Path) -> str:
         text = path.read_text("utf-8")
-        # A file from the future shows a wrong clock, not a change.
+        # A modification time in the future is caused by a wrong clock, not by an edit.
         if self._imported_at is not None and (
             self._imported_at < path.stat().st_mtime <= time.time()
         ):
@@ -307,5 +309,5 @@ class Sources:
 
 @cache
 def installed() -> Sources:
-    """Return the source text of the package that runs."""
+    """Return the source text of the installed package."""
     return Sources(Path(driftduel.__file__).parent, IMPORTED_AT)

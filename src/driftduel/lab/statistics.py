@@ -1,8 +1,8 @@
-"""From games to what a reviewer accepts: means with intervals, and paired differences.
+"""Statistics of games: means with intervals, and paired differences.
 
-Intervals are Student's t at 95%, over runs. Policies share the luck of each run (the world and one
-outcome number a round), so differences between two policies are taken run by run and their interval
-is that of a paired t test; none is adjusted for the number of comparisons.
+Intervals are Student's t at 95%, over runs. Policies share the random numbers of each run (the
+world and one outcome draw per round), so differences between two policies are paired by run, with
+the interval of a paired t test. Intervals are not adjusted for the number of comparisons.
 """
 
 import math
@@ -14,19 +14,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from driftduel._intervals import student
-from driftduel.games.restarts import needless_restarts
+from driftduel._internal.intervals import student
+from driftduel.games import count_false_alarms
 
 if TYPE_CHECKING:
     from driftduel.lab.plan import Plan
 
 __all__ = [
     "NEEDED",
+    "count_false_alarms",
     "delays",
     "differences",
     "geometric_mean",
     "half_width",
-    "needless_restarts",
     "paired_difference",
     "summary",
     "t_half_width",
@@ -37,7 +37,7 @@ NEEDED = (
     "world", "policy", "seed", "run", "rounds", "regret", "regret_weak", "regret_binary_weak",
     "regret_binary_strong", "restarts", "switches", "seconds",
 )  # fmt: skip
-"""The columns of the store that a summary is made of."""
+"""The columns of the store from which a summary is computed."""
 
 _SUMMARY: dict[str, Any] = {
     "world": pl.String,
@@ -80,7 +80,7 @@ def t_interval(values: Sequence[float] | NDArray[np.float64]) -> tuple[float, fl
 
 
 def t_half_width(values: Sequence[float] | NDArray[np.float64]) -> float:
-    """Return half the width of `t_interval`, for at least two values."""
+    """Return half the width of `t_interval`; requires at least two values."""
     return float(half_width(float(np.std(values, ddof=1)), len(values)))
 
 
@@ -92,7 +92,7 @@ def half_width(sd: ArrayLike, runs: ArrayLike) -> NDArray[np.float64]:
     sd
         Sample standard deviations.
     runs
-        Of how many values each.
+        Number of values of each standard deviation.
     """
     counts = np.asarray(runs)
     if (counts < 2).all():
@@ -102,7 +102,7 @@ def half_width(sd: ArrayLike, runs: ArrayLike) -> NDArray[np.float64]:
 
 
 def geometric_mean(ratios: Iterable[float]) -> float:
-    """Return what ratios are on average: as far above 1/2 as below 2 is 1.
+    """Return the geometric mean of positive values, in which 1/2 and 2 cancel.
 
     Examples
     --------
@@ -113,10 +113,10 @@ def geometric_mean(ratios: Iterable[float]) -> float:
 
 
 def delays(restarts: Sequence[int], switches: Sequence[int]) -> list[int]:
-    """Return how many rounds of the new phase were played before each detected switch's restart.
+    """Return the detection delay of each detected switch, in rounds of the new phase.
 
-    A switch is detected if the policy starts anew from its round on and before the next switch. An
-    oracle's delay is 0; a restart right after the first round of a phase has delay 1.
+    A switch is detected if the policy restarts at or after its round and before the next switch.
+    The delay of an oracle is 0; a restart after the first round of a phase has delay 1.
 
     Examples
     --------
@@ -133,14 +133,14 @@ def delays(restarts: Sequence[int], switches: Sequence[int]) -> list[int]:
 
 
 def summary(games: pl.DataFrame, plan: "Plan") -> pl.DataFrame:
-    """Return one row for each policy in each world, in the plan's order.
+    """Return one row per policy and world, in the order of the plan.
 
     Parameters
     ----------
     games
         Finished cells, with at least the columns `NEEDED`.
     plan
-        What was to be played; what is missing shows as ``runs`` below ``planned``.
+        The plan; for missing cells the column ``runs`` is smaller than ``planned``.
     """
     rows = []
     groups = dict(games.group_by("world", "policy", maintain_order=True))
@@ -192,29 +192,29 @@ def _one(frame: pl.DataFrame) -> dict[str, Any]:
         },
         "switches_mean": switches_in_all / len(frame),
         "restarts_mean": restarts_in_all / len(frame),
-        "restarts_needless_mean": sum(needless_restarts(*pair) for pair in pairs) / len(frame),
+        "restarts_needless_mean": sum(count_false_alarms(*pair) for pair in pairs) / len(frame),
     }
     seconds = float(frame["seconds"].sum())
     if seconds > 0:
         row["rounds_per_second"] = float(frame["rounds"].sum()) / seconds
-    if restarts_in_all and switches_in_all:  # where it applies
+    if restarts_in_all and switches_in_all:  # if the policy restarts and the world switches
         row["switches_detected"] = len(delayed) / switches_in_all
         row["detection_delay_mean"] = float(np.mean(delayed)) if delayed else None
     return row
 
 
 def paired_difference(first: pl.DataFrame, second: pl.DataFrame) -> dict[str, Any]:
-    """Return the mean difference of regrets over the runs that both have, with its interval."""
+    """Return the mean difference of regrets over the common runs, with its 95% interval."""
     both = first.join(second, on=("seed", "run"), how="inner", maintain_order="left")
     (paired,) = _paired((both["regret"] - both["regret_right"]).to_numpy()[None])
     return paired
 
 
 def differences(games: pl.DataFrame, plan: "Plan") -> pl.DataFrame:
-    """Return, for every two policies in each world, the first's regret minus the second's.
+    """Return, for every pair of policies in each world, the first regret minus the second.
 
-    The interval is over runs that both have finished; it excludes 0 where one is better beyond
-    chance.
+    The interval is over the runs that both policies have finished; it excludes 0 if the difference
+    is statistically significant.
     """
     schema = {
         "world": pl.String, "first": pl.String, "second": pl.String, "runs": pl.Int64,
@@ -234,27 +234,28 @@ def differences(games: pl.DataFrame, plan: "Plan") -> pl.DataFrame:
 
 
 def _by_world(games: pl.DataFrame) -> dict[str, dict[str, NDArray[np.float64]]]:
-    """Return the regrets of a policy in a world, by run; nan where a run is not finished."""
+    """Return (runs,) arrays of regrets by world and policy; nan for unfinished runs."""
     games_of_all = games.select("seed", "run").unique(maintain_order=True)
-    lucks = {luck: at for at, luck in enumerate(games_of_all.rows())}
+    row_of_game = {game: at for at, game in enumerate(games_of_all.rows())}
     by_world: dict[str, dict[str, NDArray[np.float64]]] = {}
     columns = games.select("world", "policy", "seed", "run", "regret")
     for world, policy, seed, run, regret in columns.iter_rows():
         regrets = by_world.setdefault(world, {})
         if policy not in regrets:
-            regrets[policy] = np.full(len(lucks), np.nan)
-        regrets[policy][lucks[seed, run]] = regret
+            regrets[policy] = np.full(len(row_of_game), np.nan)
+        regrets[policy][row_of_game[seed, run]] = regret
     return by_world
 
 
 def _paired(rows: NDArray[np.float64]) -> list[dict[str, Any]]:
-    """Return, for each row of differences, how many there are, their mean and its interval.
+    """Return dicts with the number of values, their mean and its interval, one per row.
 
-    All rows at once: of fifty policies in two hundred worlds there are a quarter of a million.
+    All rows are processed in one call: fifty policies in two hundred worlds give a quarter of a
+    million rows.
     """
     there = ~np.isnan(rows)
     runs = there.sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):  # without runs there is no mean
+    with np.errstate(divide="ignore", invalid="ignore"):  # rows without runs have no mean
         mean = np.where(there, rows, 0.0).sum(axis=1) / runs
         squares = np.where(there, rows - mean[:, None], 0.0) ** 2
         half = half_width(np.sqrt(squares.sum(axis=1) / (runs - 1)), runs)

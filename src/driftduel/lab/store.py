@@ -1,15 +1,16 @@
-"""Results on disk: append-only Parquet files that are named after their own content.
+"""Results on disk: immutable Parquet files, each named by a hash of its content.
 
 A store is a folder::
 
-    plan.json             what is to be played
-    cells/HASH.parquet    some finished cells, a row each; HASH is the SHA-256 of the file
-    failed/KEY.json       a cell that failed, and why; gone when it succeeds
+    plan.json             the plan
+    cells/HASH.parquet    finished cells, one row each; HASH is the SHA-256 of the file
+    failed/KEY.json       the error of a failed cell; removed when it succeeds
 
-Nothing is ever changed in place, and what is called finished is on the disk. A file that does not
-fit its name, or claims cells of the plan in rows that no game gives, is damaged; a cell that two
-processes finished at the same time is there twice, with the same content, and counts once. Merging
-two stores of one plan is copying the files of one into the other.
+Files are never changed in place. A row is durable (fsync) before its cell is reported as finished.
+A file is damaged if its content does not match its name, or if it contains cells of the plan with
+values that no game can give. A cell that two processes finished concurrently has two rows with
+equal content and is counted once. To merge two stores of one plan, copy the files of one into the
+other.
 """
 
 import hashlib
@@ -24,16 +25,16 @@ from typing import Any
 
 import polars as pl
 
-from driftduel._defaults import GOAL
-from driftduel._files import lasting_folder, whole_file
-from driftduel._reading import parse_json, read_bytes, read_text
+from driftduel._internal.defaults import GOAL
+from driftduel._internal.files import atomic_write, durable_folder
+from driftduel._internal.reading import parse_json, read_bytes, read_text
+from driftduel._internal.wording import counted
 from driftduel.errors import DriftduelError
 from driftduel.lab import goals
 from driftduel.lab.cells import CURVES
 from driftduel.lab.identity import same_but_code
 from driftduel.lab.plan import Cell, Plan
 from driftduel.specs import Spec
-from driftduel.wording import counted
 
 __all__ = ["SCHEMA", "TIMINGS", "Store"]
 
@@ -74,16 +75,16 @@ SCHEMA: dict[str, Any] = {
     "version": pl.String,
     "machine": pl.String,
 }
-"""A row of the store; lists are curves over the rounds ``at``.
+"""The columns of the store; list columns are curves over the rounds ``at``.
 
-``seconds`` is the time in the policy's compiled loop, ``seconds_game`` the game's in all (the
-world, the luck, the regret; compilation too), ``seconds_cell`` the cell's.
+``seconds`` is the time in the policy's compiled loop, ``seconds_game`` that of the whole game
+(world, outcome draws, regret, and compilation), ``seconds_cell`` that of the cell.
 
-What a page says of the run's world is kept, so that nobody need build it again: who is best
-(``winners``, -1 for nobody) from which rounds on, the fewest and the most arms ``present`` (empty
-where all are), the share of ``ties``. ``stages`` is where a policy with replays stood at some
-moments, in the first run only: enough to draw the game. Driftduel 0.1 kept none of these; in what
-`Store.rows` reads of its files they are null.
+The columns of the run's world are those that a page shows, so that the world need not be rebuilt:
+``winners`` and ``winners_from`` (the best arm, -1 for none, and the first rounds), ``present`` (the
+minimum and maximum number of present arms; empty if all are present), the share of ``ties``.
+``stages`` are recorded stages of a policy with replays, in the first run only, for the figure of
+the game. Files of driftduel 0.1 lack these columns; `Store.rows` returns null for them.
 """
 TIMINGS = ("seconds", "seconds_game", "seconds_cell", "finished_at", "machine")
 """Columns that differ when a cell is played again."""
@@ -97,30 +98,33 @@ _FORMAT = 1
 
 
 class _DamagedPlanError(DriftduelError):
-    """A plan that cannot be read, which another may replace."""
+    """Raised for an unreadable plan, which `replan` may replace."""
 
 
 class Store:
     """The results in a folder.
 
+    Several processes may add rows concurrently. Within a process, one thread writes and any thread
+    may read.
+
     Parameters
     ----------
     folder
-        The folder. `create` makes one; this opens one that is there.
+        An existing folder of results; `create` creates one.
     scratch
-        Whether it is gone with this process, so that nothing in it need outlast a loss of power.
+        Whether the folder is temporary, so that its files are not flushed to disk with fsync.
     """
 
     def __init__(self, folder: str | Path, *, scratch: bool = False) -> None:
         self.folder = Path(folder)
         self.scratch = scratch
-        self._sound: dict[str, list[str]] = {}  # file name -> keys of the cells in it
-        self._kinds: dict[str, int] = {}  # file name -> place in `_SCHEMAS`
-        self._looking = threading.RLock()  # one thread writes, and any may ask what is finished
+        self._sound: dict[str, list[str]] = {}  # valid files: name -> keys of their cells
+        self._kinds: dict[str, int] = {}  # file name -> index in `_SCHEMAS`
+        self._looking = threading.RLock()  # guards the index of files: any thread may read it
         self.outdated: str | None = None
-        """Which finished cells do not count because built-in code has changed; None if all do."""
+        """A message about finished cells with outdated built-in code; None if there are none."""
         self.damaged: list[str] = []
-        """Files that were found damaged and set aside; their cells count as not played."""
+        """Names of damaged files; their cells are played again."""
         path = self.folder / _PLAN
         try:
             if not path.exists():
@@ -130,10 +134,10 @@ class Store:
                 raise ValueError
             self.plan = Plan.from_dict(record)
         except (FileNotFoundError, NotADirectoryError):
-            what = "holds no results" if self.folder.is_dir() else "is not a folder"
+            what = "contains no results" if self.folder.is_dir() else "is not a folder"
             raise DriftduelError(
-                f"{str(self.folder)!r} {what} (there is no {_PLAN}); "
-                f"'driftduel sweep' and 'driftduel compare --out' make one."
+                f"{str(self.folder)!r} {what} (no {_PLAN}); "
+                f"'driftduel sweep' and 'driftduel compare --out' create such a folder."
             ) from None
         except OSError as error:
             raise DriftduelError(f"cannot read {str(path)!r}: {error.strerror}.") from None
@@ -141,38 +145,43 @@ class Store:
             if not (self.folder / "cells").is_dir():
                 raise DriftduelError(f"{str(path)!r} is not a plan of this program.") from None
             raise _DamagedPlanError(
-                f"{str(path)!r} is damaged, or of another version of this program; the command "
-                f"that made it, with --replan added, writes it anew and keeps what is finished."
+                f"{str(path)!r} is damaged, or of another version of driftduel; repeat the command "
+                f"with --replan, which rewrites the plan and keeps finished cells."
             ) from None
 
     @classmethod
     def create(
         cls, folder: str | Path, plan: Plan, *, replan: bool = False, scratch: bool = False
     ) -> "Store":
-        """Open the store of a plan, or make it; refuse one of another plan.
+        """Open or create the store of a plan.
 
         Parameters
         ----------
         folder
-            Where; made if it is not there.
+            The folder; created if missing.
         plan
-            What is to be played.
+            The plan.
         replan
-            Let this plan take the place of another, or of a damaged one; finished cells that are
-            in both are kept.
+            Whether to replace another or a damaged plan; finished cells of both plans are kept.
         scratch
             See `Store`.
+
+        Raises
+        ------
+        DriftduelError
+            If the folder contains another plan, without `replan`, or other files.
         """
         folder = Path(folder)
         path = folder / _PLAN
         store = None
         try:
-            lasting_folder(folder)
+            durable_folder(folder)
             others = [each.name for each in folder.iterdir() if not each.name.startswith(".")]
-            # In this order: another process may be making the same store right now.
+            # The order avoids a race: another process may create the same store concurrently and
+            # write plan.json after the folder was listed.
             if others and others != ["cells"] and not path.exists():
                 raise DriftduelError(
-                    f"{str(folder)!r} holds other files; name a folder that is new or empty."
+                    f"{str(folder)!r} contains other files; pass a new or empty folder."
                 )
             if path.exists():
                 try:
@@ -184,9 +193,8 @@ class Store:
             if store is not None and not replan and not _is_same_but(changed, store.plan, plan):
                 how = _differences(store.plan, plan)
                 raise DriftduelError(
-                    f"{str(folder)!r} holds results of another plan ({how}); "
-                    f"choose another folder, or give --replan to go on with this plan there and "
-                    f"keep the cells that both have."
+                    f"{str(folder)!r} contains results of another plan ({how}); choose another "
+                    f"folder, or pass --replan to replace the plan and keep the common cells."
                 )
             (folder / "cells").mkdir(exist_ok=True)
         except OSError as error:
@@ -196,14 +204,14 @@ class Store:
             return store
         outdated = None if store is None else store._outdated_by(changed)
         text = json.dumps({"format": _FORMAT, **plan.as_dict()}, indent=1)
-        with whole_file(path, lasting=not scratch) as temporary:
+        with atomic_write(path, lasting=not scratch) as temporary:
             temporary.write_text(text + "\n", encoding="utf-8")
         store = cls(folder, scratch=scratch)
         store.outdated = outdated
         return store
 
     def _outdated_by(self, changed: Sequence[str]) -> str | None:
-        """Say which finished cells of this plan do not count after a change of these specs."""
+        """Return a message about cells outdated by changed code; None if there are none."""
         done = self.done() if changed else set()
         lost = sum(
             cell.key in done and not {cell.world, cell.policy}.isdisjoint(changed)
@@ -220,14 +228,14 @@ class Store:
         return f"{cells} {again}: the code of {', '.join(names[:3])}{more} has changed since."
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Write rows as one new file."""
+        """Write rows as one new file, atomically and durably."""
         buffer = io.BytesIO()
         schema = _GOAL_SCHEMA if "goal_score" in rows[0] else SCHEMA
         frame = pl.DataFrame({name: [row[name] for row in rows] for name in schema}, schema=schema)
         frame.write_parquet(buffer, compression="zstd")
         content = buffer.getvalue()
         name = hashlib.sha256(content).hexdigest() + ".parquet"
-        with whole_file(self.folder / "cells" / name, lasting=not self.scratch) as temporary:
+        with atomic_write(self.folder / "cells" / name, lasting=not self.scratch) as temporary:
             temporary.write_bytes(content)
         with self._looking:
             self._kinds[name] = _SCHEMAS.index(schema)
@@ -236,7 +244,7 @@ class Store:
             (self.folder / "failed" / f"{row['key']}.json").unlink(missing_ok=True)
 
     def refresh(self) -> None:
-        """Look at files that others have written since, and check them."""
+        """Read and validate the files that other processes have written since the last call."""
         with self._looking:
             self._refresh()
 
@@ -252,18 +260,18 @@ class Store:
             try:
                 keys = self._keys(name, read_bytes(folder / name))
             except DriftduelError:
-                if not os.path.lexists(folder / name):  # somebody else has set it aside
+                if not os.path.lexists(folder / name):  # race: another process has renamed it
                     continue
                 if (folder / name).is_file():
                     raise
-                keys = None  # a folder, a pipe: no file of ours
+                keys = None  # a folder or a pipe
             if keys is not None:
                 self._sound[name] = keys
             elif name not in self.damaged:
                 self.damaged.append(name)
 
     def _keys(self, name: str, content: bytes) -> list[str] | None:
-        """Return the cells in a file, or None if it is damaged: not a word of it is believed."""
+        """Return the keys of the cells in a file; None if it is damaged, so that no row is used."""
         if hashlib.sha256(content).hexdigest() + ".parquet" != name:
             return None
         try:
@@ -274,7 +282,7 @@ class Store:
             if frame.schema == pl.Schema(schema):
                 self._kinds[name] = kind
                 return frame["key"].to_list() if _is_sound(frame, kind) else None
-        # Another version's cells have other columns, and keys that are in no plan of this one.
+        # Files of other versions have other columns, and keys that no plan of this version has.
         if frame.schema.get("key") != pl.String or frame["key"].has_nulls():
             return None
         keys = frame["key"].to_list()
@@ -282,30 +290,30 @@ class Store:
         return keys if planned.isdisjoint(keys) else None
 
     def set_aside(self) -> list[str]:
-        """Rename damaged files, so that they are never looked at again; return their paths."""
+        """Rename damaged files to ``*.damaged``, which are not read again; return their paths."""
         folder = self.folder / "cells"
         aside = []
         while self.damaged:
             name = self.damaged.pop()
             try:
                 (folder / name).rename(folder / f"{name}.damaged")
-            except FileNotFoundError:  # somebody else was faster
+            except FileNotFoundError:  # race: another process has renamed it
                 continue
             except OSError as error:
                 raise DriftduelError(
-                    f"cannot set the damaged file {name} aside: {error.strerror}."
+                    f"cannot rename the damaged file {name}: {error.strerror}."
                 ) from None
             aside.append(str(folder / f"{name}.damaged"))
         return aside
 
     def done(self) -> set[str]:
-        """Return the keys of all finished cells."""
+        """Return a set of the keys of all finished cells; thread-safe."""
         with self._looking:
             self._refresh()
             return {key for keys in self._sound.values() for key in keys}
 
     def rows(self, columns: Iterable[str] = SCHEMA) -> pl.DataFrame:
-        """Return the finished cells of the plan, in its order, and of each only these columns."""
+        """Return the finished cells of the plan in its order, with the given columns."""
         self.refresh()
         columns = list(columns)
         wanted = list(dict.fromkeys(("key", *columns)))
@@ -317,8 +325,8 @@ class Store:
             schema=["key", "world", "policy", "seed", "run"],
             orient="row",
         )
-        # Absolute and taken literally: to polars, "~" and "[" in names have a meaning. Files
-        # without a cell of the plan may be another version's, with other columns.
+        # Absolute paths without glob expansion, because polars interprets "~" and "[" in names.
+        # Files without a cell of the plan are skipped: another version has other columns.
         folder, planned = self.folder.absolute() / "cells", set(order["key"])
         sound = sorted(self._sound.items())
         files = [name for name, keys in sound if not planned.isdisjoint(keys)]
@@ -332,19 +340,19 @@ class Store:
         return joined.select(columns)
 
     def fail(self, cell: Cell, error: str) -> None:
-        """Remember that a cell failed."""
+        """Write the error of a failed cell to a file."""
         folder = self.folder / "failed"
         try:
             folder.mkdir(exist_ok=True)
         except OSError as problem:
             raise DriftduelError(f"cannot write to {str(folder)!r}: {problem.strerror}.") from None
         record = {"cell": cell.id, "game_seed": cell.game_seed, "error": error}
-        # Not lasting: a cell without a note is tried again, and one with a note is, too.
-        with whole_file(folder / f"{cell.key}.json", lasting=False) as temporary:
+        # Not durable, because a failed cell is retried with or without this file.
+        with atomic_write(folder / f"{cell.key}.json", lasting=False) as temporary:
             temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
     def failures(self) -> dict[str, str]:
-        """Return the cells of the plan that failed and have not succeeded since: id and why."""
+        """Return the errors by id of the cells that failed and have not succeeded since."""
         failed = {path.stem: path for path in (self.folder / "failed").glob("*.json")}
         if not failed:
             return {}
@@ -355,16 +363,16 @@ class Store:
                 try:
                     result[cell.id] = str(parse_json(read_text(failed[cell.key]))["error"])
                 except (DriftduelError, KeyError, TypeError):
-                    result[cell.id] = "the note about it cannot be read"
+                    result[cell.id] = "unknown error: the file in failed/ cannot be read"
         return result
 
 
 def _scan(folder: Path, names: Sequence[str], columns: Sequence[str]) -> pl.LazyFrame:
-    """Read columns of files that all have the same ones; what they lack is null."""
+    """Scan files with the same schema; columns that they lack are null."""
     sources: list[Any] = [folder / name for name in names]
     try:
         str(folder).encode()
-    except UnicodeEncodeError:  # polars knows no name that is not UTF-8
+    except UnicodeEncodeError:  # polars cannot open names that are invalid in UTF-8
         sources = [io.BytesIO(read_bytes(file)) for file in sources]
     frame = pl.scan_parquet(sources, glob=False)
     there = set(frame.collect_schema().names())
@@ -375,7 +383,7 @@ def _scan(folder: Path, names: Sequence[str], columns: Sequence[str]) -> pl.Lazy
 
 
 def _is_sound(frame: pl.DataFrame, kind: int) -> bool:
-    """Tell whether rows are as `run_cell` makes them: nothing missing, and every number one."""
+    """Return whether rows are valid: no null values, and every number finite and in range."""
     at = pl.col("at").list.len()
     curves = [f"{column}_curve" for column in CURVES]
     lists = [name for name, kind in frame.schema.items() if isinstance(kind, pl.List)]
@@ -413,7 +421,7 @@ def _goal_checks() -> tuple[pl.Expr, ...]:
 
 
 def _has_sound_scenes(frame: pl.DataFrame) -> bool:
-    """Tell whether what is kept of worlds and of replays could have been."""
+    """Return whether the columns of worlds and of replays have possible values."""
     arms, winners = pl.col("arms"), pl.col("winners")
     scenes = (
         winners.list.len() == pl.col("winners_from").list.len(),
@@ -441,13 +449,13 @@ def _has_sound_scenes(frame: pl.DataFrame) -> bool:
 
 
 def _identities(plan: Plan) -> dict[str, str]:
-    """Return the identities of a plan's worlds and policies by their specs."""
+    """Return a dict of the identities of a plan's worlds and policies by spec."""
     found = {each.spec: each.identity for each in plan.worlds}
     return {**found, **{each.spec: each.identity for each in plan.policies}}
 
 
 def _changed_code(old: Plan, new: Plan) -> list[str]:
-    """Return the specs that both plans have, and whose built-in code is another."""
+    """Return the specs of both plans that differ in their built-in code."""
     before, after = _identities(old), _identities(new)
     homes = {each.spec: each.home for each in new.worlds}
     homes |= {each.spec: each.home for each in new.policies}
@@ -461,7 +469,7 @@ def _changed_code(old: Plan, new: Plan) -> list[str]:
 
 
 def _is_same_but(changed: Sequence[str], old: Plan, new: Plan) -> bool:
-    """Return whether two plans are the same apart from the code of some specs."""
+    """Return whether two plans have equal values except for the code of some specs."""
     now = _identities(new)
 
     def updated(planned: Any) -> Any:
@@ -474,21 +482,21 @@ def _is_same_but(changed: Sequence[str], old: Plan, new: Plan) -> bool:
 
 
 def _differences(old: Plan, new: Plan) -> str:
-    """Say in a few words how two plans differ."""
-    said = []
+    """Return a short description of the differences of two plans."""
+    found = []
     before, after = old.as_dict(), new.as_dict()
     before, after = ({"goal": GOAL, **record} for record in (before, after))
     for name in before:
         if before[name] == after[name]:
             continue
         if name not in ("worlds", "policies"):
-            said.append(f"{name}: {before[name]} there, {after[name]} here")
+            found.append(f"{name}: {before[name]} there, {after[name]} here")
             continue
         specs = [{each["spec"] for each in record[name]} for record in (before, after)]
         for place, only in (("there", specs[0] - specs[1]), ("here", specs[1] - specs[0])):
             if only:
                 more = f" and {len(only) - 2} more" if len(only) > 2 else ""
-                said.append(f"{name} only {place}: {', '.join(sorted(only)[:2])}{more}")
+                found.append(f"{name} only {place}: {', '.join(sorted(only)[:2])}{more}")
         if specs[0] == specs[1]:
-            said.append(f"{name}: in another order, or with another content")
-    return "; ".join(said)
+            found.append(f"{name}: in another order, or with other content")
+    return "; ".join(found)

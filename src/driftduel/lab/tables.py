@@ -1,4 +1,4 @@
-"""Results as tables that people read: in a terminal, in a notebook, and on the command line."""
+"""Results as tables of text: in a terminal, in a notebook, and on the command line."""
 
 import shutil
 import textwrap
@@ -9,15 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from driftduel._defaults import GOAL
-from driftduel._tables import fitted
-from driftduel.figures.lines import wrapped
+from driftduel._internal.defaults import GOAL
+from driftduel._internal.text_tables import fitted
+from driftduel._internal.wording import (
+    counted,
+    interval,
+    margin,
+    number,
+    often,
+    plain,
+    ratio,
+    share,
+    short,
+)
+from driftduel.figures import wrapped
 from driftduel.lab.findings.naming import short_names
 from driftduel.lab.findings.standings import loss_name, read_standing
 from driftduel.lab.goals import goal_named
 from driftduel.lab.verdicts import short_verdict
 from driftduel.regret import BENCHMARKS
-from driftduel.wording import counted, interval, margin, number, often, plain, ratio, share, short
 
 if TYPE_CHECKING:
     from driftduel.lab.goals import Goal
@@ -26,28 +36,28 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OPEN",
-    "Table",
+    "ResultTable",
     "WideCell",
     "as_html",
     "as_text",
+    "missing_report",
     "over_worlds",
     "plan_as_text",
     "verdict",
-    "what_is_missing",
     "wide_cells",
     "wide_note",
     "world_table",
 ]
 
-# What a switch is with the benchmarks that have their own.
+# The definition of a switch for benchmarks other than condorcet.
 _MOVES = {
-    "von-neumann": "who loses nothing switches",
+    "von-neumann": "the set of arms without regret switches",
     "exploitability": "the preferences switch",
-    "borda": "who has the best Borda score switches",
-    "copeland": "who has the best Copeland score switches",
+    "borda": "the arm with the best Borda score switches",
+    "copeland": "the arm with the best Copeland score switches",
 }
 _WORDS = ("policy", "told")  # all other columns are numbers, aligned to the right
-# The columns that a narrow screen may do without, the most important one first.
+# Columns that may be left out on a narrow terminal, the most important one first.
 _OPTIONAL = ("told", "ratio", "restarts", "needless", "answered", "delay", "rounds/s")
 _MOST_WORLDS = 6
 OPEN = "†"
@@ -57,22 +67,22 @@ _MOST_NAMES = 12
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table of words: titles and rows, and what stands above and below it."""
+class ResultTable:
+    """A table of strings: heads and rows, with the text above and below."""
 
     title: str
     about: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     right: str
-    """The places of columns that are aligned to the right, as for `_tables.fitted`."""
+    """Indices of columns aligned to the right, as hexadecimal digits for `text_tables.fitted`."""
     optional: tuple[str, ...] = ()
     """Columns that may be left out, the most important one first."""
     verdict: str = ""
 
 
 def verdict(results: "Results", world: str) -> str:
-    """Say in one or two sentences who won in a world, and how sure that is."""
+    """Return one or two sentences about the best policy in a world, with the evidence."""
     goal = goal_named(results.plan.goal)
     if goal is not None:
         return plain(goal.verdict_of(_goal_rows(results, world)))
@@ -81,8 +91,8 @@ def verdict(results: "Results", world: str) -> str:
     return plain(short_verdict(standings, loss_name(results.plan.benchmark)))
 
 
-def world_table(results: "Results", world: "PlannedWorld") -> Table:
-    """Return how each policy did in a world, best first."""
+def world_table(results: "Results", world: "PlannedWorld") -> ResultTable:
+    """Return the table object of policies in a world, best first."""
     if results.goal is not None:
         return _goal_table(results, results.goal, world)
     rows = list(results.summary.filter(world=world.spec).iter_rows(named=True))
@@ -108,7 +118,7 @@ def world_table(results: "Results", world: "PlannedWorld") -> Table:
         columns["answered"] = [share(row["switches_detected"]) for row in rows]
         columns["delay"] = [number(row["detection_delay_mean"]) for row in rows]
     columns["rounds/s"] = [short(row["rounds_per_second"]) for row in rows]
-    return Table(
+    return ResultTable(
         title=world.spec,
         about=_about(results, world, rows),
         head=tuple(columns),
@@ -120,11 +130,11 @@ def world_table(results: "Results", world: "PlannedWorld") -> Table:
 
 
 def _goal_rows(results: "Results", world: str) -> list[dict[str, Any]]:
-    """Return a world's rows of the goal's summary."""
+    """Return the rows of the goal's summary for a world as dicts."""
     return list(results.goal_summary.filter(world=world).iter_rows(named=True))
 
 
-def _goal_table(results: "Results", goal: "Goal", world: "PlannedWorld") -> Table:
+def _goal_table(results: "Results", goal: "Goal", world: "PlannedWorld") -> ResultTable:
     """Return the numbers of the goal for each policy in a world, best first."""
     rows = goal.rank(_goal_rows(results, world.spec))
     told = {policy.spec: ", ".join(policy.told) or "nothing" for policy in results.plan.policies}
@@ -136,7 +146,7 @@ def _goal_table(results: "Results", goal: "Goal", world: "PlannedWorld") -> Tabl
         columns["runs"] = [f"{row['runs']} of {row['planned']}" for row in rows]
     columns["told"] = [told[row["policy"]] for row in rows]
     known = results.summary.filter(world=world.spec).iter_rows(named=True)
-    return Table(
+    return ResultTable(
         title=world.spec,
         about=_about(results, world, list(known)),
         head=tuple(columns),
@@ -148,7 +158,7 @@ def _goal_table(results: "Results", goal: "Goal", world: "PlannedWorld") -> Tabl
 
 
 def _about(results: "Results", world: "PlannedWorld", rows: Sequence[dict[str, Any]]) -> str:
-    """Say how large a world is, and how often it changes."""
+    """Return a line with the size of a world and its number of switches."""
     benchmark = results.plan.benchmark
     about = f"K = {world.arms}, T = {world.rounds:,}"
     switches = next((row["switches_mean"] for row in rows if row["runs"]), None)
@@ -167,8 +177,8 @@ def _difference(row: dict[str, Any]) -> str:
     return text
 
 
-def over_worlds(results: "Results") -> Table:
-    """Return each policy's ratio to the best of each world, as the geometric mean over worlds.
+def over_worlds(results: "Results") -> ResultTable:
+    """Return a table of ratios to the best policy, as geometric means over worlds.
 
     With a goal beside regret: the mean and the worst of its first number.
     """
@@ -184,7 +194,7 @@ def over_worlds(results: "Results") -> Table:
         )
         .sort("mean")
     )
-    return Table(
+    return ResultTable(
         title="Ratio to the best policy of each world, over worlds",
         about="",
         head=("policy", "geometric mean", "worst", "worlds"),
@@ -202,7 +212,7 @@ class WideCell:
 
     mean: str
     half: str
-    """Half of the 95% interval of the mean; "-" for one run."""
+    """Half of the width of the 95% interval of the mean; "-" for one run."""
     best: bool
     """Whether no mean of the world is lower."""
     open: bool
@@ -210,10 +220,10 @@ class WideCell:
 
 
 def wide_cells(results: "Results") -> list[list[WideCell | None]]:
-    """Return a row for each policy and a cell for each world, in the plan's order.
+    """Return a list of cells by world for each policy, in the order of the plan.
 
-    A cell is None where nothing is finished. Where no policy has a second run, no cell is open:
-    a single run cannot distinguish any two.
+    A cell is None without a finished game. If no policy has a second run, no cell is marked as
+    open, because a single run cannot distinguish any policies.
     """
     by_world: list[list[WideCell | None]] = []
     for world in results.plan.worlds:
@@ -235,7 +245,7 @@ def wide_cells(results: "Results") -> list[list[WideCell | None]]:
 
 
 def wide_note(results: "Results") -> str:
-    """Describe the cells of a table of policies by worlds."""
+    """Return a description of the cells of a table of policies by worlds."""
     runs = results.summary["runs"]
     fewest, most = int(runs.min() or 0), int(runs.max() or 0)  # type: ignore[arg-type]
     over = counted(most, "run") if fewest == most else f"{fewest:,} to {counted(most, 'run')}"
@@ -249,8 +259,8 @@ def wide_note(results: "Results") -> str:
     )
 
 
-def _goal_over_worlds(results: "Results", goal: "Goal") -> Table:
-    """Return the mean over worlds of the first number of a goal, and the worst."""
+def _goal_over_worlds(results: "Results", goal: "Goal") -> ResultTable:
+    """Return a table of the mean and the worst value of the goal's first column over worlds."""
     first = goal.columns[0]
     numbers: dict[str, list[float]] = {}
     for row in results.goal_summary.iter_rows(named=True):
@@ -260,7 +270,7 @@ def _goal_over_worlds(results: "Results", goal: "Goal") -> Table:
     worst = min if goal.descending else max
     means = {policy: sum(values) / len(values) for policy, values in numbers.items()}
     order = sorted(means, key=lambda policy: means[policy], reverse=goal.descending)
-    return Table(
+    return ResultTable(
         title=f"{first.heading}, over worlds: {first.title}",
         about="",
         head=("policy", "mean", "worst", "worlds"),
@@ -277,13 +287,13 @@ def _goal_over_worlds(results: "Results", goal: "Goal") -> Table:
     )
 
 
-def what_is_missing(results: "Results") -> str:
-    """Say what did not finish, and why; nothing if all did."""
+def missing_report(results: "Results") -> str:
+    """Return a text about missing and failed cells; an empty string if all are finished."""
     if not results.missing:
         return ""
     failures = results.failures
-    said = f"{results.missing:,} of {counted(len(results.plan), 'cell')} are missing"
-    lines = [f"{said}; {len(failures):,} of them failed:" if failures else f"{said}."]
+    missing = f"{results.missing:,} of {counted(len(results.plan), 'cell')} are missing"
+    lines = [f"{missing}; {len(failures):,} of them failed:" if failures else f"{missing}."]
     lines += [f"  {name}: {error}" for name, error in list(failures.items())[:_MOST_FAILURES]]
     if len(failures) > _MOST_FAILURES:
         rest = len(failures) - _MOST_FAILURES
@@ -292,14 +302,14 @@ def what_is_missing(results: "Results") -> str:
 
 
 def as_text(results: "Results", width: int | None = None) -> str:
-    """Write results for a terminal: the verdict first, then a table that fits.
+    """Return results as text for a terminal: the verdict, then a table that fits.
 
     Parameters
     ----------
     results
-        What to show.
+        The results.
     width
-        How many columns there are; those of the terminal unless given.
+        Number of columns; default: the width of the terminal.
     """
     width = shutil.get_terminal_size((80, 24)).columns if width is None else width
     tables, remarks = _shown(results)
@@ -319,7 +329,7 @@ def as_text(results: "Results", width: int | None = None) -> str:
 
 
 def as_html(results: "Results") -> str:
-    """Write the same for a notebook."""
+    """Return results as HTML for a notebook."""
     tables, remarks = _shown(results)
     parts = []
     for table in tables:
@@ -338,10 +348,10 @@ def _html_lines(text: str) -> str:
     return "<br>".join(escape(line) for line in text.splitlines())
 
 
-def _shown(results: "Results") -> tuple[list[Table], list[str]]:
-    """Return the tables of a short answer, and remarks on them."""
+def _shown(results: "Results") -> tuple[list[ResultTable], list[str]]:
+    """Return the tables of a short output, and remarks on them."""
     worlds = results.plan.worlds
-    missing = what_is_missing(results)
+    missing = missing_report(results)
     remarks = [missing] if missing else []
     if len(worlds) == 1:
         return [world_table(results, worlds[0])], remarks
@@ -353,7 +363,7 @@ def _shown(results: "Results") -> tuple[list[Table], list[str]]:
     return [over_worlds(results)], remarks
 
 
-def _html_table(table: Table) -> str:
+def _html_table(table: ResultTable) -> str:
     def row(cells: Sequence[str], tag: str) -> str:
         aligned = [
             f'<{tag} style="text-align: {"right" if f"{i:x}" in table.right else "left"}">'
@@ -367,7 +377,7 @@ def _html_table(table: Table) -> str:
 
 
 def _html_wide(results: "Results") -> str:
-    """Write the regret of every policy in every world, with a note."""
+    """Return an HTML table of the regret of every policy in every world, with a note."""
     labels, common = short_names([world.spec for world in results.plan.worlds])
     heads = ["<br>".join(map(escape, wrapped(label, 20))) for label in labels]
     lines = [f"<tr><th>policy</th>{''.join(f'<th>{head}</th>' for head in heads)}</tr>"]
@@ -395,7 +405,7 @@ def _wrapped(text: str, width: int) -> str:
 
 
 def plan_as_text(plan: "Plan") -> str:
-    """Write a plan: how many games, of whom, and where."""
+    """Return a plan as text: the number of games, the policies and the worlds."""
     seeds = f" x {counted(len(plan.seeds), 'seed')}" if len(plan.seeds) > 1 else ""
     policies = counted(len(plan.policies), "policy", "policies")
     games = (

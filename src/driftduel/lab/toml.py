@@ -1,7 +1,7 @@
-"""A sweep's TOML file; what is wrong in it is said with the file and the key, place by place.
+"""Parser of TOML files of sweeps. Errors contain the file, the key and the index in a list.
 
-msgspec checks types and knows where it found what it did not expect; what the values mean,
-`make_plan` checks as for everybody else.
+msgspec checks the types and reports the position of an invalid value; `make_plan` checks the
+values.
 """
 
 import itertools
@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-from driftduel._defaults import BENCHMARK, GOAL, MODE, POINTS, RUNS, SEED
-from driftduel._reading import read_text
+from driftduel._internal.defaults import BENCHMARK, GOAL, MODE, POINTS, RUNS, SEED
+from driftduel._internal.reading import read_text
 from driftduel.errors import DriftduelError, MissingExtraError
 from driftduel.lab.plan import Plan, make_plan
 from driftduel.specs import Spec, near
@@ -25,17 +25,17 @@ except ImportError:
 
 __all__ = ["expand", "read_plan"]
 
-_MOST_BYTES = 1 << 22  # a plan that somebody has written, or a program for somebody to read
+_MOST_BYTES = 1 << 22  # bytes; a larger file is no plan
 _MOST_SPECS = 10_000
 _HOLE = re.compile(r"\{(\w+)\}")
 
-# 1e6 is how people write a million.
+# A float such as 1e6 is accepted if it is integral.
 _Whole = int | Annotated[float, msgspec.Meta(multiple_of=1)]
 _Values = Annotated[list[bool | int | float | str], msgspec.Meta(min_length=1)]
 
 
 class _Sweep(msgspec.Struct, forbid_unknown_fields=True):
-    """What a file may say."""
+    """The keys of a file with their types."""
 
     worlds: list[str]
     policies: list[str]
@@ -50,7 +50,7 @@ class _Sweep(msgspec.Struct, forbid_unknown_fields=True):
     goal: str = GOAL
 
 
-# What would be right, for a key and for what is in its list.
+# Description of valid values, for a key and for the items of its list.
 _RIGHT = {
     "worlds": ("a list of specs", "text"),
     "policies": ("a list of specs", "text"),
@@ -70,10 +70,15 @@ def read_plan(path: str | Path) -> Plan:
     """Read a sweep's TOML file.
 
     ``worlds`` and ``policies`` are lists of specs; ``runs`` and ``seed`` (a number, or a list)
-    are numbers. All else is optional: ``horizons``, a list of rounds for every world;
-    ``[parameters]``, lists whose values take the place of ``{name}`` in the specs;
-    ``benchmark``; ``points``; ``mode``; ``goal``; ``imports``, modules or files with your own
-    policies, which may be beside the TOML file.
+    are numbers. Optional keys: ``horizons``, a list of rounds for every world; ``[parameters]``,
+    lists of values that replace ``{name}`` in the specs; ``benchmark``; ``points``; ``mode``;
+    ``goal``; ``imports``, modules or files that register policies or worlds, with paths relative
+    to the working folder or to the TOML file.
+
+    Raises
+    ------
+    DriftduelError
+        If the file cannot be read or contains an invalid key or value.
     """
     path = Path(path)
     file = _File(str(path))
@@ -106,19 +111,19 @@ def read_plan(path: str | Path) -> Plan:
 
 
 def _beside(plan: Path, name: str) -> str:
-    """Return where a Python file is: as written, or beside the plan."""
+    """Return the path of a Python file: as given, or relative to the folder of the plan."""
     neighbour = plan.parent / name
     is_beside = name.endswith(".py") and not Path(name).exists() and neighbour.exists()
     return str(neighbour) if is_beside else name
 
 
 class _File:
-    """A file, to say where in it something is wrong: ``policies[2]`` is the third of them."""
+    """The path of a file and the positions of its values, such as ``policies[2]``, for errors."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.places: dict[str, list[int]] = {}
-        """Where in the file the specs were written that a plan is made of."""
+        """Indices in the file's lists of the expanded specs, by key."""
 
     def wrong(self, where: str, problem: str) -> DriftduelError:
         end = "" if problem.endswith((".", "?")) else "."
@@ -126,7 +131,7 @@ class _File:
 
     @contextmanager
     def blame(self, key: str, place: int | None) -> Iterator[None]:
-        """Say of a mistake made inside where in the file it is."""
+        """Add the position in the file to a DriftduelError of the block."""
         try:
             yield
         except DriftduelError as error:
@@ -136,32 +141,32 @@ class _File:
             raise self.wrong(f"{key}[{places[place] if places else place}]", str(error)) from None
 
     def blame_one_seed(self, key: str, place: int | None) -> Any:
-        """Do the same in a file whose seed is no list."""
+        """Add the position to errors; the seed of the file is a number, not a list."""
         return self.blame(key, None if key == "seed" else place)
 
 
 def _decode(file: _File, text: str) -> _Sweep:
-    """Read a file's text; whatever is wrong with it, say what would be right."""
+    """Parse the text of a file; raise DriftduelError with a description of valid values."""
     try:
         return msgspec.toml.decode(text, type=_Sweep)
     except msgspec.ValidationError as error:
         raise _explained(file, str(error), msgspec.toml.decode(text)) from None
     except msgspec.DecodeError as error:
         last = f"at line {len(text.splitlines())}, the end"
-        said = str(error).replace("at end of document", last)
-        raise DriftduelError(f"{file.path}: {said}.") from None
+        message = str(error).replace("at end of document", last)
+        raise DriftduelError(f"{file.path}: {message}.") from None
     except RecursionError:
         raise DriftduelError(f"{file.path}: lists or tables are nested too deeply.") from None
-    except ValueError as error:  # a number of thousands of digits, a date that never was
+    except ValueError as error:  # a number of thousands of digits, an invalid date
         raise DriftduelError(f"{file.path}: {error}.") from None
 
 
 def _explained(file: _File, message: str, record: dict[str, Any]) -> DriftduelError:
-    """Turn what msgspec says about a file into a sentence about what was written."""
+    """Convert an error message of msgspec to one with the key, the value and valid values."""
     known = _Sweep.__struct_fields__
     for key in record:
         if key not in known:
-            return file.wrong(key, f"there is no key {key!r}; {near(key, known)}")
+            return file.wrong(key, f"unknown key {key!r}; {near(key, known)}")
     for key in ("worlds", "policies"):
         if key not in record:
             return DriftduelError(
@@ -189,7 +194,7 @@ def _parameters(file: _File, given: dict[str, Any]) -> dict[str, list[Any]]:
 def _expand_all(
     file: _File, key: str, specs: Sequence[str], parameters: Mapping[str, Sequence[Any]]
 ) -> list[tuple[int, str]]:
-    """Fill the holes of specs; return each with the place where it was written."""
+    """Replace the parameters of specs by their values; return each spec with its index."""
     expanded = []
     for place, spec in enumerate(specs):
         with file.blame(key, place):
@@ -198,7 +203,7 @@ def _expand_all(
 
 
 def expand(spec: str, parameters: Mapping[str, Sequence[Any]]) -> list[str]:
-    """Write a spec with ``{name}`` in it once for every value of that parameter.
+    """Return the specs with ``{name}`` replaced by each value of that parameter.
 
     Examples
     --------
@@ -208,13 +213,13 @@ def expand(spec: str, parameters: Mapping[str, Sequence[Any]]) -> list[str]:
     names = list(dict.fromkeys(_HOLE.findall(spec)))
     for name in names:
         if name not in parameters:
-            known = near(name, parameters) if parameters else "there are no [parameters]."
-            raise DriftduelError(f"{spec!r} uses {{{name}}}, which is no parameter; {known}")
+            known = near(name, parameters) if parameters else "the table [parameters] is missing."
+            raise DriftduelError(f"{spec!r} uses {{{name}}}, which is not a parameter; {known}")
     many = math.prod(len(parameters[name]) for name in names)
     if many > _MOST_SPECS:
         raise DriftduelError(
-            f"{spec!r} stands for {many:,} specs, one for each choice of its parameters; a plan "
-            f"has at most {_MOST_SPECS:,}."
+            f"{spec!r} expands to {many:,} specs, one for each choice of its parameters; the "
+            f"maximum is {_MOST_SPECS:,}."
         )
     result = []
     for values in itertools.product(*(parameters[name] for name in names)):
@@ -229,7 +234,7 @@ def expand(spec: str, parameters: Mapping[str, Sequence[Any]]) -> list[str]:
 def _with_horizons(
     file: _File, worlds: list[tuple[int, str]], horizons: list[int]
 ) -> list[tuple[int, str]]:
-    """Give every world every number of rounds."""
+    """Return the product of worlds and horizons, with each horizon as the value of rounds."""
     if not horizons:
         return worlds
     result = []
@@ -237,6 +242,8 @@ def _with_horizons(
         with file.blame("worlds", place):
             spec = Spec.parse(world)
             if "rounds" in spec.values:
-                raise DriftduelError(f"{world!r} gives rounds, and so does the key 'horizons'.")
+                raise DriftduelError(
+                    f"{world!r} sets rounds, and so does the key 'horizons'; remove one of them."
+                )
         result.append((place, str(Spec(spec.name, {**spec.values, "rounds": rounds}))))
     return result

@@ -1,33 +1,34 @@
-"""Who won, by how much, and how sure that is: the same words in a terminal and on a page.
+"""Verdicts: sentences about the best policy, its lead and the evidence, for terminals and pages.
 
-Names of policies and worlds stand between backticks, which a page turns into code and
-`wording.plain` leaves out.
+Names of policies and worlds are enclosed in backticks, which pages convert to code and
+`wording.plain` removes.
 """
 
 from collections.abc import Sequence
 
+from driftduel._internal.wording import code, counted, interval, listed, number, times
 from driftduel.lab.findings.standings import Standing
 from driftduel.lab.findings.world import WorldFindings, ratio_means
-from driftduel.wording import code, counted, interval, listed, number, times
 
 __all__ = [
     "about_totals",
     "overall_verdict",
+    "prior_knowledge_remark",
     "short_verdict",
-    "told_remark",
     "verdict",
     "with_interval",
 ]
 
 _REVEALING = {
     "at": "the rounds of the changes",
-    "switches": "how often the best arm changes",
-    "variation": "how much the preferences change",
+    "switches": "the number of changes of the best arm",
+    "variation": "the total variation of the preferences",
 }
+_USES = "uses prior knowledge ({}) that is unavailable in practice."
 
 
 def short_verdict(standings: Sequence[Standing], loss: str = "regret") -> str:
-    """Say in one or two sentences who won in a world, and how sure that is."""
+    """Return one or two sentences about the best policy in a world, with the evidence."""
     if not standings:
         return "Nothing is finished yet."
     best, *others = _ranked(standings)
@@ -35,7 +36,7 @@ def short_verdict(standings: Sequence[Standing], loss: str = "regret") -> str:
         return f"{code(best.name)} is the only policy with results."
     lowest = f"{code(best.name)} has the lowest {loss}"
     if best.runs < 2:
-        return f"{lowest} in a single run, which says nothing about chance."
+        return f"{lowest} in a single run, which gives no interval."
     unclear = _not_worse(others)
     if not unclear:
         whom = _all_of(len(others))
@@ -44,22 +45,22 @@ def short_verdict(standings: Sequence[Standing], loss: str = "regret") -> str:
     if len(unclear) > 1:
         intervals = "intervals of the differences include"
     return (
-        f"{lowest}, but the runs cannot tell it apart from {listed(unclear, last='or')}: the "
+        f"{lowest}, but the runs cannot distinguish it from {listed(unclear, last='or')}: the "
         f"paired {intervals} 0."
     )
 
 
 def verdict(standings: Sequence[Standing], where: str, loss: str = "regret") -> str:
-    """Say who won in a world, by how much, and how sure that is.
+    """Return a sentence about the best policy in a world, its lead and the evidence.
 
     Parameters
     ----------
     standings
-        How each policy did; at least one.
+        The results of the policies; at least one.
     where
-        The world's name.
+        The name of the world.
     loss
-        What is measured: regret or exploitability.
+        The measured quantity: regret or exploitability.
     """
     best, *others = _ranked(standings)
     fewest, most = (pick(s.runs for s in standings) for pick in (min, max))
@@ -69,7 +70,7 @@ def verdict(standings: Sequence[Standing], where: str, loss: str = "regret") -> 
         article = "an" if loss[0] in "aeiou" else "a"
         alone = f"{begin}, {code(best.name)} had {article} {loss} of {number(best.mean)}"
         alone += with_interval(best)
-        return f"{alone}. Nobody else played, so there is nothing to compare it with."
+        return f"{alone}. There is no other policy to compare with."
     second = others[0]
     if second.mean == best.mean and not second.difference:
         same = [s for s in others if s.mean == best.mean]
@@ -81,36 +82,33 @@ def verdict(standings: Sequence[Standing], where: str, loss: str = "regret") -> 
         text += number(second.mean)
     else:
         text += f"{times(second.ratio)} as much ({number(second.mean)})"
-    text += _how_sure(best, others)
+    text += _evidence(best, others)
     if fewest != most:
-        text += " Not all played the same runs, so trust differences run by run more than means."
+        text += " Runs differ between policies, so paired differences are more reliable than means."
     return text
 
 
-def _how_sure(best: Standing, others: Sequence[Standing]) -> str:
-    """Finish the verdict's sentence: what the paired intervals of the differences say."""
+def _evidence(best: Standing, others: Sequence[Standing]) -> str:
+    """Return the end of the verdict: the paired intervals of the differences."""
     second, *rest = others
     if second.difference_low is None or second.difference_high is None:
         if max(best.runs, second.runs) < 2:
-            return ". One run has no interval: how sure this is cannot be said."
-        return ". They share too few runs to say how sure this is."
+            return ". One run has no interval, so the certainty is unknown."
+        return ". They share too few runs for an interval of the difference."
     ends = interval(second.difference_low, second.difference_high)
-    text = f"; the 95% interval of their difference, run by run, is {ends}"
+    text = f"; the 95% interval of their paired difference is {ends}"
     unclear = _not_worse(rest)
     worse = len(rest) - len(unclear)
     if second.difference_high < 0:
-        return (
-            f"{text}: in the runs that both played, it is {code(second.name)} that had less. "
-            f"More runs will tell."
-        )
+        return f"{text}: in the common runs, {code(second.name)} had less. More runs are needed."
     if second.worse:
         text += f", which excludes 0: {code(best.name)} is better beyond chance."
         if unclear:
-            text += f" It cannot be told apart from {listed(unclear, last='or')}."
+            text += f" It cannot be distinguished from {listed(unclear, last='or')}."
         elif rest:
             text += f" The same holds against {_all_of(worse)}."
         return text
-    text += ", which includes 0: these runs cannot tell the two apart"
+    text += ", which includes 0: these runs cannot distinguish the two"
     if unclear:
         text += f", nor {code(best.name)} from {listed(unclear, last='or')}"
     text += "."
@@ -121,10 +119,10 @@ def _how_sure(best: Standing, others: Sequence[Standing]) -> str:
 
 
 def about_totals(standings: Sequence[Standing], loss: str = "regret") -> str:
-    """Say how far apart the policies are, and how many are worse than the best beyond chance."""
+    """Return the range of regret, and the number of policies worse than the best beyond chance."""
     best, *others = _ranked(standings)
     if not others:
-        return f"{code(best.name)} is alone, at {number(best.mean)}{with_interval(best)}."
+        return f"{code(best.name)} is the only policy: {number(best.mean)}{with_interval(best)}."
     last = others[-1]
     text = f"{loss.capitalize()} goes from {number(best.mean)} ({code(best.name)}) to "
     text += f"{number(last.mean)} ({code(last.name)})"
@@ -141,22 +139,22 @@ def about_totals(standings: Sequence[Standing], loss: str = "regret") -> str:
     return text + "."
 
 
-def told_remark(standings: Sequence[Standing], loss: str = "regret") -> str:
-    """Say if the winner was told what a learner must find out, and who won among the others."""
+def prior_knowledge_remark(standings: Sequence[Standing], loss: str = "regret") -> str:
+    """Return a remark on prior knowledge of the best policy, with the best one without it."""
     best, *others = _ranked(standings)
-    told = _told(best)
-    if not told:
+    known = _prior_knowledge(best)
+    if not known:
         return ""
-    text = f"{code(best.name)} was told {listed(told)}, which a learner in the world is not."
-    fair = next((s for s in others if not _told(s)), None)
+    text = f"{code(best.name)} {_USES.format(listed(known))}"
+    fair = next((s for s in others if not _prior_knowledge(s)), None)
     if fair is not None:
-        text += f" Among policies that were not, {code(fair.name)} had the lowest {loss}, "
+        text += f" Among policies without it, {code(fair.name)} had the lowest {loss}, "
         text += f"{number(fair.mean)}{with_interval(fair)}."
     return text
 
 
 def overall_verdict(worlds: Sequence[WorldFindings]) -> str:
-    """Say who won in how many worlds, and who is best over all of them."""
+    """Return the number of worlds in which each policy is best, and the best over all worlds."""
     loss = worlds[0].loss
     wins: dict[str, list[bool]] = {}
     for world in worlds:
@@ -184,7 +182,7 @@ def overall_verdict(worlds: Sequence[WorldFindings]) -> str:
 def _over_all(
     worlds: Sequence[WorldFindings], scores: dict[int, float], one_winner: bool, loss: str
 ) -> str:
-    """Say who did best over all worlds, by the mean ratio to the best, and who comes next."""
+    """Return the policies with the lowest and second lowest mean ratio to the best."""
     policy = min(scores, key=scores.__getitem__)
     of_policy = [(s, w) for w in worlds for s in w.standings if s.policy == policy]
     worst, where = max(of_policy, key=lambda pair: pair[0].ratio or 0.0)
@@ -193,15 +191,15 @@ def _over_all(
         text += f" Over all worlds, {code(worst.name)} did best: on average (geometric) its "
         text += f"{loss} was {times(scores[policy])} that of the best in each world, at worst "
         text += f"{times(worst.ratio or 1.0)} (in {code(where.label)})."
-    told = _told(worst)
-    if told:
-        text += f" It was told {listed(told)}, which a learner in the world is not."
+    known = _prior_knowledge(worst)
+    if known:
+        text += f" It {_USES.format(listed(known))}"
     others = scores.keys() - {policy}
     rivals = {s.policy: s for w in worlds for s in w.standings if s.policy in others}
-    fair = [p for p, s in rivals.items() if not (told and _told(s))]
+    fair = [p for p, s in rivals.items() if not (known and _prior_knowledge(s))]
     if fair:
         runner = min(fair, key=scores.__getitem__)
-        which = "The best of those that were not told" if told else "The next"
+        which = "The best policy without it" if known else "The next"
         which += " over all worlds" if one_winner else ""
         text += f" {which} is {code(rivals[runner].name)} with {times(scores[runner])}"
         text += f" the best's {loss} on average (geometric)." if one_winner else "."
@@ -209,7 +207,7 @@ def _over_all(
 
 
 def with_interval(standing: Standing) -> str:
-    """Write the interval of a mean in brackets, if there is one."""
+    """Return the 95% interval of a mean in brackets; an empty string for one run."""
     if standing.low is None or standing.high is None:
         return ""
     return f" (95% interval {interval(standing.low, standing.high)})"
@@ -220,15 +218,15 @@ def _ranked(standings: Sequence[Standing]) -> list[Standing]:
 
 
 def _all_of(count: int) -> str:
-    """Say how many others there are: as a person would."""
+    """Return a phrase for all of the other policies."""
     return {1: "the other", 2: "both others"}.get(count, f"all {count:,} others")
 
 
 def _not_worse(others: Sequence[Standing]) -> list[str]:
-    """Name those that are not worse than the best beyond chance."""
+    """Return the names of the policies that are not worse than the best beyond chance."""
     return [code(s.name) for s in others if not s.worse]
 
 
-def _told(standing: Standing) -> list[str]:
-    """Say what a policy was told that a learner must find out."""
+def _prior_knowledge(standing: Standing) -> list[str]:
+    """Return descriptions of the policy's prior knowledge that is unavailable in practice."""
     return [_REVEALING[key] for key in standing.told if key in _REVEALING]

@@ -1,6 +1,6 @@
 """Compiled functions for measures, segment by segment. Importing this imports the compiler."""
 
-from driftduel._compile import kernel
+from driftduel._internal.compiler import kernel
 
 __all__ = ["compare_segments", "find_smith_sets"]
 

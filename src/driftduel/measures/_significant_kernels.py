@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from driftduel._compile import kernel
+from driftduel._internal.compiler import kernel
 
 __all__ = ["scan"]
 

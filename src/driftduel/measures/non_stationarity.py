@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel._showing import Fact, as_html, as_text
+from driftduel._internal.display import Fact, as_html, as_text
+from driftduel._internal.wording import number, whole
 from driftduel.errors import DriftduelError
 from driftduel.measures.bounds import Bounds, bounds
 from driftduel.measures.significant import SignificantScan
-from driftduel.wording import number, whole
 from driftduel.worlds import World
 
 __all__ = ["Measures", "Phase", "measure"]

@@ -23,7 +23,13 @@ from driftduel.preferences.models import (
     uniform_random,
 )
 from driftduel.preferences.named import NAMED, named
-from driftduel.preferences.rankings import PairCounts, read_preflib, read_rankings
+from driftduel.preferences.rankings import (
+    UNRANKED as UNRANKED,
+    PairCounts,
+    read_preflib,
+    read_rankings,
+)
+from driftduel.preferences.validation import TOLERANCE as TOLERANCE
 from driftduel.preferences.winners import condorcet_winners
 
 __all__ = [

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel._reading import read_text
+from driftduel._internal.reading import read_text
+from driftduel._internal.wording import counted
 from driftduel.errors import DriftduelError
 from driftduel.preferences.matrix import Preferences
-from driftduel.wording import counted
 
 __all__ = ["PREFLIB", "UNRANKED", "PairCounts", "read_preflib", "read_rankings"]
 
@@ -34,7 +34,7 @@ _LONGEST_NUMBER = 12
 _WEIGHT = ("count", "weight")
 
 
-class _Ranking(NamedTuple):
+class _RankedBallot(NamedTuple):
     """How many gave a ranking: groups of options, best first; those of a group are equal."""
 
     voters: float
@@ -215,7 +215,7 @@ def _need_different(names: list[str]) -> list[str]:
     return names
 
 
-def _order(line: int, text: str, kind: str, arms: int) -> _Ranking:
+def _order(line: int, text: str, kind: str, arms: int) -> _RankedBallot:
     """Read 'count: a, {b, c}, d', or 'count,a,{b,c},d' of the old format."""
     found = _ORDER.fullmatch(text)
     if found is None:
@@ -247,7 +247,7 @@ def _order(line: int, text: str, kind: str, arms: int) -> _Ranking:
         raise DriftduelError(
             f"line {line} must have a count and two alternatives, the preferred one first."
         )
-    return _Ranking(int(found[1]), groups)
+    return _RankedBallot(int(found[1]), groups)
 
 
 def _option(line: int, number: str, arms: int) -> int:
@@ -258,7 +258,9 @@ def _option(line: int, number: str, arms: int) -> int:
     return int(number) - 1
 
 
-def _count(rankings: list[_Ranking], names: list[str], title: str, unranked: str) -> PairCounts:
+def _count(
+    rankings: list[_RankedBallot], names: list[str], title: str, unranked: str
+) -> PairCounts:
     """Count for every pair how often one option is above the other, and how often equal."""
     if unranked not in UNRANKED:
         raise DriftduelError(f"unranked={unranked!r} must be {' or '.join(UNRANKED)}.")
@@ -310,7 +312,7 @@ def read_rankings(path: str | Path, *, unranked: str = "ignore") -> PairCounts:
         head = [header[i] for i in columns]
         is_order = head == [str(i) for i in range(1, len(head) + 1)]
         names, ranked = _from_orders(table) if is_order else _from_ranks(head, table)
-        rankings = list(map(_Ranking, counts, ranked))
+        rankings = list(map(_RankedBallot, counts, ranked))
         return _count(rankings, names, "", unranked)
     except DriftduelError as error:
         raise DriftduelError(f"{path}: {error}") from None

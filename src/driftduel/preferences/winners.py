@@ -89,7 +89,7 @@ def smith_set(P: NDArray[np.float64]) -> tuple[int, ...]:
 
 def von_neumann_winner(P: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return an unbeaten mixture: a solution of the symmetric zero-sum game P - 1/2."""
-    from driftduel._minimax import solve, workspace
+    from driftduel._internal.minimax import solve, workspace
 
     gaps = (P - P.T) / 2  # antisymmetric to the last bit, so that the value of the game is 0
     mixture = np.empty(len(P))

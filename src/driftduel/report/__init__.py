@@ -1,4 +1,4 @@
-"""A page about many games that opens anywhere, and figures for papers.
+"""A self-contained HTML page about many games, and figures for papers.
 
 Needs the extra ``report``.
 """

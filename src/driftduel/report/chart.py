@@ -1,21 +1,22 @@
-"""What charts are made of: plain data that the page's charting library draws.
+"""Chart descriptions: plain dicts and lists that the charting library of the page draws.
 
-A chart is a dictionary with ``traces`` and ``layout`` as plotly.js knows them, except that
+A chart is a dict with the keys ``traces`` and ``layout`` of plotly.js, with these differences:
 
-- a trace with ``policy`` belongs to that policy of the plan: the page gives it the policy's colour,
-  dashes and symbol (where ``paint`` says so) and leaves it out while the policy is hidden;
-- a trace with ``of`` has one entry for each of these policies, left out likewise;
-- an ``x`` or ``y`` that is a word is one of the chart's ``shared`` arrays;
+- a trace with ``policy`` belongs to the policy with this index: the page sets its colour, dashes
+  and symbol (those listed in ``paint``) and removes the trace while the policy is hidden;
+- a trace with ``of`` has one value for each of these policies, removed in the same way;
+- a string as ``x`` or ``y`` is the key of one of the chart's ``shared`` arrays;
 - a trace with ``only`` is for ``wide`` pages, for a ``linear`` axis of rounds, or for both;
-- ``scales`` has the ranges of the axes that are logarithmic, for each scale one can choose;
-- a trace of points on one row gives its ``y`` once;
+- ``scales`` has the ranges of logarithmic axes, for each scale that can be selected;
+- a trace of points on one row has a single value of ``y``;
 - a trace with ``pattern`` is filled with it;
-- an annotation with ``tag`` looks as the page makes tags look;
-- ``rows`` lists the policies that the chart has a row for, from the top;
-- ``trace`` is what all traces of the chart have in common;
-- ``base`` names what several charts have in common: a layout, and a trace's beginnings.
+- an annotation with ``tag`` has the style of tags of the page;
+- ``rows`` lists the policies with a row in the chart, from the top;
+- ``trace`` contains the default attributes of all traces of the chart;
+- ``base`` is the key of values shared by several charts: a layout, and defaults of traces.
 
-Colours of text, axes and grids are the page's. Text is escaped, for the library reads it as HTML.
+The page sets the colours of text, axes and grids. Text is escaped, because the library parses it as
+HTML.
 """
 
 import html
@@ -26,9 +27,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from driftduel.figures.lines import wrapped
-from driftduel.lab.findings import Changes
-from driftduel.wording import interval
+from driftduel._internal.wording import interval
+from driftduel.figures import wrapped
+from driftduel.lab import Changes
 
 __all__ = [
     "DOTTED",
@@ -47,17 +48,17 @@ Chart = dict[str, Any]
 
 _DIGITS = 5
 MOST_SHADED = 60
-"""A world that changes more often is drawn without its phases."""
+"""Maximum number of changes of a world with drawn phases."""
 REGRET = "%{y:,.4~r}"
-"""How the library writes a regret that one points at."""
+"""Template of the library for the regret in a tooltip."""
 _SHADE = "rgba(128,128,128,0.13)"
 _LINE = "rgba(128,128,128,0.9)"
 DOTTED = "1.5px,3px"
-"""Dots that are dots: those of the library are as long as dashes."""
+"""Dash pattern of dots; the default dots of the library are as long as dashes."""
 
 
 def numbers(values: ArrayLike) -> list[float | int | None]:
-    """Round to five significant digits; what is not finite becomes null.
+    """Return values rounded to five significant digits; non-finite ones become None (null).
 
     Examples
     --------
@@ -75,24 +76,24 @@ def numbers(values: ArrayLike) -> list[float | int | None]:
 
 
 def label(spec: str, width: int = 24) -> str:
-    """Write a name for the charting library, on several lines if it is long."""
+    """Return an escaped name for the charting library, with line breaks if it is long."""
     return "<br>".join(html.escape(line, quote=False) for line in wrapped(spec, width))
 
 
 def hover_interval(low: float | None, high: float | None) -> str:
-    """Write the second line of what one reads on pointing at a mean."""
+    """Return the second line of the tooltip of a mean: its interval."""
     return "" if low is None else f"<br>95%: {interval(low, high)}"
 
 
 def log_axis() -> dict[str, Any]:
-    """Return what makes an axis logarithmic."""
+    """Return the attributes of a logarithmic axis."""
     return {"type": "log", "dtick": "D2", "tickformat": ",~r"}
 
 
 def vertical(
     x: float, width: float = 1, dash: str = "solid", colour: str = _LINE, top: float = 1
 ) -> dict[str, Any]:
-    """Make a line from the bottom up; the colour ``theme`` is that of the page's text."""
+    """Return a vertical line; the colour ``theme`` is the text colour of the page."""
     return {
         "type": "line", "x0": x, "x1": x, "y0": 0, "y1": top, "yref": "paper",
         "line": {"width": width, "dash": dash, "color": colour},
@@ -100,7 +101,7 @@ def vertical(
 
 
 def phase_shapes(changes: Changes, rounds: int) -> list[dict[str, Any]]:
-    """Shade every other phase; lines where the best arm changes, thicker where it does in more."""
+    """Return shapes: every second phase shaded, and lines at changes, thicker for more runs."""
     if len(changes.rounds) > MOST_SHADED:
         return []
     edges = [1, *changes.rounds, rounds + 1]

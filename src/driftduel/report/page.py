@@ -1,13 +1,13 @@
-"""The page: the order of its sections, and what fits into it."""
+"""The page: the order of its sections, and the limits of its size."""
 
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from driftduel._pages import as_json, environment
+from driftduel._internal.pages import as_json, environment
 from driftduel.errors import MissingExtraError
-from driftduel.figures.lines import line_style
-from driftduel.lab.findings import Findings, WorldFindings
+from driftduel.figures import line_style
+from driftduel.lab import Findings, WorldFindings
 from driftduel.report.chart import label
 from driftduel.report.section import OneWorld, Section, between
 from driftduel.report.sections import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["charting_library", "make_page"]
 
 OF_ALL_WORLDS = (heat.section, trends.section)
-"""Shown if there are several."""
+"""Sections about several worlds."""
 OF_ONE_WORLD = (
     goals.section,
     standings.section,
@@ -44,11 +44,11 @@ OF_ONE_WORLD = (
     shares.section,
     pairs.section,
 )
-"""Shown for one world at a time."""
+"""Sections about a single world."""
 
-# A page that is larger is a burden to send and slow to open; its charting library takes a third.
+# In bytes. A larger page is slow to open and difficult to send; a third is the charting library.
 _MOST_BYTES = 14_000_000
-# Of so many policies, counted once for each world, everything is drawn; beyond, of the best only.
+# Maximum of policies times worlds that are drawn; for more, only the best policies are drawn.
 _MOST_DRAWN = 400
 _MOST_DRAWN_OF_A_WORLD = 12
 _MOST_POINTS = 100
@@ -76,30 +76,30 @@ _SYMBOLS = {
 def make_page(
     results: "Results",
     findings: Findings,
-    picture: trace.Picture | None,
+    picture: trace.TracePicture | None,
     folder: str,
     figures: Sequence[str],
     chosen: Sequence[WorldFindings],
     remarks: Mapping[str, str],
 ) -> str:
-    """Write the page: what concerns all worlds, and of single ones as many as fit.
+    """Return the HTML of the page: sections about all worlds, and as many single worlds as fit.
 
     Parameters
     ----------
     results, findings
-        The results, and what was found in them.
+        The results, and the findings computed from them.
     picture
-        The trace picture; None if there is nothing to draw.
+        The figure of one game; None without a policy with replays.
     folder
-        What to call the results.
+        The name of the results in the title.
     figures
         Names of the figure files beside the page.
     chosen
         The worlds to show one by one.
     remarks
-        Sentences about policies, by their specs.
+        Sentences about policies by spec.
     """
-    page = _Page()
+    page = _ReportTemplate()
     library = charting_library()
     top = [
         page.add(verdict.heading(findings, folder)),
@@ -127,14 +127,14 @@ def make_page(
     )
 
 
-class _Page:
-    """Renders sections, and collects their charts and their sizes."""
+class _ReportTemplate:
+    """A renderer of sections that collects their charts and their sizes in bytes."""
 
     def __init__(self) -> None:
         self.templates = _templates()
         self.charts: dict[str, str] = {}
         self.bases: dict[str, str] = {}
-        """Both as JSON, so that their size is known."""
+        """Charts and bases as JSON strings, which have a known size."""
         self.size = 0
 
     def render(self, template: str, **values: Any) -> "Markup":
@@ -158,7 +158,7 @@ class _Page:
         return text
 
     def data(self, about: Mapping[str, Any]) -> "Markup":
-        """Return all that the page's script needs, as JSON that a script element may hold."""
+        """Return the data of the page's script, as JSON that is safe in a script element."""
         from markupsafe import Markup
 
         charts, bases = (
@@ -175,14 +175,14 @@ def _templates() -> "Environment":
 
 
 def _worlds(
-    page: _Page,
+    page: _ReportTemplate,
     results: "Results",
     findings: Findings,
     chosen: Sequence[WorldFindings],
     room: int,
     remarks: Mapping[str, str],
 ) -> "list[Markup]":
-    """Render the sections of single worlds, as many as there is room for, at least one."""
+    """Render the sections of single worlds until the size limit is reached, at least one."""
     everything = len(findings.plan.policies) * len(chosen) <= _MOST_DRAWN
     rendered: list[Markup] = []
     limit = page.size + room
@@ -200,7 +200,7 @@ def _worlds(
 
 
 def _policies(findings: Findings) -> dict[str, Any]:
-    """Describe the policies' lines to the page's script, and which of them are hidden at first."""
+    """Return the line styles of policies for the page's script, and the initially hidden ones."""
     looks = []
     for place, policy in enumerate(findings.plan.policies):
         style = line_style(place)
@@ -222,7 +222,7 @@ def _shown_at_first(policies: int) -> int:
 
 
 def _looks(policies: int) -> list[tuple[str, str]]:
-    """Return dashes and symbol of every policy's line, for the keys beside the names."""
+    """Return the dashes and the symbol of every policy, for the keys beside the names."""
     styles = map(line_style, range(policies))
     return [(_DASH_ARRAYS[style.dash], _SYMBOLS[style.symbol]) for style in styles]
 
@@ -233,7 +233,7 @@ def _controls(
     chosen: Sequence[WorldFindings],
     shown: Sequence[WorldFindings],
 ) -> dict[str, Any]:
-    """Return what the reader can choose: a world, and the policies in the charts."""
+    """Return the values of the controls: the worlds, and the policies in the charts."""
     ranking = findings.ranking()
     buttons: list[tuple[str, list[int]]] = [("All", ranking), ("None", [])]
     if len(ranking) > 3:
@@ -260,23 +260,23 @@ def _left_out(
     chosen: Sequence[WorldFindings],
     shown: Sequence[WorldFindings],
 ) -> str:
-    """Say which worlds are not shown one by one, and where they are."""
+    """Return a sentence about the worlds that are not shown one by one, empty if all are."""
     if len(shown) == len(findings.worlds):
         return ""
     text = f"One by one, {len(shown):,} of {len(findings.worlds):,} worlds are shown"
     if len(shown) < len(chosen):
         asked = len(chosen) < len(findings.worlds)
-        text += f", the first{' that were asked for' * asked}, to keep the page small"
+        text += f", the first{' that match' * asked}, to limit the size of the page"
     else:
-        text += ", those that were asked for"
+        text += ", those that match the pattern"
     return (
-        f"{text}. `driftduel report {shlex.quote(folder)} --world PATTERN` shows those you name; "
-        f"`driftduel table` has the numbers of all."
+        f"{text}. `driftduel report {shlex.quote(folder)} --world PATTERN` shows the "
+        f"matching ones; `driftduel table` prints the numbers of all."
     )
 
 
 def charting_library() -> "Markup":
-    """Return the source of plotly.js, or say how to get it."""
+    """Return the source of plotly.js; raise MissingExtraError if it is not installed."""
     try:
         from markupsafe import Markup
         from plotly.offline import get_plotlyjs

@@ -1,6 +1,6 @@
-"""The picture of one game of ANACONDA, and which game to choose.
+"""The figure of one game of ANACONDA, and the choice of that game.
 
-Nothing is played for it: the lab has looked at the first run of every policy with replays.
+No game is played for it: the store contains stages of the first run of every policy with replays.
 """
 
 import tempfile
@@ -8,15 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from driftduel._internal.wording import code, counted
 from driftduel.errors import DriftduelError
-from driftduel.figures.trace import plot_replays
-from driftduel.figures.world import Phase
-from driftduel.games.replays import Replays
-from driftduel.lab.findings import Findings, Game, WorldFindings
-from driftduel.lab.findings.replays import kept_games, read_replays
+from driftduel.figures import Phase, plot_replays
+from driftduel.games import Replays
+from driftduel.lab import Findings, Game, WorldFindings, kept_games, read_replays
 from driftduel.report.section import game_name
-from driftduel.report.sections.trace import Picture, about_replays
-from driftduel.wording import code, counted
+from driftduel.report.sections.trace import TracePicture, about_replays
 
 if TYPE_CHECKING:
     from driftduel.lab import Cell, Results
@@ -30,26 +28,31 @@ Choice = tuple[WorldFindings, int, Game]
 
 def draw_picture(
     results: "Results", findings: Findings, cells: "Sequence[Cell] | None", folder: Path | None
-) -> Picture | None:
-    """Draw one game, or say why not; None if nobody has a game of the kind.
+) -> TracePicture | None:
+    """Draw one game, or return the reason why it cannot be drawn.
 
     Parameters
     ----------
     results, findings
-        Where the games are, and what is shown of them.
+        The results, and the findings computed from them.
     cells
-        The games to choose from: the first that was kept; None to choose the best policy's.
+        Candidate games, of which the first one with stages is drawn; None for the best policy.
     folder
-        Where ``figures/trace.svg``, ``.png`` and ``.pdf`` go; None to write none.
+        Folder of ``figures/trace.svg``, ``.png`` and ``.pdf``; None to write no files.
+
+    Returns
+    -------
+    TracePicture or None
+        None if no policy has replays.
     """
     kept = kept_games(results)
     if kept is None:
         if not any("anaconda" in policy.spec for policy in findings.plan.policies):
             return None
-        return Picture(
+        return TracePicture(
             "",
-            f"No game is drawn: driftduel {findings.plan.version}, which wrote these results, kept "
-            f"too little of each. {code('driftduel trace --plot')} draws any game.",
+            f"No game is drawn, because driftduel {findings.plan.version} did not record stages of "
+            f"games. {code('driftduel trace --plot')} plots any game.",
         )
     chosen = _best(findings, kept) if cells is None else _given(findings, kept, cells)
     if chosen is None:
@@ -60,17 +63,17 @@ def draw_picture(
     replays, phases = read_replays(results, world.spec, name, game)
     if len(replays.restarts) > _MOST_RESTARTS:
         restarted = counted(len(replays.restarts), "time")
-        return Picture(
+        return TracePicture(
             "",
-            f"{code(name)} restarted {restarted} in {run} of {code(world.spec)}, too often to "
-            f"draw the game.",
+            f"{code(name)} restarted {restarted} in {run} of {code(world.spec)}, too often for a "
+            f"figure.",
         )
     try:
         svg = _draw(replays, phases, folder, f"{name}  on  {world.spec}  ({run})")
     except DriftduelError as error:
-        return Picture("", f"No game is drawn: {error}")
+        return TracePicture("", f"No game is drawn: {error}")
     sentence = about_replays(replays, world.regrets[policy][game], run, world.loss)
-    return Picture(f"{code(name)} in {code(world.spec)}.", sentence, svg)
+    return TracePicture(f"{code(name)} in {code(world.spec)}.", sentence, svg)
 
 
 def _given(findings: Findings, kept: Kept, cells: "Sequence[Cell]") -> Choice:
@@ -80,14 +83,14 @@ def _given(findings: Findings, kept: Kept, cells: "Sequence[Cell]") -> Choice:
         if (cell.seed, cell.run) in kept.get((cell.world, cell.policy), ()):
             return worlds[cell.world], policies.index(cell.policy), (cell.seed, cell.run)
     raise DriftduelError(
-        f"none of the games asked for, {cells[0].id!r} the first, was kept well enough to draw it: "
-        f"only a finished run 0 of a policy with replays is. 'driftduel trace --policy SPEC "
-        f"--world SPEC --seed {cells[0].game_seed} --plot FILE' plays that game and draws it."
+        f"none of the matching games, {cells[0].id!r} the first, has recorded stages: only a "
+        f"finished run 0 of a policy with replays has. 'driftduel trace --policy SPEC "
+        f"--world SPEC --seed {cells[0].game_seed} --plot FILE' plays and plots that game."
     )
 
 
 def _best(findings: Findings, kept: Kept) -> Choice | None:
-    """Choose the best policy that has replays, in the first world in which a game was kept."""
+    """Return the game of the best policy with replays, in the first world with stages."""
     for policy in findings.ranking():
         for world in findings.worlds:
             for game in kept.get((world.spec, findings.plan.policies[policy].spec), ()):

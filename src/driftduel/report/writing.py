@@ -1,4 +1,4 @@
-"""From a folder of results to a page and figures."""
+"""The function `write_report`: from a folder of results to a page and figures."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -6,13 +6,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from driftduel._files import lasting_folder, whole_file
-from driftduel._pages import environment
+from driftduel._internal.files import atomic_write, durable_folder
+from driftduel._internal.pages import environment
 from driftduel.errors import DriftduelError
-from driftduel.figures.goals import plot_goal
-from driftduel.figures.results import (
+from driftduel.figures import (
     Legend,
     Width,
+    plot_goal,
     plot_heat,
     plot_regret,
     plot_restarts,
@@ -20,7 +20,7 @@ from driftduel.figures.results import (
     plot_totals,
     plot_trend,
 )
-from driftduel.lab.findings import Findings, WorldFindings, read_findings
+from driftduel.lab import Findings, WorldFindings, read_findings
 from driftduel.report.page import charting_library, make_page
 from driftduel.report.picture import draw_picture
 
@@ -52,39 +52,48 @@ def write_report(
 ) -> Path:
     """Write a page about a folder of results, and figures for papers; return the page's path.
 
-    The page needs no network and no other file. Of an unfinished sweep it shows what is there and
-    says what is missing.
+    The page needs no network and no other file. For an unfinished sweep it shows the finished games
+    and lists the missing ones. Files are written atomically, so a reader never sees a partial page.
 
     Parameters
     ----------
     folder
-        What ``compare(..., out=folder)`` or ``sweep`` made, or the results themselves.
+        A folder of ``compare(..., out=folder)`` or ``sweep``, or a `Results` object.
     out
-        A folder for ``index.html`` and ``figures/``; ``report`` inside `folder` unless given.
-        Results that were kept in no folder need it: their own vanishes with them.
+        A folder for ``index.html`` and ``figures/``; default: ``report`` inside `folder`. Required
+        for results in a temporary folder, which is deleted with the object.
     trace
-        A pattern for the name of the game (see `Plan.select`) whose replays are drawn: run 0 of
-        a policy that has any. The best such policy's unless given.
+        A pattern for the name of a game (see `Plan.select`) of a policy with replays, of which the
+        figure is drawn: run 0 only. Default: the game of the best such policy.
     worlds
-        A pattern for the specs of the worlds that are shown one by one, read as by `Plan.select`;
-        as many as a page can hold unless given. What is said of all worlds is of all.
+        A pattern for the specs of the worlds that are shown one by one, as for `Plan.select`;
+        default: as many as the maximum size of a page allows. Sections about all worlds always
+        include all of them.
     figures
-        Whether to write figures for papers, as PNG, SVG and PDF; of single worlds, of 20 at most
-        unless `worlds` says which; of 2 to 12 worlds also as the facets of one figure.
+        Whether to write figures for papers as PNG, SVG and PDF. Figures of single worlds are
+        limited to 20 worlds without the argument `worlds`; 2 to 12 worlds are also facets of one
+        figure.
     labels, width, legend, logx
-        Of these figures, as for `Results.plot_regret`.
+        Parameters of the figures, as for `Results.plot_regret`.
     remarks
-        Sentences about policies, by their specs, for the table of standings.
+        Sentences about policies by spec, for the table of standings.
     progress
-        Called with a few words before each longer step.
+        Callback with a short description of each longer step.
+
+    Raises
+    ------
+    DriftduelError
+        If there are no finished games, a pattern has no match, or the folder is not writable.
+    MissingExtraError
+        If a package of the extra ``report`` is not installed.
 
     Examples
     --------
     >>> page = write_report("sweep")  # doctest: +SKIP
     """
-    from driftduel.lab import Results, results
+    from driftduel.lab import Results, load_results
 
-    played = folder if isinstance(folder, Results) else results(folder)
+    played = folder if isinstance(folder, Results) else load_results(folder)
     where = played.store.folder
     say = progress or (lambda _: None)
     say("reading results")
@@ -92,10 +101,9 @@ def write_report(
         failed = len(played.failures)
         why = f"none is finished and {failed:,} failed" if failed else "none is finished yet"
         raise DriftduelError(
-            f"{str(where)!r} is for {len(played.plan):,} games, but {why}; "
-            f"there is nothing to report."
+            f"{str(where)!r} is for {len(played.plan):,} games, but {why}; play some first."
         )
-    charting_library()  # if it or what fills templates is not there, say so before long work
+    charting_library()  # raise a missing extra before the long work
     environment("driftduel.report")
     chosen = None if trace is None else played.plan.select(trace)
     target = where / "report" if out is None else Path(out)
@@ -118,16 +126,18 @@ def write_report(
             names += [f"trace.{ending}" for ending in _FORMATS]
     say("writing the page")
     name = where.resolve().name or str(where)
-    name = name.encode("utf-8", "backslashreplace").decode()  # a page holds letters, not bytes
+    name = name.encode(
+        "utf-8", "backslashreplace"
+    ).decode()  # a file name may contain bytes that are invalid in UTF-8
     page = make_page(played, findings, picture, name, names, shown, remarks or {})
-    with whole_file(target / _PAGE) as temporary:
+    with atomic_write(target / _PAGE) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return target / _PAGE
 
 
 def _make_folder(path: Path) -> None:
     try:
-        lasting_folder(path)
+        durable_folder(path)
     except OSError as error:
         reason = error.strerror or error
         raise DriftduelError(f"cannot write to {str(path)!r}: {reason}.") from None
@@ -137,13 +147,13 @@ Draw = Callable[[list[str | Path]], None]
 
 
 def _chosen(findings: Findings, pattern: str) -> list[WorldFindings]:
-    """Return the worlds whose spec matches a pattern."""
-    from driftduel.lab.plan import matches
+    """Return the worlds with a spec that matches a pattern."""
+    from driftduel.lab import matches
 
     chosen = [world for world in findings.worlds if matches(world.spec, pattern)]
     if not chosen:
         raise DriftduelError(
-            f"no world with results matches {pattern!r}; worlds are named like "
+            f"no world with results matches {pattern!r}; a spec is, for example, "
             f"{findings.worlds[0].spec!r}."
         )
     return chosen
@@ -155,12 +165,12 @@ def _drawings(
     look: dict[str, Any],
     axes: dict[str, Any],
 ) -> Iterator[tuple[str, Draw]]:
-    """Name every figure and how to draw it.
+    """Yield the file name of every figure and the function that draws it.
 
     Parameters
     ----------
     findings, worlds
-        What to draw, and the worlds that are drawn one by one.
+        The findings, and the worlds that are drawn one by one.
     look, axes
         Keyword arguments of all figures, and those of regret over time.
     """
@@ -187,7 +197,7 @@ def _drawings(
 
 
 def _slug(index: int, label: str) -> str:
-    """Make a file name of a world's label.
+    """Return the part of a file name for the label of a world.
 
     Examples
     --------

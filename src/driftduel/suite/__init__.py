@@ -1,22 +1,22 @@
-"""The benchmark suite: worlds of five families in two halves, and a policy's score on them."""
+"""The benchmark suite: worlds of five families in two splits, and the score of a policy."""
 
-import driftduel.lab  # noqa: F401 - first, because it says which extra is missing
-from driftduel.suite.cast import Cast
-from driftduel.suite.halves import HALVES, Half, read_half
+import driftduel.lab  # noqa: F401 - first, because it raises MissingExtraError
+from driftduel.suite.roster import Roster
 from driftduel.suite.scoring import Score, as_markdown, read_score, score, tables
 from driftduel.suite.settings import SETTINGS
-from driftduel.suite.tournament import Played, run_suite
+from driftduel.suite.splits import SPLITS, Split, read_split
+from driftduel.suite.tournament import TournamentResults, run_suite
 
 __all__ = [
-    "HALVES",
     "SETTINGS",
-    "Cast",
-    "Half",
-    "Played",
+    "SPLITS",
+    "Roster",
     "Score",
+    "Split",
+    "TournamentResults",
     "as_markdown",
-    "read_half",
     "read_score",
+    "read_split",
     "run_suite",
     "score",
     "tables",

@@ -1,4 +1,4 @@
-"""Scores: ratios to the best window where the winner changes; regret above DTS where not."""
+"""Scores: ratios to the best window if the winner changes, otherwise regret above DTS."""
 
 import math
 from collections.abc import Iterable
@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from driftduel._defaults import BENCHMARK
-from driftduel.lab import Results
-from driftduel.lab.statistics import needless_restarts, t_half_width, t_interval
+from driftduel._internal.defaults import BENCHMARK
+from driftduel._internal.wording import decimals, interval
+from driftduel.games import count_false_alarms
+from driftduel.lab import Results, t_half_width, t_interval
 from driftduel.regret import BENCHMARKS
-from driftduel.suite.cast import Cast
-from driftduel.wording import decimals, interval
+from driftduel.suite.roster import Roster
 
 __all__ = ["Score", "as_markdown", "read_score", "score", "tables"]
 
@@ -22,73 +22,73 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Changing:
-    """How a policy did in a world whose winner changes."""
+class NonStationaryScore:
+    """The score of a policy in a world with a changing winner."""
 
     world: str
     runs: int
     regret: float
     best_window: str
     score: float
-    """Its regret divided by that of the best window in hindsight."""
+    """Regret divided by that of the best window in hindsight."""
     low: float | None
     high: float | None
     to_oracle: float
-    """Its regret divided by that of DTS restarted at every true switch."""
+    """Regret divided by that of DTS restarted at every true switch."""
     restarts: float
     needless_restarts: float
-    """Those with no switch since the one before."""
+    """False alarms per run: restarts without a switch since the previous one."""
     switches: float
     nearest_rival: str | None
     rival_ratio: float | None
-    """The best rival's regret divided by its own."""
+    """Regret of the best rival divided by that of the policy."""
     rival_low: float | None
 
 
 @dataclass(frozen=True)
-class Quiet:
-    """How a policy did in a world whose winner never changes."""
+class StationaryScore:
+    """The score of a policy in a world with a constant winner."""
 
     world: str
     runs: int
     cost: float
-    """Its regret minus that of plain DTS, in units of sqrt(K T)."""
+    """Regret minus that of plain DTS, in units of sqrt(K T)."""
     low: float | None
     high: float | None
     to_oracle: float
-    """Its regret divided by that of plain DTS: with no switch, that is the oracle."""
+    """Regret divided by that of plain DTS, which is the oracle without switches."""
     needless_restarts: float
 
 
 @dataclass(frozen=True)
 class Score:
-    """A policy on a half of the suite."""
+    """The score of a policy on a split of the suite."""
 
     policy: str
     half: str
     geometric_mean: float
     low: float | None
     high: float | None
-    """Over runs, in these worlds."""
+    """95% interval over runs, for the given worlds."""
     worlds_low: float | None
     worlds_high: float | None
-    """Over worlds, as if they were drawn at random."""
+    """95% interval over worlds, as if they were a random sample."""
     worst: float
     worst_cost: float
-    changing: tuple[Changing, ...]
-    quiet: tuple[Quiet, ...]
+    changing: tuple[NonStationaryScore, ...]
+    quiet: tuple[StationaryScore, ...]
     benchmark: str = BENCHMARK
-    """What regret is against."""
+    """The reference of regret."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
+        """Return the score as a dict of JSON values."""
         return asdict(self)
 
 
 def read_score(record: dict[str, Any]) -> Score:
-    """Read what `Score.as_dict` gave."""
-    changing = tuple(Changing(**row) for row in record["changing"])
-    quiet = tuple(Quiet(**row) for row in record["quiet"])
+    """Return the score object of a dict of `Score.as_dict`."""
+    changing = tuple(NonStationaryScore(**row) for row in record["changing"])
+    quiet = tuple(StationaryScore(**row) for row in record["quiet"])
     return Score(**{**record, "changing": changing, "quiet": quiet})
 
 
@@ -109,10 +109,15 @@ def ratio_interval(first: Floats, second: Floats) -> tuple[float, float | None, 
     return ratio, ratio * math.exp(-half), ratio * math.exp(half)
 
 
-def score(half: str, policy: str, cast: Cast, changing: Results, quiet: Results) -> Score:
-    """Score a policy on what `run_suite` has played: ``score("test", "king", *played)``."""
-    worlds = tuple(_changing(changing, cast, policy, world.spec) for world in changing.plan.worlds)
-    calm = tuple(_quiet(quiet, cast, policy, world) for world in quiet.plan.worlds)
+def score(half: str, policy: str, roster: Roster, changing: Results, quiet: Results) -> Score:
+    """Return the score of a policy from the results of `run_suite`.
+
+    Call it as ``score("test", "king", *run_suite(...))``.
+    """
+    worlds = tuple(
+        _changing(changing, roster, policy, world.spec) for world in changing.plan.worlds
+    )
+    calm = tuple(_quiet(quiet, roster, policy, world) for world in quiet.plan.worlds)
     logs = [math.log(world.score) for world in worlds]
     mean = sum(logs) / len(logs)
     low = high = None
@@ -120,7 +125,9 @@ def score(half: str, policy: str, cast: Cast, changing: Results, quiet: Results)
         widths = [
             math.log(world.high or 1.0) - log for world, log in zip(worlds, logs, strict=True)
         ]
-        width = math.sqrt(sum(width**2 for width in widths)) / len(widths)  # as if independent
+        width = math.sqrt(sum(width**2 for width in widths)) / len(
+            widths
+        )  # the widths are combined as if independent
         low, high = math.exp(mean - width), math.exp(mean + width)
     ends = t_interval(logs) or (None, None)
     return Score(
@@ -140,7 +147,7 @@ def score(half: str, policy: str, cast: Cast, changing: Results, quiet: Results)
 
 
 def _paired(games: pl.DataFrame, first: str, second: str) -> tuple[Floats, Floats]:
-    """Return the regrets of two policies on the runs that both have played."""
+    """Return the regrets of two policies on their common runs, as two (runs,) float arrays."""
     one, other = (
         games.filter(policy=spec).select("seed", "run", "regret") for spec in (first, second)
     )
@@ -148,23 +155,23 @@ def _paired(games: pl.DataFrame, first: str, second: str) -> tuple[Floats, Float
     return both["regret"].to_numpy(), both["regret_right"].to_numpy()
 
 
-def _changing(results: Results, cast: Cast, policy: str, world: str) -> Changing:
+def _changing(results: Results, roster: Roster, policy: str, world: str) -> NonStationaryScore:
     games = results.narrow.filter(world=world)
-    best = _best(games, cast.windows)
+    best = _best(games, roster.windows)
     assert best is not None
     ratio, low, high = ratio_interval(*_paired(games, policy, best))
-    nearest = _best(games, cast.rivals_of(policy))
+    nearest = _best(games, roster.rivals_of(policy))
     rival = ratio_interval(*_paired(games, nearest, policy)) if nearest else (None, None, None)
     own = games.filter(policy=policy)
-    return Changing(
+    return NonStationaryScore(
         world=world,
         runs=len(own),
         regret=float(own["regret"].to_numpy().mean()),
-        best_window=f"{cast.windows[best]}",
+        best_window=f"{roster.windows[best]}",
         score=ratio,
         low=low,
         high=high,
-        to_oracle=ratio_interval(*_paired(games, policy, cast.floor))[0],
+        to_oracle=ratio_interval(*_paired(games, policy, roster.floor))[0],
         restarts=_mean_length(own, "restarts"),
         needless_restarts=_needless_restarts(own),
         switches=_mean_length(own, "switches"),
@@ -175,7 +182,7 @@ def _changing(results: Results, cast: Cast, policy: str, world: str) -> Changing
 
 
 def _best(games: pl.DataFrame, kind: Iterable[str]) -> str | None:
-    """Return the policy with the lowest mean among those that were played to the end."""
+    """Return the policy with the lowest mean among those with all runs, None if there is none."""
     regrets = {spec: games.filter(policy=spec)["regret"].to_numpy() for spec in kind}
     most = max(map(len, regrets.values()), default=0)
     full = {spec: float(games.mean()) for spec, games in regrets.items() if len(games) == most}
@@ -188,16 +195,16 @@ def _mean_length(games: pl.DataFrame, column: str) -> float:
 
 def _needless_restarts(games: pl.DataFrame) -> float:
     rows = games.select("restarts", "switches").iter_rows()
-    return sum(needless_restarts(restarts, switches) for restarts, switches in rows) / len(games)
+    return sum(count_false_alarms(restarts, switches) for restarts, switches in rows) / len(games)
 
 
-def _quiet(results: Results, cast: Cast, policy: str, world: Any) -> Quiet:
+def _quiet(results: Results, roster: Roster, policy: str, world: Any) -> StationaryScore:
     games = results.narrow.filter(world=world.spec)
-    own, plain = _paired(games, policy, cast.baseline)
+    own, plain = _paired(games, policy, roster.baseline)
     unit = math.sqrt(world.arms * world.rounds)
     costs = (own - plain) / unit
     interval = t_interval(costs)
-    return Quiet(
+    return StationaryScore(
         world=world.spec,
         runs=len(costs),
         cost=float(costs.mean()),
@@ -245,28 +252,29 @@ def _rows(score: Score) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
 
 def _headline(score: Score) -> str:
     return (
-        f"{score.policy} on the {score.half} half: geometric mean {decimals(score.geometric_mean)} "
+        f"{score.policy} on the {score.half} split: "
+        f"geometric mean {decimals(score.geometric_mean)} "
         f"({interval(score.low, score.high, decimals)} over runs, "
         f"{interval(score.worlds_low, score.worlds_high, decimals)} over worlds), "
         f"worst world {decimals(score.worst)}; "
-        f"at most {decimals(score.worst_cost, sign=True)} sqrt(K T) above DTS where the winner "
-        "never changes."
+        f"at most {decimals(score.worst_cost, sign=True)} sqrt(K T) above DTS in stationary "
+        "worlds."
         + (f" Regret: {BENCHMARKS[score.benchmark]}." if score.benchmark != "condorcet" else "")
     )
 
 
 def tables(score: Score) -> tuple[str, list[tuple[tuple[str, ...], list[tuple[str, ...]]]]]:
-    """Return a headline and two tables, each a head and rows."""
+    """Return a headline and two tables, each a tuple of a head and a list of rows."""
     changing, quiet = _rows(score)
     return _headline(score), [(_CHANGING, changing), (_QUIET, quiet)]
 
 
 def as_markdown(score: Score) -> str:
-    """Write a score for a page."""
+    """Return a score as a Markdown string."""
     headline, both = tables(score)
     parts = [headline]
     for head, rows in both:
-        # A space after each comma: a long spec would push the numbers off the page.
+        # A space after each comma allows line breaks: a long spec would widen the table.
         broken = [(world.replace(",", ", "), *cells) for world, *cells in rows]
         lines = ["| " + " | ".join(cells) + " |" for cells in (head, *broken)]
         parts.append("\n".join((lines[0], "|" + "---|" * len(head), *lines[1:])))

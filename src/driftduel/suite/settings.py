@@ -1,8 +1,8 @@
-"""Settings of the rivals, from which the best one in hindsight is chosen."""
+"""Parameter values of the rivals, from which the best one in hindsight is chosen."""
 
 __all__ = ["SETTINGS"]
 
-# The setting that the suite plays by default comes first.
+# The first value is the default of the suite.
 SETTINGS = {
     "anaconda": (
         "anaconda", "anaconda:constant=0.5", "anaconda:constant=0.2", "anaconda:constant=0.1",
@@ -25,4 +25,4 @@ SETTINGS = {
     "dex3s": ("dex3s", "dex3s:switches=100", "dex3s:switches=1000"),
     "exp3s": ("exp3s", "exp3s:switches=0", "exp3s:switches=30", "exp3s:switches=300"),
 }  # fmt: skip
-"""The settings of each rival."""
+"""Specs of each rival, by the name of the rival."""

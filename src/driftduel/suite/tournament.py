@@ -1,4 +1,4 @@
-"""Play a half of the suite, without wasting time on what has lost already."""
+"""Play a split of the suite; significantly worse windows and rivals are dropped early."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -6,63 +6,74 @@ from typing import NamedTuple
 
 import polars as pl
 
-from driftduel._defaults import BENCHMARK
+from driftduel._internal.defaults import BENCHMARK
 from driftduel.errors import DriftduelError
-from driftduel.lab import Plan, Results, Watch, make_plan
-from driftduel.lab.experiment import open_results, play_cells
-from driftduel.lab.statistics import paired_difference
-from driftduel.suite.cast import Cast, cast
-from driftduel.suite.halves import Half
+from driftduel.lab import (
+    Plan,
+    ProgressListener,
+    Results,
+    make_plan,
+    open_results,
+    paired_difference,
+    play_cells,
+)
+from driftduel.suite.roster import Roster, assign_roles
+from driftduel.suite.splits import Split
 
-__all__ = ["Played", "run_suite"]
+__all__ = ["TournamentResults", "run_suite"]
 
 
-class Played(NamedTuple):
-    """What was played, and who had which part."""
+class TournamentResults(NamedTuple):
+    """The results of a tournament, and the roles of its policies."""
 
-    cast: Cast
+    roster: Roster
     changing: Results
     quiet: Results
 
 
 def run_suite(
-    half: Half,
+    split: Split,
     policies: Sequence[str],
     out: str | Path,
     *,
     benchmark: str = BENCHMARK,
     workers: int | None = None,
-    watch: Watch | None = None,
-) -> Played:
-    """Play a half of the suite; return the results on changing and on quiet worlds.
+    watch: ProgressListener | None = None,
+) -> TournamentResults:
+    """Play a split of the suite; return the results on changing and on stationary worlds.
 
-    Every policy plays the trial runs in every world. Then the policies under test, plain DTS and
-    the oracle play the rest, and so do windows and rivals that could still be the best of their
-    kind: not those whose paired 95% interval to it lies above 0. What was played is kept in `out`,
-    so a suite that was stopped goes on, and a further policy costs only itself.
+    Every policy plays the trial runs in every world. The policies under test, plain DTS and the
+    oracle then play the other runs, with the windows and rivals that may still be the best of their
+    kind: those with a paired 95% interval to the best one above 0 are dropped. Results are stored
+    in `out`, so that an interrupted suite is resumed and another policy plays only its own games.
 
     Parameters
     ----------
-    half
-        See `read_half`.
+    split
+        A split, see `read_split`.
     policies
         Specs of the policies under test.
     out
-        A folder.
+        The folder of results.
     benchmark
-        What regret is against, as for `driftduel.lab.compare`.
+        The reference of regret, as for `driftduel.lab.compare`.
     workers
-        Threads; as many as there are processors unless given.
+        Number of threads; default: the number of processors.
     watch
-        Somebody who looks on.
+        A progress listener.
+
+    Raises
+    ------
+    DriftduelError
+        If `out` contains the results of a sweep.
     """
     if (Path(out) / "plan.json").exists():
-        raise DriftduelError(f"{str(out)!r} holds results of a sweep; choose another folder.")
-    parts = cast(half, policies)
+        raise DriftduelError(f"{str(out)!r} contains results of a sweep; choose another folder.")
+    parts = assign_roles(split, policies)
     calm = dict.fromkeys((*policies, parts.baseline))
-    changing = _prepare(half, half.changing, parts.everybody, benchmark, Path(out) / "changing")
-    quiet = _prepare(half, half.quiet, list(calm), benchmark, Path(out) / "quiet")
-    trial = [cell for cell in changing.plan.cells() if cell.run < half.trial_runs]
+    changing = _prepare(split, split.changing, parts.all_specs, benchmark, Path(out) / "changing")
+    quiet = _prepare(split, split.quiet, list(calm), benchmark, Path(out) / "quiet")
+    trial = [cell for cell in changing.plan.cells() if cell.run < split.trial_runs]
     play_cells(changing, trial, workers=workers, watch=watch)
     games = changing.store.rows(("world", "policy", "seed", "run", "regret"))
     lost = set[tuple[str, str]]()
@@ -76,18 +87,18 @@ def run_suite(
     ]
     play_cells(changing, rest, workers=workers, watch=watch)
     play_cells(quiet, list(quiet.plan.cells()), workers=workers, watch=watch)
-    return Played(parts, Results(changing.store), Results(quiet.store))
+    return TournamentResults(parts, Results(changing.store), Results(quiet.store))
 
 
 def _prepare(
-    half: Half, worlds: Sequence[str], policies: Sequence[str], benchmark: str, out: Path
+    split: Split, worlds: Sequence[str], policies: Sequence[str], benchmark: str, out: Path
 ) -> Results:
-    plan = make_plan(worlds, policies, half.runs, (half.seed,), benchmark=benchmark, points=20)
+    plan = make_plan(worlds, policies, split.runs, (split.seed,), benchmark=benchmark, points=20)
     return open_results(plan, out, replan=True)
 
 
 def _lost(games: pl.DataFrame, plan: Plan, kind: Iterable[str]) -> set[tuple[str, str]]:
-    """Return (world, policy) for those that are clearly not the best of their kind."""
+    """Return (world, policy) of those that are significantly worse than the best of their kind."""
     lost = set()
     groups = dict(games.group_by("world", "policy", maintain_order=True))
     for world in plan.worlds:

@@ -26,18 +26,23 @@ def make_engine(
     name
         ``threads``, ``processes`` or ``dask``.
     workers
-        How many workers; as many as there are processors unless given.
+        Number of workers; default: the number of processors.
     imports
-        What workers import first.
+        Modules and files that workers import first.
     cluster
-        For dask, the address of a scheduler, ``tcp://host:port``; a local cluster unless given.
+        For dask, the address of a scheduler, ``tcp://host:port``; default: a local cluster.
+
+    Raises
+    ------
+    DriftduelError
+        If the name does not exist or an argument does not apply to the engine.
     """
     if workers is not None and workers < 1:
         raise DriftduelError(f"workers={workers} must be a whole number at least 1.")
     if cluster is not None and name != "dask":
-        raise DriftduelError(f"a cluster needs the engine dask, not {name!r}.")
+        raise DriftduelError(f"cluster= needs engine='dask', not {name!r}.")
     if cluster is not None and workers is not None:
-        raise DriftduelError(f"workers={workers} cannot be chosen: the cluster has its own.")
+        raise DriftduelError(f"workers={workers} cannot be set for an existing cluster; omit it.")
     if name == "threads":
         return Threads(workers)
     if name == "processes":
@@ -46,4 +51,4 @@ def make_engine(
         from driftduel.lab.engines.cluster import Dask
 
         return Dask(workers, imports, cluster)
-    raise DriftduelError(f"there is no engine named {name!r}; {near(name, ENGINES)}")
+    raise DriftduelError(f"engine {name!r} does not exist; {near(name, ENGINES)}")

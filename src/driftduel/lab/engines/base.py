@@ -1,4 +1,4 @@
-"""Engines: where cells are played. One small protocol, so that results cannot depend on it."""
+"""The protocol of engines, which play cells. Results do not depend on the engine."""
 
 import os
 import queue
@@ -16,93 +16,93 @@ from driftduel.lab.plan import Cell
 __all__ = [
     "SECONDS_BETWEEN_SIGNALS",
     "Compiling",
-    "Died",
     "Engine",
     "Player",
     "Take",
     "ThreadPerWorker",
+    "WorkerDied",
     "cores",
     "environment",
+    "retry_after_death",
     "ticking",
-    "until_it_lives",
 ]
 
 SECONDS_BETWEEN_SIGNALS = 0.2
-"""How long to wait at a time: with polars, Ctrl-C does not interrupt waiting (its issue 21739)."""
+"""Seconds of one wait: polars prevents Ctrl-C from interrupting a wait (polars issue 21739)."""
 
 Take = Callable[[float], list[Cell]]
-"""Hands out the next cells, about so many seconds of them but at least one; none at the end."""
+"""Returns the next cells, of about so many seconds but at least one; empty at the end."""
 
 
-class Died(NamedTuple):
-    """A process died while a cell was played, for whatever reason."""
+class WorkerDied(NamedTuple):
+    """The outcome of a cell with a worker process that ended during its game."""
 
     cell: Cell
     how: str
     times: int = 1
     crashed: bool = False
-    """Whether it was its own doing, and not a signal from outside."""
+    """Whether the process ended by itself, such as by a crash, and not by an external signal."""
 
 
-Player = Callable[[Sequence[Cell]], Iterator[Outcome | Died]]
-"""Plays cells one after the other and yields what came of each, as soon as it is there."""
+Player = Callable[[Sequence[Cell]], Iterator[Outcome | WorkerDied]]
+"""Plays cells one after the other and yields each outcome as soon as it is available."""
 
 _SECONDS_TO_END = 10
-# A process may be killed by a person, or for want of memory; a cell is to blame if it always dies.
+# A process may be killed by a user or for lack of memory; only repeated deaths blame the cell.
 _MOST_DEATHS = 5
 
 
 class Engine(Protocol):
-    """Somewhere to play cells."""
+    """The interface of objects that play cells in threads, processes or on a cluster."""
 
     name: str
     workers: int
-    """How many cells are played at a time."""
+    """Number of cells that are played in parallel."""
 
     def outcomes(self, take: Take, tick: Tick) -> Generator[Outcome]:
-        """Play what `take` hands out until there is no more; yield outcomes as they come.
+        """Play the cells of `take` until it returns an empty list; yield outcomes in any order.
 
-        Every cell that was taken has one outcome. Closing the generator ends the work soon.
+        Every cell that was taken has one outcome. Closing the generator stops the workers.
 
         Parameters
         ----------
         take
-            Hands out cells; may be called from any thread.
+            Thread-safe function that returns the next cells.
         tick
-            To be called, from any thread, with numbers of rounds that were played.
+            Thread-safe callback with numbers of rounds that were played.
         """
 
     def close(self) -> None:
-        """Give up what the engine holds: processes, connections."""
+        """Release the resources of the engine: processes and connections."""
 
 
-def until_it_lives(
-    play: Callable[[Take], Generator[Outcome | Died]], take: Take
+def retry_after_death(
+    play: Callable[[Take], Generator[Outcome | WorkerDied]], take: Take
 ) -> Generator[Outcome]:
-    """Play cells whose process died once more, each alone; report those that go on dying.
+    """Retry the cells of dead processes, one at a time; report repeated deaths as failures.
 
-    Alone, at the end, a cell has all the memory, and no other can be to blame.
+    Retries run at the end, when no other cell uses memory or can have caused the death.
 
     Parameters
     ----------
     play
-        Plays all that it can take.
+        Function that plays all cells of its argument.
     take
-        Hands out the cells.
+        Function that returns the next cells.
     """
-    suspects: list[Died] = []
+    suspects: list[WorkerDied] = []
     with closing(play(take)) as stream:
         for outcome in stream:
-            if isinstance(outcome, Died):
+            if isinstance(outcome, WorkerDied):
                 suspects.append(outcome)
             else:
                 yield outcome
     for first in suspects:
         died, deaths = first, 1
         while True:
-            with closing(play(_handing_out(first.cell))) as stream:
+            with closing(play(_take_once(first.cell))) as stream:
                 again = next(stream)
-            if not isinstance(again, Died):
+            if not isinstance(again, WorkerDied):
                 yield again
                 break
             deaths += again.times
@@ -113,8 +113,8 @@ def until_it_lives(
             died = again
 
 
-def _handing_out(cell: Cell) -> Take:
-    """Player out one cell, once."""
+def _take_once(cell: Cell) -> Take:
+    """Return a function that returns one cell at its first call, then an empty list."""
     waiting = [cell]
     lock = threading.Lock()
 
@@ -126,7 +126,7 @@ def _handing_out(cell: Cell) -> Take:
 
 
 def ticking(tick: Tick, runs: Callable[[], None]) -> Tick:
-    """Return a tick that also says that a game runs, so that what it needs is compiled."""
+    """Return a tick that also calls `runs`: a game that plays rounds is completely compiled."""
 
     def both(rounds: int) -> None:
         runs()
@@ -136,58 +136,60 @@ def ticking(tick: Tick, runs: Callable[[], None]) -> Tick:
 
 
 class Compiling(NamedTuple):
-    """Another process says that it compiles a policy, or that this is over."""
+    """A message object of a worker process: compilation of a policy begins or ends."""
 
     policy: str
     begins: bool
 
 
 def cores() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of a process that is to find every module that is found here."""
+    """Return an environment in which a child process finds all modules of this process."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
 
 class ThreadPerWorker(ABC):
-    """An engine with a thread for each worker, which plays, or sees to it that a process does.
+    """An engine with one thread per worker, which plays cells or controls a process that does.
 
     Parameters
     ----------
     workers
-        How many; as many as there are processors unless given.
+        Number of workers; default: the number of processors.
     """
 
     name: str
     batch_seconds: float
-    """How much work a worker takes at a time, so that handing it over costs next to nothing."""
+    """Seconds of work that a worker takes at a time, so that the overhead is negligible."""
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or cores()
 
     @abstractmethod
     def worker(self, stop: threading.Event, tick: Tick) -> AbstractContextManager[Player]:
-        """Make what plays for one worker, in the thread that will use it.
+        """Return the player of one worker; called in the thread that uses it.
 
         Parameters
         ----------
         stop
-            Set when the work is over, or to end early; it then ends soon, with what it has.
+            Event that is set at the end or to stop early; the player then returns soon.
         tick
-            To be called with rounds played.
+            Callback with the number of rounds played.
         """
 
     def outcomes(self, take: Take, tick: Tick) -> Generator[Outcome]:
-        """Play what `take` hands out until there is no more; yield outcomes as they come."""
-        return until_it_lives(lambda some: self._together(some, tick), take)
+        """Play the cells of `take`; yield outcomes in the order in which they finish."""
+        return retry_after_death(lambda some: self._together(some, tick), take)
 
-    def _together(self, take: Take, tick: Tick) -> Generator[Outcome | Died]:
-        """Let all workers play at the same time."""
+    def _together(self, take: Take, tick: Tick) -> Generator[Outcome | WorkerDied]:
+        """Play with all workers in parallel; yield outcomes through one thread-safe queue."""
         stop = threading.Event()
-        finished: queue.SimpleQueue[Outcome | Died | BaseException | None] = queue.SimpleQueue()
+        finished: queue.SimpleQueue[Outcome | WorkerDied | BaseException | None] = (
+            queue.SimpleQueue()
+        )
 
         def work() -> None:
             try:
@@ -195,7 +197,7 @@ class ThreadPerWorker(ABC):
                     while not stop.is_set() and (cells := take(self.batch_seconds)):
                         for outcome in play(cells):
                             finished.put(outcome)
-            except BaseException as error:  # whatever it is, the reader must hear of it
+            except BaseException as error:  # the consumer of the queue raises it again
                 finished.put(error)
             finally:
                 finished.put(None)
@@ -218,10 +220,10 @@ class ThreadPerWorker(ABC):
                     yield outcome
         finally:
             stop.set()
-            # A policy that never answers cannot be stopped, only left behind.
+            # A policy in an endless loop cannot be stopped, so its daemon thread is abandoned.
             deadline = time.monotonic() + _SECONDS_TO_END
             for thread in threads:
                 thread.join(max(0.0, deadline - time.monotonic()))
 
-    def close(self) -> None:  # noqa: B027 - workers let go of what they have
-        """Do nothing: nothing is held."""
+    def close(self) -> None:  # noqa: B027 - workers release their resources
+        """Do nothing, because the engine has no resources."""

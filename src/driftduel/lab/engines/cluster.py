@@ -1,4 +1,4 @@
-"""dask.distributed: the processors of many machines, or of this one."""
+"""The engine for dask.distributed: processors of several machines, or of this one."""
 
 import gc
 import hashlib
@@ -25,11 +25,11 @@ from driftduel.errors import DriftduelError, MissingExtraError, WeakSpotWarning
 from driftduel.lab.cells import Outcome, Stopped, Tick, run_cell
 from driftduel.lab.engines.base import (
     SECONDS_BETWEEN_SIGNALS,
-    Died,
     Take,
+    WorkerDied,
     cores,
     environment,
-    until_it_lives,
+    retry_after_death,
 )
 from driftduel.lab.objects import load_all
 from driftduel.lab.plan import Cell
@@ -39,42 +39,43 @@ __all__ = ["Dask", "Needed", "play_batch"]
 _SECONDS_TO_CONNECT = 20
 _SECONDS_TO_START = 60
 _SECONDS_BETWEEN_LOOKS = 5
-# dask listens there even without a dashboard: for this machine only, and at no port in particular.
+# dask opens this socket even without a dashboard: loopback only, at any free port.
 _NO_DASHBOARD = "127.0.0.1:0"
-# Nannies start workers again within seconds, and queues of clusters within minutes.
+# Nannies restart workers within seconds; batch queues start new ones within minutes.
 _SECONDS_WITHOUT_WORKERS = 300
-# A batch costs this process some milliseconds: the more workers wait for it, the larger batches.
+# A batch costs this process some milliseconds, so the size of batches grows with the workers.
 _BATCH_SECONDS = 1.0
 _SECONDS_A_BATCH = 0.01
-# One batch is being played, one waits beside it: no worker ever waits for us.
+# One batch is played and one is queued, so that no worker is idle.
 _BATCHES_A_WORKER = 2
 
 
 class Needed(NamedTuple):
-    """A module that registers policies or worlds of the user's own, or a class in one."""
+    """A module that registers the user's policies or worlds, or a class of such a module."""
 
     name: str
     source: str
-    """What it is here; the same must be played everywhere."""
+    """The fingerprint of the local module, which every worker must reproduce."""
     sent: bool
-    """Whether workers get it from here, or have it."""
+    """Whether the source is sent to the workers, or must be installed there."""
 
 
 class Dask:
-    """Play on a dask cluster. A worker that dies costs time, not cells.
+    """An engine on a dask cluster. The cells of a worker that dies are retried.
 
-    dask itself gives a dead worker's cells to others, until some of these died, too. Which cell was
-    to blame, if any, is then found out by playing each alone; see `until_it_lives`.
+    dask reassigns the cells of a dead worker to other workers, up to a number of deaths. After
+    that, each of the cells is retried separately, which identifies the cause; see
+    `retry_after_death`.
 
     Parameters
     ----------
     workers
-        How many processes a local cluster has; as many as there are processors unless given.
+        Number of processes of a local cluster; default: the number of processors.
     imports
         Modules that the workers import first, and files that are sent to them.
     cluster
-        The address of a scheduler, ``tcp://host:port``; a local cluster is started unless given.
-        Its workers need the same version of driftduel.
+        The address of a scheduler, ``tcp://host:port``; default: start a local cluster. Workers
+        need the same version of driftduel.
     """
 
     name = "dask"
@@ -83,7 +84,7 @@ class Dask:
         self, workers: int | None = None, imports: Sequence[str] = (), cluster: str | None = None
     ) -> None:
         try:
-            import distributed  # noqa: F401 - better now than later
+            import distributed  # noqa: F401 - fail before any work
         except ImportError:
             raise MissingExtraError("distributed", "cluster", "the engine dask") from None
         load_all(imports)
@@ -105,14 +106,14 @@ class Dask:
             if not isinstance(error, Exception):
                 raise
             where = "a cluster on this machine" if cluster is None else f"the cluster {cluster!r}"
-            raise DriftduelError(f"cannot play on {where}: {_told(error)}.") from None
+            raise DriftduelError(f"cannot play on {where}: {_error_text(error)}.") from None
         self._looked = self._seen = time.monotonic()
 
     def outcomes(self, take: Take, tick: Tick) -> Generator[Outcome]:
-        """Play what `take` hands out until there is no more; yield outcomes as they come."""
-        return until_it_lives(lambda some: self._batches(some, tick), take)
+        """Play the cells of `take`; yield outcomes in the order in which they finish."""
+        return retry_after_death(lambda some: self._batches(some, tick), take)
 
-    def _batches(self, take: Take, tick: Tick) -> Generator[Outcome | Died]:
+    def _batches(self, take: Take, tick: Tick) -> Generator[Outcome | WorkerDied]:
         from distributed.scheduler import KilledWorker
 
         finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -142,20 +143,20 @@ class Dask:
                 try:
                     with _blaming_the_cluster():
                         answers: list[Outcome] = future.result()
-                except KilledWorker as error:  # perhaps they only waited on that worker
+                except KilledWorker as error:  # perhaps they were only queued on that worker
                     where = f"on {error.last_worker.address}"
                     deaths = error.allowed_failures + 1
-                    yield from (Died(cell, where, deaths) for cell in cells)
+                    yield from (WorkerDied(cell, where, deaths) for cell in cells)
                     continue
                 for outcome in answers:
                     tick(0 if outcome.row is None else outcome.row["rounds"])
                     yield outcome
         finally:
-            with suppress(Exception):  # there may be no cluster any more
+            with suppress(Exception):  # the cluster may be closed
                 self._client.cancel([future for future, _ in submitted.values()])
 
     def _count_workers(self) -> int:
-        """Return how many there are, or were of late; none for some minutes are too few."""
+        """Return the recent number of workers; raise after some minutes without any."""
         now = time.monotonic()
         if now - self._looked >= _SECONDS_BETWEEN_LOOKS:
             self._looked = now
@@ -164,24 +165,24 @@ class Dask:
             if there:
                 self.workers, self._seen = there, now
             elif now - self._seen > _SECONDS_WITHOUT_WORKERS:
-                raise DriftduelError("the cluster has no workers any more.")
+                raise DriftduelError("the cluster has had no workers for some minutes.")
         return self.workers
 
     def close(self) -> None:
-        """Leave the cluster; stop it if it was started here."""
+        """Close the client; stop a local cluster."""
         for each in (self._client, self._local):
             if each is not None:
                 each.close()
 
 
 def _connect(address: str) -> Any:
-    """Return a client of the scheduler at an address, and do not wait for long."""
+    """Return a client of the scheduler at an address; raise after a short timeout."""
     import distributed
 
     match = re.fullmatch(r"(?:\w+://)?(.+):(\d+)", address)
     if match is None:
-        raise DriftduelError("an address is written tcp://host:port")
-    # dask would go on trying when it is clear at once that nobody is there.
+        raise DriftduelError("an address must be of the form tcp://host:port")
+    # A refused connection fails immediately here; dask would retry until its timeout.
     with socket.create_connection((match[1].strip("[]"), int(match[2])), _SECONDS_TO_CONNECT):
         pass
     made: list[Any] = []
@@ -192,9 +193,9 @@ def _connect(address: str) -> Any:
                 distributed.Client(address, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
             )
         except Exception as error:
-            made.append(_told(error))
+            made.append(_error_text(error))
 
-    # Apart: with somebody who listens and never says a word, dask waits for ever.
+    # In a separate thread: dask blocks without a timeout if the peer accepts but never responds.
     thread = threading.Thread(target=connect, daemon=True)
     thread.start()
     deadline = time.monotonic() + _SECONDS_TO_CONNECT
@@ -202,20 +203,20 @@ def _connect(address: str) -> Any:
         thread.join(SECONDS_BETWEEN_SIGNALS)
     if made and not isinstance(made[0], str):
         return made[0]
-    gc.collect()  # half a client must end here and now; elsewhere it makes noise
-    raise DriftduelError(made[0] if made else "whoever is there is no scheduler of dask")
+    gc.collect()  # finalize the unfinished client now; later it would log errors
+    raise DriftduelError(made[0] if made else "the server at this address is not a dask scheduler")
 
 
 class _Local:
-    """A scheduler in this process, and workers in processes of their own.
+    """A scheduler in this process, and workers in separate processes.
 
-    Not the workers of dask's LocalCluster, which import the user's script again; nor its
-    SubprocessCluster, whose scheduler lives on when this process is killed.
+    dask's LocalCluster is not used, because its workers import the user's script again; nor its
+    SubprocessCluster, because its scheduler keeps running when this process is killed.
 
     Parameters
     ----------
     workers
-        How many.
+        Number of worker processes.
     """
 
     def __init__(self, workers: int) -> None:
@@ -226,7 +227,7 @@ class _Local:
             n_workers=0,
             dashboard_address=_NO_DASHBOARD,
             silence_logs=logging.CRITICAL,
-            # A cell is tried again anyway, alone.
+            # `retry_after_death` retries each cell separately.
             scheduler_kwargs={"allowed_failures": 0, "dashboard": False},
         )
         self.address = self._cluster.scheduler_address
@@ -237,11 +238,11 @@ class _Local:
                 "--dashboard-address", _NO_DASHBOARD, "--local-directory", self._folder.name,
             ],
             stdin=subprocess.DEVNULL,
-            stdout=2,  # what a policy prints is no result
+            stdout=2,  # output of a policy goes to stderr
             env={
                 **environment(),
                 "DASK_LOGGING__DISTRIBUTED": "critical",
-                # That a worker watches itself takes 6% of its time.
+                # The profiler takes 6% of the time of a worker.
                 "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
                 "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s",
             },
@@ -249,8 +250,8 @@ class _Local:
         )  # fmt: skip
 
     def close(self) -> None:
-        self._cluster.close()  # first: it complains about workers that are gone
-        if hasattr(os, "killpg"):  # workers are children of the process that we started
+        self._cluster.close()  # before the kill: it logs errors about lost workers
+        if hasattr(os, "killpg"):  # workers are children of the started process
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
@@ -267,11 +268,11 @@ def _blaming_the_cluster() -> Iterator[None]:
     except (DriftduelError, KilledWorker):
         raise
     except Exception as error:
-        raise DriftduelError(f"the cluster failed: {_told(error)}.") from None
+        raise DriftduelError(f"the cluster failed: {_error_text(error)}.") from None
 
 
-def _told(error: Exception) -> str:
-    """Return what an error says, as a part of a sentence."""
+def _error_text(error: Exception) -> str:
+    """Return the message of an error, with its type unless that is well known."""
     reason = getattr(error, "strerror", None)
     said = reason if isinstance(reason, str) else str(error).rstrip(".")
     known = isinstance(error, DriftduelError | OSError)
@@ -279,7 +280,7 @@ def _told(error: Exception) -> str:
 
 
 def _needed(name: str) -> Needed:
-    """Return what workers must know of something that was imported here."""
+    """Return the name, fingerprint and source that workers need for an imported module."""
     is_file = name.endswith(".py")
     module = Path(name).stem if is_file else name
     return Needed(module, _source(module.partition(":")[0]), sent=is_file)
@@ -292,8 +293,8 @@ def _source(module: str) -> str:
         return ""
 
 
-class _Unwanted(threading.Event):
-    """Whether nobody waits for the task that runs in this thread of a worker."""
+class _CancelFlag(threading.Event):
+    """An event that is set if the task in this thread of a worker was cancelled."""
 
     def __init__(self) -> None:
         from distributed import get_worker
@@ -303,7 +304,7 @@ class _Unwanted(threading.Event):
         self._key = self._worker.get_current_task()
 
     def is_set(self) -> bool:
-        """Tell whether the task was cancelled, or the scheduler is gone."""
+        """Return whether the task was cancelled, or the connection to the scheduler is closed."""
         task = self._worker.state.tasks.get(self._key)
         status = self._worker.status.name
         return task is None or task.state == "cancelled" or status in ("closing", "closed")
@@ -318,31 +319,31 @@ def play_batch(cells: Sequence[Cell], needed: Sequence[Needed], version: str) ->
     Parameters
     ----------
     cells
-        What to play.
+        The cells to play.
     needed
-        Modules of the user's own.
+        Modules of the user.
     version
-        Of driftduel, where the plan was made.
+        The version of driftduel of the plan.
     """
     from distributed import Reschedule, get_worker
 
     if version != __version__:
         raise DriftduelError(
-            f"a worker has driftduel {__version__}, this machine {version}; install the same."
+            f"a worker has driftduel {__version__}, this machine {version}; install one version."
         )
-    warnings.simplefilter("ignore", WeakSpotWarning)  # said once, when the plan was made
+    warnings.simplefilter("ignore", WeakSpotWarning)  # emitted when the plan was made
     with _one_at_a_time:  # a worker may have several threads
         for module in needed:
             _import(module, Path(get_worker().local_directory))
-    unwanted = _Unwanted()
+    unwanted = _CancelFlag()
     try:
         return [run_cell(cell, unwanted) for cell in cells]
-    except Stopped:  # should anybody want it after all
+    except Stopped:  # lets dask run the task again if it is still needed
         raise Reschedule from None
 
 
 def _import(module: Needed, folder: Path) -> None:
-    """Import a module on a worker, unless it has another one of that name."""
+    """Import a module on a worker; raise if the worker has a different module of that name."""
     name = module.name
     if module.sent and name not in sys.modules:
         digest = hashlib.sha256(module.source.encode()).hexdigest()
@@ -354,6 +355,6 @@ def _import(module: Needed, folder: Path) -> None:
         load_all([name])
     if _source(name.partition(":")[0]) != module.source:
         raise DriftduelError(
-            f"a worker of the cluster has another {name!r} than this machine; restart the workers, "
-            f"or bring them up to date."
+            f"a worker of the cluster has another version of {name!r} than this machine; restart "
+            f"or update the workers."
         )

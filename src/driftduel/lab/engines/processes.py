@@ -1,4 +1,4 @@
-"""Processes of this machine: for policies in plain Python, and for those that may crash."""
+"""The engine for local processes, for policies in plain Python or policies that may crash."""
 
 import pickle
 import signal
@@ -11,10 +11,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from driftduel._notice import tell
+from driftduel._internal.notices import tell
 from driftduel.errors import DriftduelError
 from driftduel.lab.cells import Outcome, Tick
-from driftduel.lab.engines.base import Compiling, Died, Player, ThreadPerWorker, environment
+from driftduel.lab.engines.base import Compiling, Player, ThreadPerWorker, WorkerDied, environment
 from driftduel.lab.plan import Cell
 
 __all__ = ["Processes"]
@@ -22,19 +22,19 @@ __all__ = ["Processes"]
 _CRASHES_TO_START = 2
 _DEATHS_TO_START = 5
 _SECONDS_TO_END = 1.0
-# What people, batch systems and a system short of memory send.
+# Signals from outside: sent by users, batch systems, or the kernel when memory is exhausted.
 _FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
 
 
 class Processes(ThreadPerWorker):
-    """Play in processes of their own. One that dies costs time, not cells.
+    """An engine with one process per worker. The cell of a process that dies is retried.
 
-    The cell it played is tried again at the end, alone; see `until_it_lives`.
+    The retry is at the end, without other cells; see `retry_after_death`.
 
     Parameters
     ----------
     workers
-        How many; as many as there are processors unless given.
+        Number of processes; default: the number of processors.
     imports
         Modules and files that the workers import first.
     """
@@ -44,15 +44,15 @@ class Processes(ThreadPerWorker):
 
     def __init__(self, workers: int | None = None, imports: Sequence[str] = ()) -> None:
         super().__init__(workers)
-        # Whole paths: this process may change its folder before it starts another one.
+        # Absolute paths, because this process may change its folder before it starts a worker.
         self.imports = [str(Path(n).resolve()) if n.endswith(".py") else n for n in imports]
 
     @contextmanager
     def worker(self, stop: threading.Event, tick: Tick) -> Iterator[Player]:
-        """Have a process play, and a new one whenever it dies."""
+        """Yield a function that sends cells to a process, and restarts it when it dies."""
         child = _Child(self.imports)
 
-        def play(cells: Sequence[Cell]) -> Iterator[Outcome | Died]:
+        def play(cells: Sequence[Cell]) -> Iterator[Outcome | WorkerDied]:
             waiting = deque(cells)
             while waiting and not stop.is_set():
                 try:
@@ -70,9 +70,9 @@ class Processes(ThreadPerWorker):
                 except _Died:
                     how, crashed = child.end()
                     if not stop.is_set():
-                        yield Died(waiting.popleft(), how, crashed=crashed)
+                        yield WorkerDied(waiting.popleft(), how, crashed=crashed)
 
-        # A game may be long: whoever waits for its end here cannot see that it is not wanted.
+        # This thread blocks until a game ends, so a second thread waits for the stop event.
         threading.Thread(target=_kill_at, args=(stop, child), daemon=True).start()
         try:
             yield play
@@ -85,12 +85,12 @@ def _kill_at(stop: threading.Event, child: "_Child") -> None:
     child.kill()
 
 
-class _Died(Exception):  # noqa: N818 - not an error of ours
-    """The process is no more."""
+class _Died(Exception):  # noqa: N818 - handled internally
+    """Raised when the pipe to the process is closed."""
 
 
 class _Child:
-    """A process that plays cells: pickles go in and come out."""
+    """A process that plays cells, with pickles on its stdin and stdout."""
 
     def __init__(self, imports: Sequence[str]) -> None:
         self.imports = imports
@@ -101,11 +101,11 @@ class _Child:
         return self.process is not None
 
     def start(self, stop: threading.Event) -> None:
-        """Start a process that is ready to play."""
+        """Start a process and wait until it is ready to play."""
         how, crashes = "", 0
         for _ in range(_DEATHS_TO_START):
             self.process = subprocess.Popen(
-                # A traceback of a crash tells more than the number of a signal.
+                # faulthandler prints a traceback when the process crashes.
                 [sys.executable, "-P", "-X", "faulthandler", "-m", "driftduel.lab.engines.worker",
                  *self.imports],
                 stdin=subprocess.PIPE,
@@ -113,7 +113,7 @@ class _Child:
                 env=environment(),
                 start_new_session=True,  # Ctrl-C is for this process to handle
             )  # fmt: skip
-            if stop.is_set():  # too late for `_kill_at` to see this process
+            if stop.is_set():  # race: `_kill_at` may have missed this process
                 self.kill()
             try:
                 trouble = self.get()
@@ -128,11 +128,11 @@ class _Child:
             if trouble is not None:
                 raise trouble
             return
-        raise DriftduelError(f"a worker process ended before it could play anything: {how}.")
+        raise DriftduelError(f"a worker process ended during its start: {how}.")
 
     def put(self, message: Any) -> None:
         assert self.process is not None
-        pipe = _there(self.process.stdin)
+        pipe = _require_pipe(self.process.stdin)
         try:
             pipe.write(pickle.dumps(message))
             pipe.flush()
@@ -142,43 +142,43 @@ class _Child:
     def get(self) -> Any:
         assert self.process is not None
         try:
-            return pickle.load(_there(self.process.stdout))
+            return pickle.load(_require_pipe(self.process.stdout))
         except (OSError, EOFError, pickle.UnpicklingError):
             raise _Died from None
 
     def kill(self) -> None:
-        """End the process at once; for other threads, too."""
+        """Kill the process immediately; thread-safe."""
         if self.process is not None:
             self.process.kill()
 
     def end(self) -> tuple[str, bool]:
-        """Let the process end, which it does when its input does; say how, and if by itself."""
+        """Close the input, wait for the process, and return how it ended, and if by itself."""
         process, self.process = self.process, None
         if process is None:
             return "", False
         with suppress(OSError):  # a broken pipe cannot be flushed
-            _there(process.stdin).close()
+            _require_pipe(process.stdin).close()
         try:
             code = process.wait(_SECONDS_TO_END)
         except subprocess.TimeoutExpired:
             process.kill()
             code = process.wait()
-        _there(process.stdout).close()
+        _require_pipe(process.stdout).close()
         return _how(code)
 
 
-def _there(pipe: IO[bytes] | None) -> IO[bytes]:
+def _require_pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     assert pipe is not None
     return pipe
 
 
 def _how(code: int) -> tuple[str, bool]:
-    """Say how a process ended, and whether that was its own doing."""
+    """Return how a process ended, and whether it ended without an external signal."""
     if code >= 0:
         return f"with exit code {code}", True
     try:
         name = signal.Signals(-code).name
-    except ValueError:  # one of those without a name
+    except ValueError:  # a signal without a name
         name = f"signal {-code}"
-    perhaps = ", perhaps for want of memory" if name == "SIGKILL" else ""
+    perhaps = ", perhaps for lack of memory" if name == "SIGKILL" else ""
     return f"killed by {name}{perhaps}", name not in _FROM_OUTSIDE

@@ -1,10 +1,10 @@
-"""Threads of this process: compiled games run side by side, because kernels release the GIL."""
+"""The engine for threads: compiled games run in parallel, because kernels release the GIL."""
 
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from driftduel._notice import working_on
+from driftduel._internal.notices import working_on
 from driftduel.lab.cells import Outcome, Stopped, Tick, run_cell
 from driftduel.lab.engines.base import Player, ThreadPerWorker, ticking
 from driftduel.lab.plan import Cell
@@ -13,12 +13,12 @@ __all__ = ["Threads"]
 
 
 class Threads(ThreadPerWorker):
-    """Play in threads.
+    """An engine with one thread per worker, for compiled policies.
 
     Parameters
     ----------
     workers
-        How many; as many as there are processors unless given.
+        Number of threads; default: the number of processors.
     """
 
     name = "threads"
@@ -26,7 +26,7 @@ class Threads(ThreadPerWorker):
 
     @contextmanager
     def worker(self, stop: threading.Event, tick: Tick) -> Iterator[Player]:
-        """Play right here."""
+        """Yield a function that plays cells in the calling thread."""
 
         def play(cells: Sequence[Cell]) -> Iterator[Outcome]:
             for cell in cells:

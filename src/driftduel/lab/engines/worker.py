@@ -1,4 +1,4 @@
-"""The process behind `Processes`: reads lists of cells from its input, writes outcomes."""
+"""The worker process of `Processes`: reads lists of cells from stdin, writes outcomes to stdout."""
 
 import os
 import pickle
@@ -9,7 +9,7 @@ import warnings
 from contextlib import suppress
 from typing import IO, Any
 
-from driftduel._notice import watching, working_on
+from driftduel._internal.notices import watching, working_on
 from driftduel.errors import DriftduelError, WeakSpotWarning
 from driftduel.lab.cells import run_cell
 from driftduel.lab.engines.base import Compiling, ticking
@@ -19,14 +19,14 @@ __all__: list[str] = []
 
 
 def main() -> None:
-    """Play until the input ends."""
-    # What a policy prints, or reads, must not come between the pickles.
+    """Play cells until the end of the input."""
+    # Duplicate the pipes: output or input of a policy must not corrupt the stream of pickles.
     cells_in, outcomes_out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
-    warnings.simplefilter("ignore", WeakSpotWarning)  # said once, when the plan was made
+    warnings.simplefilter("ignore", WeakSpotWarning)  # emitted when the plan was made
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with cells_in, suppress(BrokenPipeError), outcomes_out:
         try:
@@ -53,7 +53,7 @@ def _say(answer: Any, out: IO[bytes]) -> None:
 
 
 def _end_with_parent() -> None:
-    """End when the parent was killed, whatever a policy is doing: nobody waits for it."""
+    """Exit when the parent process was killed, also while a policy runs."""
     parent = os.getppid()
     while os.getppid() == parent:
         time.sleep(0.5)

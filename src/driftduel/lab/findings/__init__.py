@@ -1,6 +1,6 @@
-"""What figures and reports show of many games, computed once from a result store.
+"""The data of figures and reports, computed once from a result store.
 
-`read_findings` reads a store; the rest is what it returns, an idea a file.
+`read_findings` reads a store; the other modules define the parts of its result.
 """
 
 from driftduel.lab.findings.changes import Changes, Game
@@ -8,18 +8,18 @@ from driftduel.lab.findings.curves import Curve
 from driftduel.lab.findings.goals import GoalFindings
 from driftduel.lab.findings.naming import short_names
 from driftduel.lab.findings.reading import Findings, read_findings
-from driftduel.lab.findings.shares import Shares
+from driftduel.lab.findings.shares import ArmShares
 from driftduel.lab.findings.standings import Standing
 from driftduel.lab.findings.trends import Trend, TrendLine, fit
 from driftduel.lab.findings.world import WorldFindings, ratio_means
 
 __all__ = [
+    "ArmShares",
     "Changes",
     "Curve",
     "Findings",
     "Game",
     "GoalFindings",
-    "Shares",
     "Standing",
     "Trend",
     "TrendLine",

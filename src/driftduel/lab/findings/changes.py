@@ -1,4 +1,4 @@
-"""When the best arm changes, in all runs or in one that stands for them."""
+"""Rounds of changes of the best arm, in all runs or in an example run."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -7,59 +7,59 @@ from dataclasses import dataclass
 __all__ = ["SUBJECTS", "Changes", "Game", "read_changes"]
 
 Game = tuple[int, int]
-"""A seed of the plan and a run: the luck that policies share."""
+"""A seed of the plan and the index of a run, which all policies share."""
 SUBJECTS = {
-    "von-neumann": "arms that lose nothing",
+    "von-neumann": "arms without regret",
     "exploitability": "preferences",
     "borda": "arms with the best Borda score",
     "copeland": "arms with the best Copeland score",
 }
-"""What a switch is with the benchmarks that have their own."""
+"""The subject of a switch for benchmarks other than condorcet."""
 
-# If runs switch in more different rounds than this, one of them is shown as an example.
+# If the runs switch in more distinct rounds than this, an example run is shown.
 _MOST_COMMON_SWITCHES = 24
 
 
 @dataclass(frozen=True)
 class Changes:
-    """When the best arm of a world changes, or what else counts as a change."""
+    """The changes of a world: of its best arm, or of the subject of another benchmark."""
 
     rounds: tuple[int, ...]
-    """Rounds in which it does: in some run, or, if runs have little in common, in the example."""
+    """Rounds of changes: of any run, or, if the runs have little in common, of the example."""
     counts: tuple[int, ...]
-    """In how many runs it does so in each of these rounds."""
+    """Number of runs that change in each of these rounds."""
     runs: int
     example: bool
-    """Whether these are the rounds of one run only."""
+    """Whether the rounds are those of the example run only."""
     fewest: int
     most: int
     mean: float
-    """How often it changes in a run."""
+    """Mean number of changes per run."""
     subject: str = "best arm"
-    """What changes; the other ones are plural."""
+    """The subject that changes; only the Condorcet winner is singular."""
 
     @property
     def verbs(self) -> tuple[str, str]:
-        """How to say that it changes, and that it does not."""
+        """The verbs for a change and for no change, in the number of the subject."""
         return ("changes", "stays") if self.subject == "best arm" else ("change", "stay")
 
     @property
     def same(self) -> bool:
-        """Whether every run has the same."""
+        """Whether all runs have the same changes."""
         return not self.example and all(count == self.runs for count in self.counts)
 
 
 def read_changes(switches: Mapping[Game, tuple[int, ...]], example: Game, subject: str) -> Changes:
-    """Count the runs that change in each round; take the example's where they differ too much.
+    """Count the runs that change in each round; use those of the example if runs differ too much.
 
     Parameters
     ----------
     switches
-        The rounds of every run's changes.
+        The rounds of changes by run.
     example
-        The run that stands for all, if one must.
+        The run that represents all runs if they differ.
     subject
-        What changes.
+        The subject that changes.
     """
     counts = Counter(t for rounds in switches.values() for t in rounds)
     often = [len(rounds) for rounds in switches.values()]

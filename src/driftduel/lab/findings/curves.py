@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from driftduel.lab.statistics import half_width
 
-__all__ = ["Curve", "Floats", "Ints", "evenly", "read_curves"]
+__all__ = ["Curve", "Floats", "Ints", "read_curves", "thin_evenly"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -19,35 +19,35 @@ _MOST_POINTS = 240
 
 @dataclass(frozen=True)
 class Curve:
-    """Regret over time: the mean of runs, and its 95% interval, which one run does not have."""
+    """Regret over time: (n,) float arrays of the mean over runs and its 95% interval."""
 
     mean: Floats
     low: Floats | None
     high: Floats | None
 
     def at(self, keep: Ints) -> "Curve":
-        """Return the curve at these of its points."""
+        """Return the curve at the points with these indices."""
         low, high = (None if end is None else end[keep] for end in (self.low, self.high))
         return Curve(self.mean[keep], low, high)
 
 
 def read_curves(games: Mapping[int, pl.DataFrame]) -> tuple[Ints, dict[int, Curve]]:
-    """Average over runs at a common grid of rounds, thinned to what a screen can show."""
+    """Average over runs on a common grid of rounds, thinned to the resolution of a screen."""
     at = np.array(next(iter(games.values()))["at"][0].to_list(), np.int64)
-    keep = evenly(len(at), _MOST_POINTS)
+    keep = thin_evenly(len(at), _MOST_POINTS)
     curves = {}
     for place, frame in games.items():
         lines = [np.array(line.to_list()) for line in frame["regret_curve"]]
         grids = [len(line) == len(at) for line in lines]
-        if not all(grids):  # a world of the user's own whose length depends on the run
+        if not all(grids):  # the length of a user's world may depend on the run
             lines = [line for line, fits in zip(lines, grids, strict=True) if fits]
         if lines:
             curves[place] = _band(np.vstack(lines)[:, keep])
     return at[keep], curves
 
 
-def evenly(count: int, most: int) -> Ints:
-    """Choose at most so many of some points, evenly; the first and the last among them."""
+def thin_evenly(count: int, most: int) -> Ints:
+    """Return at most `most` evenly spaced indices, with the first and the last."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
 
 

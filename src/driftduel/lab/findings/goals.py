@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from driftduel.lab.findings.curves import evenly
+from driftduel.lab.findings.curves import thin_evenly
 from driftduel.lab.goals import Goal
 from driftduel.lab.goals.base import GoalCurve
 
@@ -19,9 +19,9 @@ class GoalFindings:
 
     goal: Goal
     rows: tuple[dict[str, Any], ...]
-    """The rows of the summary that have games, best first, each with its place as ``place``."""
+    """Rows of the summary with games, best first; key ``place`` is the index in the plan."""
     curves: Mapping[int, GoalCurve]
-    """By the places of policies in the plan, thinned to what a screen can show."""
+    """Curves by index of the policy in the plan, thinned to the resolution of a screen."""
 
 
 def read_goal(
@@ -34,9 +34,9 @@ def read_goal(
     goal
         The goal.
     rows
-        A world's rows of the summary, in the plan's order.
+        Rows of the summary of one world, in the order of the plan.
     curves
-        By the places of policies in the plan.
+        Curves by index of the policy in the plan.
     """
     placed = [{**row, "place": place} for place, row in enumerate(rows) if row["runs"]]
     return GoalFindings(
@@ -47,7 +47,7 @@ def read_goal(
 
 
 def _thinned(curve: GoalCurve) -> GoalCurve:
-    keep = evenly(len(curve.votes), _MOST_POINTS)
+    keep = thin_evenly(len(curve.votes), _MOST_POINTS)
     ends = (None if end is None else end[keep] for end in (curve.low, curve.high))
     return replace(
         curve, votes=curve.votes[keep], mean=curve.mean[keep], low=next(ends), high=next(ends)

@@ -1,4 +1,4 @@
-"""Short names for worlds: what all specs say is left out."""
+"""Short names for worlds: keys that all specs share are omitted."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ __all__ = ["short_names"]
 
 
 def short_names(specs: Sequence[str]) -> tuple[list[str], str]:
-    """Leave out of specs what all of them say; return the rest, and what was left out.
+    """Return specs without the parts that all of them share, and the common part.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""From a result store to all that is shown of it."""
+"""Computation of findings from a result store."""
 
 import math
 from dataclasses import dataclass, replace
@@ -24,17 +24,17 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class Findings:
-    """All that is shown of a result store."""
+    """The data that figures and pages show of a result store."""
 
     plan: Plan
     worlds: tuple[WorldFindings, ...]
-    """Worlds in which something was played."""
+    """Worlds with finished cells."""
     common: str
-    """What the labels of worlds leave out."""
+    """The common part of the specs, which the labels of worlds omit."""
     trends: tuple[Trend, ...]
 
     def ranking(self) -> list[int]:
-        """Return the policies, best first: by the geometric mean of ratios to the best."""
+        """Return indices of policies, best first, by the geometric mean of ratios to the best."""
         scores = ratio_means(self.worlds)
         played = {s.policy for world in self.worlds for s in world.standings}
         return sorted(played, key=lambda policy: (scores.get(policy, math.inf), policy))
@@ -53,7 +53,7 @@ def _goal(results: "Results", world: str) -> GoalFindings | None:
 
 
 def read_findings(results: "Results") -> Findings:
-    """Compute what figures and reports show."""
+    """Compute the data of figures and reports."""
     plan = results.plan
     labels, common = short_names([world.spec for world in plan.worlds])
     rows = results.store.rows(_COLUMNS)

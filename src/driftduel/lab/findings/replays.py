@@ -1,12 +1,12 @@
-"""The games with replays that the lab has kept well enough to draw them."""
+"""Recorded stages of games of policies with replays, for figures."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from driftduel.games.replays import Replays, replays_at_moments
+from driftduel.games import Replays, replays_at_moments
 from driftduel.lab.findings.changes import Game
 from driftduel.lab.findings.scene import Phase, phases_of, winners_of
-from driftduel.policies.info import Stage
+from driftduel.policies import Stage
 
 if TYPE_CHECKING:
     from driftduel.lab.result import Results
@@ -20,9 +20,9 @@ _COLUMNS = (
 
 
 def kept_games(results: "Results") -> dict[tuple[str, str], list[Game]] | None:
-    """Return which games of a policy in a world can be drawn, by the specs of world and policy.
+    """Return the games with recorded stages, by the specs of world and policy.
 
-    None if the results are of a driftduel that kept none.
+    None if the results are of a version of driftduel that recorded none.
     """
     rows = results.store.rows(("world", "policy", "seed", "run", "stages"))
     if len(rows) and rows["stages"].is_null().all():
@@ -37,7 +37,7 @@ def kept_games(results: "Results") -> dict[tuple[str, str], list[Game]] | None:
 def read_replays(
     results: "Results", world: str, policy: str, game: Game
 ) -> tuple[Replays, list[Phase]]:
-    """Read a game that was kept, and who was best when in its world."""
+    """Return the recorded stages of a game, and the phases of its world."""
     rows = results.store.rows(_COLUMNS)
     row = rows.filter(world=world, policy=policy, seed=game[0], run=game[1]).row(0, named=True)
     stages = [(stage["round"], _stage(stage)) for stage in row["stages"]]

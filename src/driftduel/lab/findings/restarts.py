@@ -1,11 +1,11 @@
-"""When policies restarted: as many rounds as a picture can keep apart."""
+"""Rounds of restarts, thinned to the resolution of a figure."""
 
 from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from driftduel.lab.findings.changes import Game
-from driftduel.lab.findings.curves import evenly
+from driftduel.lab.findings.curves import thin_evenly
 
 __all__ = ["read_restarts"]
 
@@ -15,7 +15,10 @@ _MOST_RESTARTS = 300
 def read_restarts(
     games: Mapping[int, pl.DataFrame], example: Game | None
 ) -> tuple[dict[int, tuple[int, ...]], bool]:
-    """Return every policy's restarts, of all runs unless these are too many or too different."""
+    """Return rounds of restarts by policy, and whether they are of the example run only.
+
+    Restarts of all runs are used unless these are too many or differ too much.
+    """
     of_all: dict[int, list[int]] = {}
     of_one: dict[int, list[int]] = {}
     for place, frame in games.items():
@@ -33,5 +36,5 @@ def read_restarts(
 
 
 def _thinned(rounds: Sequence[int]) -> tuple[int, ...]:
-    """Leave out restarts, evenly, that no picture could keep apart."""
-    return tuple(rounds[i] for i in evenly(len(rounds), _MOST_RESTARTS)) if rounds else ()
+    """Return an evenly thinned tuple of rounds, at most as many as a figure can resolve."""
+    return tuple(rounds[i] for i in thin_evenly(len(rounds), _MOST_RESTARTS)) if rounds else ()

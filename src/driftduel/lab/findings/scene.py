@@ -1,4 +1,4 @@
-"""What the world of the example run was like: who was best when, who was there, how many tie."""
+"""Properties of the world of the example run: best arms, present arms, ties."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,40 +9,40 @@ import polars as pl
 
 from driftduel.lab.findings.changes import SUBJECTS, Game
 
-__all__ = ["Phase", "Scene", "phases_of", "read_scene", "winners_of"]
+__all__ = ["Phase", "RunScene", "phases_of", "read_scene", "winners_of"]
 
 Winners = tuple[tuple[int, int | None], ...]
 Phase = tuple[int, int, int | None]
-"""First round, last round and best arm of a stretch; None where nobody is best."""
+"""First round, last round and best arm of a phase; None if there is no best arm."""
 
 
 @dataclass(frozen=True)
-class Scene:
-    """What is known of a run's world."""
+class RunScene:
+    """Recorded properties of the world of one run."""
 
     winners: Winners | None = None
-    """(first round, best arm) of every stretch; None where nobody wrote it down."""
+    """(first round, best arm) of every phase; None if not recorded."""
     present: tuple[int, int] | None = None
-    """The fewest and the most arms there at a time; None where all are, or unknown."""
+    """Minimum and maximum number of present arms; None if all are present, or if unknown."""
     ties: float = 0.0
-    """The share of ties in the first round; 0 where it is unknown."""
+    """Share of ties in the first round, in [0, 1]; 0 if unknown."""
 
 
 def read_scene(
     games: Iterable[pl.DataFrame], example: Game, switches: Sequence[int], benchmark: str
-) -> Scene:
-    """Read what a game of the example run wrote down; driftduel 0.1 did not.
+) -> RunScene:
+    """Return the properties that a game of the example run recorded; 0.1 recorded none.
 
     Parameters
     ----------
     games
-        The games of each policy.
+        Data frames of games, one per policy.
     example
-        The run.
+        The example run.
     switches
-        The rounds of its changes, which cut its time into stretches.
+        The rounds of its changes, which separate its phases.
     benchmark
-        What regret is against.
+        The reference of regret.
     """
     seed, run = example
     for frame in games:
@@ -56,17 +56,17 @@ def read_scene(
             stretch = np.searchsorted(row["winners_from"], firsts, side="right") - 1
             winners = tuple((t, winners[i][1]) for t, i in zip(firsts, stretch, strict=True))
         there = row["present"]
-        return Scene(winners, (there[0], there[1]) if there else None, row["ties"])
-    return Scene()
+        return RunScene(winners, (there[0], there[1]) if there else None, row["ties"])
+    return RunScene()
 
 
 def winners_of(row: Mapping[str, Any]) -> Winners:
-    """Return who was best from which round on, as a game wrote it down."""
+    """Return (first round, best arm) of every phase, as recorded by a game."""
     arms = (None if arm < 0 else arm for arm in row["winners"])
     return tuple(zip(row["winners_from"], arms, strict=True))
 
 
 def phases_of(winners: Winners, rounds: int) -> list[Phase]:
-    """Return the stretches between changes, each with its last round."""
+    """Return the phases between changes, each with its last round."""
     lasts = [first - 1 for first, _ in winners[1:]] + [rounds]
     return [(first, last, arm) for (first, arm), last in zip(winners, lasts, strict=True)]

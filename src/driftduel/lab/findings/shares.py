@@ -1,4 +1,4 @@
-"""Which arms a policy played when, as shares of its plays."""
+"""Shares of plays by arm over time."""
 
 from dataclasses import dataclass
 
@@ -9,27 +9,27 @@ from driftduel.lab.cells import slice_ends
 from driftduel.lab.findings.changes import Game
 from driftduel.lab.findings.curves import Floats
 
-__all__ = ["Shares", "read_shares"]
+__all__ = ["ArmShares", "read_shares"]
 
 _MOST_ARMS = 9
 
 
 @dataclass(frozen=True)
-class Shares:
-    """How the plays of one policy were spread over arms, slice by slice."""
+class ArmShares:
+    """The distribution of the plays of one policy over arms, by slice of time."""
 
     arms: tuple[int, ...]
-    """The arms that were played most; a last column is all others', where there are others."""
+    """The most played arms; a further column contains the sum of all others, if any."""
     shares: Floats
-    """(slices, arms) of all plays in a slice."""
+    """(slices, columns) float array of shares of the plays in a slice."""
     all_arms: Floats
-    """(slices, K) likewise, of every arm."""
+    """(slices, K) float array of shares of every arm."""
     runs: int
-    """Over how many runs this is the mean."""
+    """Number of runs of the mean."""
 
 
-def read_shares(frame: pl.DataFrame, rounds: int, example: Game | None) -> Shares | None:
-    """Average the shares of arms over runs, or take those of one run where arms differ by run."""
+def read_shares(frame: pl.DataFrame, rounds: int, example: Game | None) -> ArmShares | None:
+    """Average the shares of arms over runs; use the example run if the best arms differ by run."""
     if example is not None:
         frame = frame.filter(seed=example[0], run=example[1])
         if frame.is_empty():
@@ -49,4 +49,4 @@ def read_shares(frame: pl.DataFrame, rounds: int, example: Game | None) -> Share
     columns = shares[:, list(chosen)]
     if len(chosen) < arms:
         columns = np.column_stack((columns, 1 - columns.sum(axis=1)))
-    return Shares(chosen, columns, shares, len(tables))
+    return ArmShares(chosen, columns, shares, len(tables))

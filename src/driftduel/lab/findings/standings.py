@@ -1,4 +1,4 @@
-"""How each policy did in a world: one row of the summary."""
+"""The result of a policy in a world: one row of the summary."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ __all__ = ["Standing", "loss_name", "read_standing"]
 
 @dataclass(frozen=True)
 class Standing:
-    """How a policy did in a world."""
+    """The result of a policy in a world."""
 
     policy: int
-    """Its place in the plan."""
+    """The index of the policy in the plan."""
     name: str
     told: tuple[str, ...]
     runs: int
@@ -22,30 +22,30 @@ class Standing:
     high: float | None = None
     """The 95% interval of the mean; None for one run."""
     ratio: float | None = None
-    """To the lowest mean; None if that is 0."""
+    """Ratio to the lowest mean; None if that is 0."""
     difference: float | None = None
-    """To the policy with the lowest mean, run by run; None for that policy."""
+    """Paired difference to the policy with the lowest mean; None for that policy."""
     difference_low: float | None = None
     difference_high: float | None = None
     restarts: float = 0.0
     needless: float = 0.0
-    """Restarts a run that no change explains."""
+    """Mean number of false alarms per run."""
     detected: float | None = None
-    """The share of switches that a restart answered; None where it does not apply."""
+    """Share of switches that were detected, in [0, 1]; None if it does not apply."""
     delay: float | None = None
     speed: float | None = None
     """Rounds a second."""
 
     @property
     def worse(self) -> bool | None:
-        """Whether it is worse than the best beyond chance; None if that cannot be said."""
+        """Whether it is worse than the best beyond chance; None without an interval."""
         if self.difference_low is None or self.difference_high is None:
             return None
         return self.difference_low > 0
 
 
 def read_standing(place: int, row: Mapping[str, Any]) -> Standing:
-    """Read a row of the summary; `place` is the policy's in the plan."""
+    """Return the standing of a row of the summary; `place` is the index in the plan."""
     return Standing(
         policy=place,
         name=row["policy"],
@@ -68,5 +68,5 @@ def read_standing(place: int, row: Mapping[str, Any]) -> Standing:
 
 
 def loss_name(benchmark: str) -> str:
-    """Say what a benchmark measures: regret, or exploitability."""
+    """Return the name of the measured quantity of a benchmark: regret or exploitability."""
     return "exploitability" if benchmark == "exploitability" else "regret"

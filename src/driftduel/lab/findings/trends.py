@@ -1,4 +1,4 @@
-"""How regret grows with the horizon or with the changes, where worlds differ in one key only."""
+"""Growth of regret with the horizon or the number of changes, for worlds that differ in one key."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from driftduel._intervals import student
+from driftduel._internal.intervals import student
 from driftduel.lab.findings.changes import Game
 from driftduel.lab.findings.curves import Floats
 from driftduel.lab.findings.naming import short_names
@@ -23,7 +23,7 @@ _LEAST_SPREAD = 1.5
 
 @dataclass(frozen=True)
 class TrendLine:
-    """One policy's regret against something, and the straight line through it on log-log axes."""
+    """Regret of one policy against x, and the fitted line on log-log axes."""
 
     means: Floats
     lows: Floats | None
@@ -32,32 +32,32 @@ class TrendLine:
     slope_low: float | None
     slope_high: float | None
     level: float
-    """log of the line's height at x = 1."""
+    """Logarithm of the value of the line at x = 1."""
 
 
 @dataclass(frozen=True)
 class Trend:
-    """Regret in worlds that differ in one key only."""
+    """Regret in worlds that differ in one key."""
 
     axis: str
-    """``rounds`` or ``switches``."""
+    """The variable of the x axis: ``rounds`` or ``switches``."""
     key: str
-    """The key that differs."""
+    """The name of the key that differs."""
     common: str
-    """What the worlds have in common."""
+    """The common part of the specs."""
     x: Floats
     worlds: tuple[int, ...]
     lines: Mapping[int, TrendLine]
     left_out: int
-    """Worlds that have no place on a log axis, because nothing switches there."""
+    """Number of worlds without switches, which a log axis cannot show."""
     subject: str = "best arm"
     """What switches."""
     loss: str = "regret"
-    """What to call regret on an axis."""
+    """The label of regret on an axis."""
 
 
 def find_trends(plan: Plan, worlds: Sequence[WorldFindings]) -> list[Trend]:
-    """Find worlds that differ in one key only, one that changes the rounds or the switches."""
+    """Return trends of worlds that differ in one key, which sets the rounds or the switches."""
     identities = [_identity(plan.worlds[world.index].identity) for world in worlds]
     trends = []
     for key in dict.fromkeys(key for spec in identities for key in spec.values):
@@ -76,7 +76,7 @@ def find_trends(plan: Plan, worlds: Sequence[WorldFindings]) -> list[Trend]:
 
 
 def _identity(identity: str) -> Spec:
-    """Read all keys of a planned world, defaults included; the hash of foreign code aside."""
+    """Return the spec of an identity with all keys and defaults, without the hash of code."""
     return Spec.parse(identity.partition(" ")[0])
 
 
@@ -123,9 +123,9 @@ def fit(
 ) -> TrendLine:
     """Fit a straight line to the log of mean regret against log x, by least squares.
 
-    Runs share their luck across worlds, so the 95% interval of the slope comes from leaving out
-    one run at a time, in all worlds at once (the jackknife), with Student's t. It needs two runs
-    that all worlds have.
+    Runs share their random numbers across worlds, so the 95% interval of the slope is computed by
+    the jackknife over runs, with Student's t: each run is left out of all worlds. It requires two
+    runs that all worlds have.
     """
     means = np.array([standing.mean for standing in standings])
     ends = [

@@ -1,4 +1,4 @@
-"""All that is shown of one world."""
+"""The data that figures and pages show of one world."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,11 +9,11 @@ import polars as pl
 
 from driftduel.lab.cells import slice_ends
 from driftduel.lab.findings.changes import SUBJECTS, Changes, Game, read_changes
-from driftduel.lab.findings.curves import Curve, Ints, evenly, read_curves
+from driftduel.lab.findings.curves import Curve, Ints, read_curves, thin_evenly
 from driftduel.lab.findings.goals import GoalFindings
 from driftduel.lab.findings.restarts import read_restarts
 from driftduel.lab.findings.scene import Phase, phases_of, read_scene
-from driftduel.lab.findings.shares import Shares, read_shares
+from driftduel.lab.findings.shares import ArmShares, read_shares
 from driftduel.lab.findings.standings import Standing, loss_name, read_standing
 from driftduel.lab.plan import Plan
 from driftduel.lab.statistics import geometric_mean
@@ -23,46 +23,46 @@ __all__ = ["WorldFindings", "ratio_means", "read_world"]
 
 @dataclass(frozen=True)
 class WorldFindings:
-    """All that is shown of one world."""
+    """The data that figures and pages show of one world."""
 
     index: int
     spec: str
     label: str
-    """The spec without what all worlds have in common."""
+    """The spec without the common part of all worlds."""
     arms: int
     rounds: int
     fixed: bool
     standings: tuple[Standing, ...]
-    """Policies that have played, in the plan's order."""
+    """Standings of policies with finished games, in the order of the plan."""
     at: Ints
     curves: Mapping[int, Curve]
     changes: Changes
     example: Game
-    """A run that most policies have played, for what cannot be averaged."""
+    """The run that most policies have finished, for data that cannot be averaged."""
     game_seed: int
-    """The seed of its games."""
+    """The seed of the games of the example run."""
     winners: tuple[tuple[int, int | None], ...] | None
-    """(first round, best arm) in the example run; None where driftduel 0.1 did not keep it."""
+    """(first round, best arm) in the example run; None in results of driftduel 0.1."""
     present: tuple[int, int] | None
-    """The fewest and the most arms there at a time in that run; None where all are, or unknown."""
+    """Minimum and maximum number of present arms in that run; None if all are, or if unknown."""
     ties: float
-    """The share of ties in its first round; 0 where it is unknown."""
+    """Share of ties in its first round, in [0, 1]; 0 if unknown."""
     restarts: Mapping[int, tuple[int, ...]]
-    """Rounds of restarts, for policies that have any: of all runs, or of the example."""
+    """Rounds of restarts by index of the policy: of all runs, or of the example run."""
     restarts_of_example: bool
     slice_ends: Ints
-    shares: Mapping[int, Shares]
+    shares: Mapping[int, ArmShares]
     regrets: Mapping[int, Mapping[Game, float]]
-    """The regret of every game."""
+    """The regret of every game by index of the policy."""
     loss: str = "regret"
-    """What to call it on an axis."""
+    """The label of regret on an axis."""
     names: tuple[str, ...] = ()
-    """What the arms are called, if they have names."""
+    """The names of the arms; empty if they have none."""
     goal: GoalFindings | None = None
     """The goal beside regret; None if there is none."""
 
     def called(self, arm: int, word: str = "arm ") -> str:
-        """Return an arm's name, or its number with a word before it."""
+        """Return the name of an arm, or `word` followed by its number."""
         return self.names[arm] if self.names else f"{word}{arm}"
 
     def ranked(self) -> list[Standing]:
@@ -70,9 +70,9 @@ class WorldFindings:
         return sorted(self.standings, key=lambda standing: standing.mean)
 
     def of_best(self, count: int, points: int) -> "WorldFindings":
-        """Return what is shown of the best policies only, with curves of at most so many points."""
+        """Return the findings of the best `count` policies, with at most `points` per curve."""
         best = {standing.policy for standing in self.ranked()[:count]}
-        keep = evenly(len(self.at), points)
+        keep = thin_evenly(len(self.at), points)
 
         def only(by_policy: Mapping[int, Any]) -> dict[int, Any]:
             return {policy: value for policy, value in by_policy.items() if policy in best}
@@ -88,12 +88,12 @@ class WorldFindings:
         )
 
     def phases(self) -> list[Phase]:
-        """Return (first, last, winner) for the phases of the example run, if they are known."""
+        """Return (first, last, winner) for the phases of the example run; empty if unknown."""
         return [] if self.winners is None else phases_of(self.winners, self.rounds)
 
 
 def ratio_means(worlds: Sequence[WorldFindings]) -> dict[int, float]:
-    """Return the geometric mean of a policy's ratios to the best, if it has one in every world."""
+    """Return geometric means of ratios to the best, for policies with a ratio in every world."""
     ratios: dict[int, list[float]] = {}
     for world in worlds:
         for standing in world.standings:
@@ -113,18 +113,18 @@ def read_world(
     summary: Sequence[Mapping[str, Any]],
     games: Mapping[int, pl.DataFrame],
 ) -> WorldFindings:
-    """Compute what is shown of a world.
+    """Compute the findings of a world.
 
     Parameters
     ----------
     plan, index
-        The plan, and the world's place in it.
+        The plan, and the index of the world in it.
     label
-        Its short name.
+        The short name of the world.
     summary
-        Its rows of the summary.
+        The rows of the summary of this world.
     games
-        The finished games of every policy that has any, by its place in the plan.
+        The finished games by index of the policy in the plan.
     """
     world = plan.worlds[index]
     by_name = {row["policy"]: row for row in summary}
@@ -135,9 +135,9 @@ def read_world(
         for seed, run, rounds in frame.select("seed", "run", "switches").iter_rows()
     }
     seeds = {
-        (seed, run): luck
+        (seed, run): game_seed
         for frame in games.values()
-        for seed, run, luck in frame.select("seed", "run", "game_seed").iter_rows()
+        for seed, run, game_seed in frame.select("seed", "run", "game_seed").iter_rows()
     }
     regrets = {
         place: {

@@ -1,12 +1,12 @@
-"""Goals of an experiment: what beside regret is measured in every game.
+"""Goals of an experiment: measures beside regret.
 
-A goal is a word of the plan. It has an observer for every game, a row of numbers in the store, and
-statistics over runs; all goals share one table, one section of the page and one figure.
+A goal is a string in the plan. It defines an observer for every game, columns of the store, and
+statistics over runs. All goals share one table, one section of the page and one figure.
 """
 
 import re
 
-from driftduel._defaults import GOAL
+from driftduel._internal.defaults import GOAL
 from driftduel.errors import DriftduelError
 from driftduel.lab.goals.base import COLUMNS, SCHEMA, Column, Goal
 from driftduel.lab.goals.best import BestGoal
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 GOALS: dict[str, Goal] = {goal.name: goal for goal in (BestGoal(), ConfidenceGoal(), RankingGoal())}
-"""The goals beside regret, by name; ``top-K`` for any number K is one, too."""
+"""The goals beside regret, by name; ``top-K`` with any number K is also a goal."""
 _TOP = re.compile(r"top-([1-9]\d{0,8})")
 
 
@@ -50,7 +50,7 @@ def goal_named(name: str) -> Goal | None:
 
 
 def check_goal(name: str, benchmark: str) -> None:
-    """Refuse a goal that does not exist, or that has no answer with a benchmark."""
+    """Raise DriftduelError if a goal does not exist, or is undefined for a benchmark."""
     goal = goal_named(name)
     if goal is not None and benchmark != "condorcet":
         raise DriftduelError(
@@ -60,7 +60,7 @@ def check_goal(name: str, benchmark: str) -> None:
 
 
 def check_world(name: str, world: World) -> None:
-    """Refuse a goal that has no answer in a world."""
+    """Raise DriftduelError if a goal is undefined in a world."""
     goal = goal_named(name)
     if goal is not None:
         goal.observer(world)

@@ -1,4 +1,4 @@
-"""What all goals share: the columns of the store, the statistics, the table."""
+"""The base class of goals, with the columns of the store, the statistics and the table."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from driftduel._intervals import clopper_pearson
+from driftduel._internal.intervals import clopper_pearson
+from driftduel._internal.wording import NOTHING, interval, share, whole
 from driftduel.games import Observer, checkpoints
 from driftduel.lab.statistics import half_width, t_interval
-from driftduel.wording import NOTHING, interval, share, whole
 from driftduel.worlds import World
 
 __all__ = [
@@ -38,13 +38,13 @@ SCHEMA: dict[str, Any] = {
     "goal_changes": pl.Int64,
     "goal_curve": pl.List(pl.Float32),
 }
-"""The columns that a game with a goal adds to its row of the store.
+"""The columns that a game with a goal adds to a row of the store.
 
 ``goal_curve`` has a number between 0 and 1 for each of `driftduel.games.checkpoints`; each goal
 documents the others.
 """
 COLUMNS = ("world", "policy", "seed", "run", "rounds", "regret", "switches", *SCHEMA)
-"""The columns that the statistics of a goal are made of."""
+"""The columns from which the statistics of a goal are computed."""
 
 
 @dataclass(frozen=True)
@@ -58,20 +58,20 @@ class Column:
     """``key_mean`` or ``key`` in the summary, with ``key_low`` and ``key_high``."""
     write: Any
     optional: bool = False
-    """Whether a narrow screen may do without it."""
+    """Whether a narrow terminal may omit the column."""
 
     def number(self, row: Row) -> float | None:
-        """Return the number of a row of the summary."""
+        """Return the value of this column in a row of the summary, None if it is missing."""
         value: float | None = row.get(f"{self.key}_mean", row.get(self.key))
         return value
 
     def text(self, row: Row) -> str:
-        """Write the number."""
+        """Return the value as text."""
         value = self.number(row)
         return NOTHING if value is None else str(self.write(value))
 
     def between(self, row: Row) -> str:
-        """Write the interval; nothing where there is none."""
+        """Return the interval as text; an empty string without an interval."""
         low, high = row.get(f"{self.key}_low"), row.get(f"{self.key}_high")
         if low is None and high is None:
             return ""
@@ -82,7 +82,7 @@ class Column:
 
 @dataclass(frozen=True)
 class GoalCurve:
-    """A number between 0 and 1 after n votes: the mean of runs, and its 95% interval."""
+    """A curve with values in [0, 1] over votes: arrays of the mean of runs and its 95% interval."""
 
     votes: Ints
     mean: Floats
@@ -91,22 +91,22 @@ class GoalCurve:
 
 
 class Goal(ABC):
-    """A measure beside regret: its observer, its row, its statistics and its words."""
+    """A measure beside regret: its observer, its columns, its statistics and its texts."""
 
     name: str
     heading: str
-    """The heading of its section of the page."""
+    """The heading of the section on the page."""
     axis: ClassVar[str]
-    """What its curve shows."""
+    """The label of the curve's axis."""
     is_share: ClassVar[bool]
-    """Whether a run's curve is 0 or 1, so that its interval is binomial."""
+    """Whether the curve of a run has the values 0 and 1, so that the interval is binomial."""
     method: str
-    """The definitions of its numbers, in a few sentences."""
+    """Definitions of the columns, in a few sentences."""
     columns: ClassVar[tuple[Column, ...]]
     summary: ClassVar[dict[str, Any]]
-    """The types of its statistics."""
+    """The polars types of the statistics, by name."""
     descending: ClassVar[bool] = True
-    """Whether the best policy has the largest number of the first column."""
+    """Whether the best policy has the maximum of the first column, not the minimum."""
 
     @abstractmethod
     def observer(self, world: World) -> Observer:
@@ -114,18 +114,18 @@ class Goal(ABC):
 
     @abstractmethod
     def row(self, observer: Any) -> Row:
-        """Return the columns `SCHEMA` of one game."""
+        """Return the values of the columns `SCHEMA` of one game, by name."""
 
     @abstractmethod
     def statistics(self, games: pl.DataFrame) -> Row:
-        """Return the numbers of `summary` from the games of one policy in one world."""
+        """Return the values of the statistics `summary` of one policy in one world, by name."""
 
     @abstractmethod
     def verdict(self, rows: Sequence[Row]) -> str:
-        """Say in a sentence or two which policy did best, from the played rows, best first."""
+        """Return a sentence or two about the best policy, from rows with games, best first."""
 
     def verdict_of(self, rows: Sequence[Row]) -> str:
-        """Say which policy did best, from all rows of a world."""
+        """Return the verdict from all rows of a world."""
         played = [row for row in self.rank(rows) if row["runs"]]
         return self.verdict(played) if played else "Nothing is finished yet."
 
@@ -142,7 +142,7 @@ class Goal(ABC):
 
 
 def read_goal_curve(goal: Goal, games: pl.DataFrame) -> GoalCurve:
-    """Average the curves of one policy's games; runs of another length are left out."""
+    """Average the curves of the games of one policy; runs of another length are omitted."""
     votes = checkpoints(int(games["rounds"][0]))
     lines = [line.to_numpy() for line in games["goal_curve"]]
     table = np.vstack([line for line in lines if len(line) == len(votes)]).astype(np.float64)
@@ -164,9 +164,9 @@ def t_numbers(key: str, values: Floats, most: float = np.inf) -> Row:
     key
         The key.
     values
-        Numbers between 0 and `most`.
+        The values, one per run, between 0 and `most`.
     most
-        Where the interval is cut off; 1 for shares.
+        Upper bound of the interval; 1 for shares.
     """
     low, high = t_interval(values) or (None, None)
     return {
@@ -185,10 +185,10 @@ def binomial(key: str, hits: int, trials: int) -> Row:
 
 
 def percent(value: float) -> str:
-    """Write a share with one digit after the point."""
+    """Return a share as a percentage with one decimal digit."""
     return share(value, 1)
 
 
 def votes(value: float) -> str:
-    """Write a number of votes."""
+    """Return a number of votes as text."""
     return whole(value)

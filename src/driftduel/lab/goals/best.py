@@ -1,4 +1,4 @@
-"""Goal ``best``: the votes in which `Policy.best` names the Condorcet winner."""
+"""Goal ``best``: votes in which `Policy.best` returns the Condorcet winner."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -7,17 +7,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from driftduel._intervals import LEVEL
-from driftduel.games import Identification, Observer, checkpoints
-from driftduel.games.identification import LASTING
+from driftduel._internal.intervals import LEVEL
+from driftduel._internal.wording import code, interval, listed, number
+from driftduel.games import LASTING, Identification, Observer, checkpoints
 from driftduel.lab.goals.base import Column, Goal, Row, binomial, percent, t_numbers, votes
-from driftduel.wording import code, interval, listed, number
 from driftduel.worlds import World
 
 __all__ = ["SHARE", "BestGoal", "votes_until"]
 
 SHARE = 0.9
-"""The share of runs that must be right."""
+"""The required share of correct runs."""
 _RESAMPLES = 500
 
 Bools = NDArray[np.bool_]
@@ -79,7 +78,7 @@ class BestGoal(Goal):
         return Identification(world.rounds)
 
     def row(self, observer: Any) -> Row:
-        """Return the columns of one game."""
+        """Return the values of the columns of one game, by name."""
         return {
             "goal_score": observer.right,
             "goal_votes": observer.settled,
@@ -90,7 +89,7 @@ class BestGoal(Goal):
         }
 
     def statistics(self, games: pl.DataFrame) -> Row:
-        """Return the numbers of one policy in one world."""
+        """Return the values of the statistics of one policy in one world, by name."""
         at = checkpoints(int(games["rounds"][0]))
         curves = [line.to_numpy() > 0 for line in games["goal_curve"] if len(line) == len(at)]
         stationary = not games["switches"].list.len().sum()
@@ -108,7 +107,7 @@ class BestGoal(Goal):
         }
 
     def verdict(self, rows: Sequence[Row]) -> str:
-        """Say which policy names the right leader most often."""
+        """Return a sentence about the policy that returns the Condorcet winner most often."""
         best, *others = rows
         text = f"{code(best['policy'])} names the right leader in {percent(best['right_mean'])} of "
         text += "the votes"
@@ -117,7 +116,7 @@ class BestGoal(Goal):
         if not others:
             return f"{text}."
         if best["runs"] < 2:
-            return f"{text}, the most in a single run, which says nothing about chance."
+            return f"{text}, the most in a single run, which gives no interval."
         unclear = [
             code(row["policy"])
             for row in others

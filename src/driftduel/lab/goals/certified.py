@@ -1,4 +1,4 @@
-"""Goals ``confidence``, ``top-K`` and ``ranking``: answers that votes prove."""
+"""Goals ``confidence``, ``top-K`` and ``ranking``: results certified by e-values."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -6,16 +6,16 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from driftduel._internal.wording import code, interval, listed, number
 from driftduel.errors import DriftduelError
 from driftduel.games import Observer, checkpoints
 from driftduel.lab.goals.base import Column, Goal, Row, binomial, percent, t_numbers, votes
-from driftduel.wording import code, interval, listed, number
 from driftduel.worlds import World
 
 __all__ = ["ConfidenceGoal", "RankingGoal"]
 
 ERROR = 0.05
-"""The probability of a wrong certificate, at most."""
+"""Upper bound of the probability of a wrong certificate."""
 _PROOF = (
     f"A certificate is wrong with probability at most {ERROR:.0%} if preferences are stationary; "
     "pairs are decided by anytime-valid e-values and closed under transitivity."
@@ -34,23 +34,23 @@ _DIFFERENCE = dict.fromkeys(
     ("score_difference", "score_difference_low", "score_difference_high"), pl.Float64
 )
 _CERTIFIED = Column("certified", "share of runs with a certificate", "certified", percent)
-_WRONG = Column("wrong", "share of runs whose certificate is wrong", "wrong", percent)
+_WRONG = Column("wrong", "share of runs with a wrong certificate", "wrong", percent)
 _REGRET = Column("regret", "mean over runs", "regret", number, optional=True)
 
 
 class _Certified(Goal):
-    """What goals with certificates share."""
+    """A base class of goals with certificates."""
 
     top: int
 
     def observer(self, world: World) -> Observer:
         """Return an observer for one game."""
-        from driftduel.games.certificate import Certificate
+        from driftduel.games import CertificateObserver
 
-        return Certificate(world.arms, world.rounds, self.top, ERROR)
+        return CertificateObserver(world.arms, world.rounds, self.top, ERROR)
 
     def certificates(self, games: pl.DataFrame) -> Row:
-        """Return the numbers of certificates over runs."""
+        """Return the values of the statistics of certificates over runs, by name."""
         runs = len(games)
         certified = games["goal_votes"] <= games["rounds"]
         wrong = int((certified & ~games["goal_right"]).sum())
@@ -100,7 +100,7 @@ class ConfidenceGoal(_Certified):
     }
 
     def row(self, observer: Any) -> Row:
-        """Return the columns of one game."""
+        """Return the values of the columns of one game, by name."""
         marks = checkpoints(observer.rounds)
         return {
             "goal_score": float(min(observer.votes, observer.rounds)),
@@ -112,7 +112,7 @@ class ConfidenceGoal(_Certified):
         }
 
     def statistics(self, games: pl.DataFrame) -> Row:
-        """Return the numbers of one policy in one world."""
+        """Return the values of the statistics of one policy in one world, by name."""
         own = games.filter(pl.col("goal_until") <= pl.col("rounds"))
         found = {
             **t_numbers("used", games["goal_score"].to_numpy()),
@@ -124,7 +124,7 @@ class ConfidenceGoal(_Certified):
         return found
 
     def verdict(self, rows: Sequence[Row]) -> str:
-        """Say which policy needs the fewest votes."""
+        """Return a sentence about the policy with the minimum number of votes."""
         best, *others = rows
         text = f"{code(best['policy'])} needs {votes(best['used_mean'])} votes"
         if best["used_low"] is not None:
@@ -154,7 +154,7 @@ class RankingGoal(_Certified):
         Column("votes used", "votes until the certificate, mean", "used", votes),
         _CERTIFIED,
         _WRONG,
-        Column("right at end", "share of runs whose ranking is right at the end", "end", percent,
+        Column("right at end", "share of runs with the right ranking at the end", "end", percent,
                True),
         _REGRET,
     )  # fmt: skip
@@ -187,7 +187,7 @@ class RankingGoal(_Certified):
         return super().observer(world)
 
     def row(self, observer: Any) -> Row:
-        """Return the columns of one game."""
+        """Return the values of the columns of one game, by name."""
         return {
             "goal_score": float(observer.shares[-1]),
             "goal_votes": observer.votes,
@@ -198,7 +198,7 @@ class RankingGoal(_Certified):
         }
 
     def statistics(self, games: pl.DataFrame) -> Row:
-        """Return the numbers of one policy in one world."""
+        """Return the values of the statistics of one policy in one world, by name."""
         used = np.minimum(games["goal_votes"].to_numpy(), games["rounds"].to_numpy())
         return {
             **t_numbers("pairs", games["goal_score"].to_numpy(), 1.0),
@@ -208,7 +208,7 @@ class RankingGoal(_Certified):
         }
 
     def verdict(self, rows: Sequence[Row]) -> str:
-        """Say which policy orders most pairs right."""
+        """Return a sentence about the policy with the maximum share of correctly ordered pairs."""
         best, *others = rows
         text = f"{code(best['policy'])} has {percent(best['pairs_mean'])} of the pairs right"
         if best["pairs_low"] is not None:
@@ -218,7 +218,7 @@ class RankingGoal(_Certified):
 
 
 def _unclear(best: Row, others: Sequence[Row], *, above: bool) -> str:
-    """Finish a verdict: the policies whose paired interval of the difference includes 0.
+    """Return the end of a verdict: policies with a paired interval that includes 0.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def _unclear(best: Row, others: Sequence[Row], *, above: bool) -> str:
     if not others:
         return "."
     if best["runs"] < 2:
-        return "; a single run says nothing about chance."
+        return "; a single run gives no interval."
     end = "score_difference_low" if above else "score_difference_high"
     unclear = [
         code(row["policy"])

@@ -1,4 +1,4 @@
-"""From games with a goal to its statistics, for every policy in every world."""
+"""Statistics of a goal, for every policy in every world."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ _FIRST = {"world": pl.String, "policy": pl.String, "runs": pl.Int64, "planned": 
 def _goal_of(plan: "Plan") -> Goal:
     goal = goal_named(plan.goal)
     if goal is None:
-        raise DriftduelError("these games measured regret only; compare(..., goal=) has others.")
+        raise DriftduelError("these games measured regret only; pass goal= to compare().")
     return goal
 
 
@@ -66,7 +66,7 @@ def _add_differences(goal: Goal, played: list[dict[str, Any]], groups: Any) -> N
 
 
 def _scores(games: pl.DataFrame) -> pl.DataFrame:
-    """Return the scores of games, under the name that `paired_difference` takes."""
+    """Return the scores of games, under the column name of `paired_difference`."""
     return games.select("seed", "run", pl.col("goal_score").alias("regret"))
 
 

@@ -1,13 +1,13 @@
-"""How the page was made: games, versions, seeds, methods, and how to play one game again."""
+"""Section on the origin of the results: games, versions, seeds, methods, and a command."""
 
 import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from driftduel import __version__
-from driftduel.lab.findings import Findings
+from driftduel._internal.wording import counted, listed, number
+from driftduel.lab import Findings
 from driftduel.report.section import Section, game_name
-from driftduel.wording import counted, listed, number
 
 if TYPE_CHECKING:
     from driftduel.lab import Results
@@ -19,8 +19,8 @@ _MOST_MACHINES = 8
 
 
 def section(results: "Results", findings: Findings, figures: Sequence[str]) -> Section:
-    """Return the facts, a command, the seeds, and links to the figures beside the page."""
-    from driftduel.lab.plan import game_seed
+    """Return the section: facts, a command that repeats a game, seeds, and links to figures."""
+    from driftduel.lab import game_seed
 
     plan, world = findings.plan, findings.worlds[0]
     best = world.ranked()[0]
@@ -64,11 +64,11 @@ def _entries(results: "Results", findings: Findings) -> dict[str, str]:
         f"{counted(plan.runs, 'run')} of each",
         "regret against": plan.benchmark,
         "means": "over runs, with Student's t intervals at 95%",
-        "differences": "taken run by run, because policies share a run's world and luck; intervals "
-        "are those of a paired t test, not adjusted for the number of comparisons",
+        "differences": "paired by run, because policies share the world and the outcome draws of a "
+        "run; intervals are those of a paired t test, not adjusted for the number of comparisons",
         **({"slopes": slopes} if findings.trends else {}),
-        "needless restarts": "those with no change of the "
-        f"{findings.worlds[0].changes.subject} since the restart before",
+        "false alarms": "restarts without a change of the "
+        f"{findings.worlds[0].changes.subject} since the previous restart",
         "policies": listed([policy.spec for policy in plan.policies], 60),
         "worlds": listed([world.spec for world in plan.worlds], 60),
     }

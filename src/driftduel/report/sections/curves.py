@@ -1,4 +1,4 @@
-"""Regret over time: who leads when, and what a change costs."""
+"""Section on regret over time: the leaders by round, and the cost of a change."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,21 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from driftduel.figures.results import far_apart
-from driftduel.lab.findings import Changes, Curve, WorldFindings
+from driftduel._internal.wording import code, number
+from driftduel.figures import far_apart
+from driftduel.lab import Changes, Curve, WorldFindings
 from driftduel.report.chart import MOST_SHADED, REGRET, Chart, label, numbers, phase_shapes
 from driftduel.report.section import OneWorld, Section
-from driftduel.wording import code, number
 
 __all__ = ["about_curves", "regret_chart", "section"]
 
 
 _SCALES = (("linear", "linear"), ("log", "log"), ("log-log", "log, both"))
-"""The axes that a reader can choose, with the words on the buttons."""
+"""The axes that a reader can choose, with the labels of the buttons."""
 
 
 def section(of: OneWorld) -> Section:
-    """Return the curves of a world; regret is on a log axis at first where that is needed."""
+    """Return the section; the default axis of regret is logarithmic for a wide range of values."""
     world = of.world
     means = [standing.mean for standing in of.drawn.standings]
     name = f"regret-{world.index}"
@@ -43,7 +43,7 @@ def _hint(world: WorldFindings) -> str:
     bands = any(curve.low is not None for curve in world.curves.values())
     hint = "Bands are 95% intervals of the mean." if bands else "One run has no bands."
     if len(world.changes.rounds) > MOST_SHADED:
-        return f"{hint} There are too many changes to draw them."
+        return f"{hint} Changes are not drawn, because there are too many."
     if not world.changes.rounds:
         return hint
     what = world.changes
@@ -60,7 +60,7 @@ def about_curves(
     changes: Changes,
     loss: str = "regret",
 ) -> str:
-    """Say who leads when, and what a change costs the one who leads at the end."""
+    """Return sentences about the leaders over time, and the cost of a change for the last one."""
     rounds = np.asarray(at)
     places = list(curves)
     means = np.array([curves[place].mean for place in places])
@@ -68,7 +68,7 @@ def about_curves(
     last = int(leaders[-1])
     name = code(names[places[last]])
     if len(places) == 1:
-        text = f"{name} has lost {number(means[0, -1])} by the end."
+        text = f"{name} has a total of {number(means[0, -1])} at the end."
     else:
         others = np.flatnonzero((leaders != last) & (rounds >= rounds[-1] / 20))
         if len(others):
@@ -77,14 +77,14 @@ def about_curves(
             text = f"{name} has the lowest mean {loss} since about round {since:,}; "
             text += f"before, {before} had."
         else:
-            text = f"{name} has the lowest mean {loss} almost from the start, and to the end."
+            text = f"{name} has the lowest mean {loss} almost from the start to the end."
         worst = int(means[:, -1].argmax())
         text += f" At the end, {code(names[places[worst]])} has the highest, "
         text += f"{number(means[worst, -1])}, and the leader has {number(means[last, -1])}."
     cost = _after_and_before(rounds, means[last], changes)
     if cost is not None:
         after, before_change = cost
-        text += f" In the first tenth of a phase after a change {name} loses {number(after)} a "
+        text += f" In the first tenth of a phase after a change {name} incurs {number(after)} a "
         text += f"round, in the last tenth before a change {number(before_change)}."
     return text
 
@@ -94,7 +94,7 @@ def _after_and_before(
     mean: np.ndarray[tuple[int], np.dtype[np.float64]],
     changes: Changes,
 ) -> tuple[float, float] | None:
-    """Return the loss a round in the first and in the last tenth of phases, over all changes."""
+    """Return the mean loss per round in the first and in the last tenth of phases."""
     if changes.example or not changes.rounds or len(changes.rounds) > 20:
         return None
     ends = [1, *changes.rounds, int(rounds[-1]) + 1]
@@ -114,7 +114,7 @@ def _after_and_before(
 
 
 def regret_chart(world: WorldFindings) -> Chart:
-    """Draw regret over time, with bands, over the true phases."""
+    """Return the chart of regret over time, with bands, above the true phases."""
     traces: list[dict[str, Any]] = []
     highest = 0.0
     for s in world.ranked():
@@ -127,7 +127,7 @@ def regret_chart(world: WorldFindings) -> Chart:
             hidden = {
                 "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False,
             }  # fmt: skip
-            low = np.maximum(curve.low, curve.mean * 1e-3)  # a log axis has no place for 0
+            low = np.maximum(curve.low, curve.mean * 1e-3)  # a log axis cannot show 0
             traces.append({**group, **hidden, "y": numbers(low)})
             band = {"y": numbers(curve.high), "fill": "tonexty", "paint": ["fill"]}
             traces.append({**group, **hidden, **band})
@@ -171,7 +171,7 @@ def regret_chart(world: WorldFindings) -> Chart:
 
 
 def _log_range(world: WorldFindings, highest: float, decades: int) -> list[float]:
-    """Return where a log axis begins and ends: the curves in the last decades of the rounds."""
+    """Return the range of a log axis, from the curves in the last decades of the rounds."""
     late = world.at >= world.rounds / 10**decades
     positive = [c.mean[late & (c.mean > 0)] for c in world.curves.values()]
     lowest = min((float(each.min()) for each in positive if len(each)), default=1.0)
@@ -179,7 +179,7 @@ def _log_range(world: WorldFindings, highest: float, decades: int) -> list[float
 
 
 def _winner_names(world: WorldFindings, layout: dict[str, Any]) -> Iterable[dict[str, Any]]:
-    """Write above the chart which arm is best; as a trace, which stays in place on a log axis."""
+    """Return labels of the best arms; as a trace, which keeps its position on a log axis."""
     phases = world.phases()
     wide = [(f, last, arm) for f, last, arm in phases if last - f > world.rounds / 15]
     if not wide or len(phases) > MOST_SHADED:

@@ -1,10 +1,9 @@
-"""The goal beside regret: its curve over votes, and its numbers as a table."""
+"""Section on the goal beside regret: its curve over votes, and its table."""
 
 import math
 from typing import Any
 
-from driftduel.lab.findings import WorldFindings
-from driftduel.lab.findings.goals import GoalFindings
+from driftduel.lab import GoalFindings, WorldFindings
 from driftduel.report.chart import Chart, label, log_axis, numbers, phase_shapes
 from driftduel.report.section import OneWorld, Section, column
 
@@ -12,7 +11,7 @@ __all__ = ["goal_chart", "section"]
 
 
 def section(of: OneWorld) -> Section | None:
-    """Return the curves and the table of the goal; None for experiments without one."""
+    """Return the section; None for experiments without a goal beside regret."""
     found = of.world.goal
     if found is None:
         return None
@@ -49,7 +48,7 @@ def section(of: OneWorld) -> Section | None:
 
 
 def goal_chart(world: WorldFindings, found: GoalFindings, drawn: set[int]) -> Chart:
-    """Draw the curve of a goal for each policy, with its band."""
+    """Return the chart of a goal: the curve of each policy with its 95% band."""
     traces: list[dict[str, Any]] = []
     hidden = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
     for row in found.rows:

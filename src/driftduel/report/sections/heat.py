@@ -1,17 +1,24 @@
-"""All worlds at a glance: how far every policy is from the best of each."""
+"""Section on all worlds: the ratio of every policy to the best one of each world."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from driftduel.lab.findings import Findings, Standing, WorldFindings, ratio_means
+from driftduel._internal.wording import (
+    code,
+    counted,
+    interval,
+    listed,
+    number,
+    ratio as ratio_text,
+    times,
+)
+from driftduel.lab import Findings, Standing, WorldFindings, ratio_means
 from driftduel.report.section import Section, column
-from driftduel.wording import code, counted, interval, listed, number, times
-from driftduel.wording import ratio as ratio_text
 
 __all__ = ["about_heat", "section"]
 
-# From the best to the worst; cividis, which reads the same without colours.
+# RGB values from the best to the worst: cividis, which is monotonic in lightness.
 _HEAT = ((254, 232, 56), (188, 174, 108), (124, 123, 120), (67, 78, 108), (0, 34, 78))
 _HOTTEST = 100.0
 _MANY_WORLDS = 5
@@ -19,7 +26,7 @@ _MANY_WORLDS = 5
 
 @dataclass(frozen=True)
 class HeatCell:
-    """A ratio to the best, the colours it has, and what one reads on pointing at it."""
+    """A cell with a ratio to the best, its colours and its tooltip."""
 
     title: str
     ratio: float | None = None
@@ -29,7 +36,7 @@ class HeatCell:
 
 
 def section(findings: Findings) -> Section:
-    """Return the table of all policies in all worlds."""
+    """Return the section with the table of all policies in all worlds."""
     worlds = findings.worlds
     scores = ratio_means(worlds)
     rows = []
@@ -58,7 +65,7 @@ def section(findings: Findings) -> Section:
 
 def _ratio_cell(standing: Standing | None, where: str) -> HeatCell:
     if standing is None:
-        return _cell(None, "", f"not played in {where}")
+        return _cell(None, "", f"no game in {where}")
     text = f"{standing.name} in {where}: regret {number(standing.mean)}"
     if standing.low is not None and standing.high is not None:
         text += f", 95% interval {interval(standing.low, standing.high)}"
@@ -90,7 +97,7 @@ def _cell(ratio: float | None, mark: str, title: str) -> HeatCell:
 
 
 def about_heat(worlds: Sequence[WorldFindings]) -> str:
-    """Say who is near the best everywhere, and who is furthest from it."""
+    """Return sentences about the policies with the smallest and the largest ratios."""
     ratios: dict[str, list[float]] = {}
     for world in worlds:
         for standing in world.standings:

@@ -1,10 +1,10 @@
-"""What is missing, and why: above everything else, for a page about half of the games."""
+"""Section on missing and failed games, at the top of the page."""
 
 from typing import TYPE_CHECKING
 
-from driftduel.lab.findings import Findings
+from driftduel._internal.wording import code, counted, listed
+from driftduel.lab import Findings
 from driftduel.report.section import Section
-from driftduel.wording import code, counted, listed
 
 if TYPE_CHECKING:
     from driftduel.lab import Results
@@ -15,7 +15,7 @@ _MOST = 50
 
 
 def section(results: "Results", findings: Findings) -> Section | None:
-    """Say which games are missing and which failed; None if every game is there."""
+    """Return the section on missing and failed games; None if all games are finished."""
     plan, failures = findings.plan, results.failures
     text = about_missing(len(plan), results.missing, len(failures), len(results.store.damaged))
     if not text and not failures:
@@ -27,7 +27,7 @@ def section(results: "Results", findings: Findings) -> Section | None:
         "notices.html",
         {
             "text": text,
-            "unplayed": f"Nothing was played yet in {listed(unplayed)}." if unplayed else "",
+            "unplayed": f"No game is finished in {listed(unplayed)}." if unplayed else "",
             "lacking": lacking[:_MOST],
             "more_lacking": max(0, len(lacking) - _MOST),
             "failed": counted(len(failures), "game"),
@@ -38,7 +38,7 @@ def section(results: "Results", findings: Findings) -> Section | None:
 
 
 def _lacking(findings: Findings) -> list[tuple[str, str, str]]:
-    """List who lacks how many games where."""
+    """Return (policy, world, number of missing games) for all incomplete pairs."""
     plan = findings.plan
     planned = plan.runs * len(plan.seeds)
     played = {(w.spec, s.name): s.runs for w in findings.worlds for s in w.standings}
@@ -51,7 +51,7 @@ def _lacking(findings: Findings) -> list[tuple[str, str, str]]:
 
 
 def about_missing(planned: int, missing: int, failed: int, damaged: int = 0) -> str:
-    """Say what is not there; an empty text if nothing is missing."""
+    """Return a sentence about missing games; an empty string if none is missing."""
     if not missing:
         return ""
     text = f"Unfinished: {counted(missing, 'game')} of {planned:,} "
@@ -60,4 +60,4 @@ def about_missing(planned: int, missing: int, failed: int, damaged: int = 0) -> 
         text += f", {failed:,} of them because they failed"
     if damaged:
         text += f", some because {counted(damaged, 'damaged file')} cannot be read"
-    return text + ". Everything below is about the games that are there."
+    return text + ". All results below are of the finished games."

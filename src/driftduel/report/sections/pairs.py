@@ -1,24 +1,24 @@
-"""Every two policies of a world compared: a table that few will look at, folded away."""
+"""Section with the comparison of all pairs of policies of a world, initially collapsed."""
 
 from typing import Any
 
+from driftduel._internal.wording import counted
 from driftduel.report.section import OneWorld, Section, column
-from driftduel.wording import counted
 
 __all__ = ["section"]
 
 _COLUMNS = (
     column("first", words=True),
     column("second", words=True),
-    column("first minus second", "mean difference of their regrets, run by run"),
+    column("first minus second", "mean paired difference of their regrets"),
     column("95% interval"),
     column("beyond chance", "whether the interval excludes 0", words=True),
-    column("runs", "that both have played"),
+    column("runs", "number of common runs"),
 )
 
 
 def section(of: OneWorld) -> Section | None:
-    """Return the differences of all pairs; None if no two policies share a run."""
+    """Return the section; None if no two policies have a common run."""
     import polars as pl
 
     names = [standing.name for standing in of.drawn.standings]

@@ -1,18 +1,18 @@
-"""Restarts against true changes: how many, how many of them needless, and when."""
+"""Section on restarts and true changes: their numbers, false alarms, and rounds."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from driftduel.lab.findings import Changes, Standing, WorldFindings
+from driftduel._internal.wording import code, listed, number, often, share
+from driftduel.lab import Changes, Standing, WorldFindings
 from driftduel.report.chart import Chart, label, numbers, phase_shapes, vertical
 from driftduel.report.section import OneWorld, Section
-from driftduel.wording import code, listed, number, often, share
 
 __all__ = ["about_restarts", "restart_counts_chart", "restart_times_chart", "section"]
 
 
 def section(of: OneWorld) -> Section:
-    """Return what is said of restarts, and two charts if there are any."""
+    """Return the section: sentences about restarts, and two charts if there are any."""
     world = of.world
     made = {
         f"restarts-{world.index}": restart_counts_chart(of.drawn),
@@ -34,7 +34,7 @@ def section(of: OneWorld) -> Section:
 
 
 def about_restarts(standings: Sequence[Standing], changes: Changes) -> str:
-    """Say who restarts how often, against how many true switches, and how fast."""
+    """Return sentences about restarts, true switches, detection delays and false alarms."""
     with_any = [s for s in standings if s.restarts > 0]
     what = f"The {changes.subject}"
     if changes.mean:
@@ -43,12 +43,12 @@ def about_restarts(standings: Sequence[Standing], changes: Changes) -> str:
     else:
         true = f"{what} never {changes.verbs[0]}."
     if not with_any:
-        return f"{true} No policy here ever restarted."
+        return f"{true} No policy restarted."
     text = true
     answering = [s for s in with_any if s.detected is not None]
     nearest = max(answering, key=lambda s: (s.detected or 0, -s.needless), default=None)
     if nearest is not None:
-        text += f" {code(nearest.name)} answered "
+        text += f" {code(nearest.name)} detected "
         text += "all of them" if nearest.detected == 1 else f"{share(nearest.detected)} of them"
         text += " with a restart"
         if len(answering) > 1 and nearest.detected != 1:
@@ -69,7 +69,7 @@ def about_restarts(standings: Sequence[Standing], changes: Changes) -> str:
 
 
 def restart_counts_chart(world: WorldFindings) -> Chart | None:
-    """Draw restarts a run, needless ones apart, against true switches; None if nobody restarts."""
+    """Return the chart of restarts and false alarms per run; None without restarts."""
     shown = [s for s in world.ranked() if s.restarts > 0]
     if not shown:
         return None
@@ -86,7 +86,7 @@ def restart_counts_chart(world: WorldFindings) -> Chart | None:
             "name": "after a change",
             "x": numbers(needed),
             "marker": {"color": "#0072B2"},
-            "hovertemplate": "%{x:.3~r} restarts a run after a change<extra></extra>",
+            "hovertemplate": "%{x:.3~r} restarts per run after a change<extra></extra>",
         },
         {
             **shared,
@@ -97,13 +97,13 @@ def restart_counts_chart(world: WorldFindings) -> Chart | None:
                 "pattern": {"shape": "/", "size": 6, "fillmode": "replace"},
                 "line": {"color": "#D55E00", "width": 1},
             },
-            "hovertemplate": "%{x:.3~r} restarts a run without a change<extra></extra>",
+            "hovertemplate": "%{x:.3~r} false alarms per run<extra></extra>",
         },
     ]
     truth = world.changes.mean
     largest = max([truth, *(s.restarts for s in shown)])
     end = 1.05 * largest
-    if largest > 8 * max(truth, 1):  # one that restarts all the time must not hide the others
+    if largest > 8 * max(truth, 1):  # a policy with very many restarts must not determine the scale
         end = 8 * max(truth, 1)
     traces.append(
         {
@@ -157,7 +157,7 @@ def _restart_text(standing: Standing) -> str:
 
 
 def restart_times_chart(world: WorldFindings) -> Chart | None:
-    """Draw a tick for every restart over the true phases; None if nobody restarts."""
+    """Return the chart with a tick for every restart; None without restarts."""
     shown = [s for s in world.ranked() if world.restarts.get(s.policy)]
     if not shown:
         return None

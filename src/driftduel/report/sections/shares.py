@@ -1,4 +1,4 @@
-"""Which arms were played when, and which of them was the best then."""
+"""Section on the shares of plays by arm over time, with the best arm."""
 
 import html
 from collections.abc import Sequence
@@ -6,22 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from driftduel.figures.style import arm_colour
-from driftduel.lab.findings import Shares, WorldFindings
+from driftduel._internal.wording import code, counted, share as part
+from driftduel.figures import arm_colour
+from driftduel.lab import ArmShares, WorldFindings
 from driftduel.report.chart import MOST_SHADED, Chart, numbers, vertical
 from driftduel.report.section import OneWorld, Section
-from driftduel.wording import code, counted
-from driftduel.wording import share as part
 
 __all__ = ["about_shares", "best_share", "section", "shares_base", "shares_chart"]
 
 _PATTERNS = ("", "/", "\\", "x", "-", "|", "+", ".")
 _OTHERS = "#9a9a9a"
-_ROOM = 14  # letters of a name in a drawing
+_ROOM = 14  # maximum number of characters of a name in a chart
 
 
 def section(of: OneWorld) -> Section:
-    """Return the areas of one policy at a time, and its sentence."""
+    """Return the section: for each policy an area chart and a sentence."""
     world = of.drawn
     box = f"shares-{world.index}"
     charts: dict[str, Chart] = {}
@@ -32,14 +31,14 @@ def section(of: OneWorld) -> Section:
         of_policy, ends = world.shares[standing.policy], world.slice_ends.tolist()
         says = about_shares(standing.name, of_policy, ends, world, of.run)
         options.append({"chart": name, "text": standing.name, "says": says})
-    hint = "Each column of time is filled by the arms played in it"
+    hint = "The height of an area is the share of plays of an arm"
     hint += "." if world.names else "; numbers are arms."
     if world.winners and any(winner is not None for _, winner in world.winners):
-        hint += " Above it is the arm that was best; at the upright lines it changes."
+        hint += " The strip above shows the best arm; vertical lines mark its changes."
     elif world.winners and len(world.winners) > 1:
-        hint += f" At the upright lines, the {world.changes.subject} {world.changes.verbs[0]}."
+        hint += f" At the vertical lines, the {world.changes.subject} {world.changes.verbs[0]}."
     if not world.fixed and world.changes.runs > 1:
-        hint += f" The world is drawn anew in every run, so this is one run: {of.run}."
+        hint += f" Every run has another world, so a single run is shown: {of.run}."
     return Section(
         "shares.html",
         {"level": of.level, "box": box, "options": options, "hint": hint, "run": of.run},
@@ -49,17 +48,16 @@ def section(of: OneWorld) -> Section:
 
 
 def about_shares(
-    name: str, shares: Shares, slice_ends: Sequence[int], world: WorldFindings, run: str
+    name: str, shares: ArmShares, slice_ends: Sequence[int], world: WorldFindings, run: str
 ) -> str:
-    """Say how much a policy played the best arm, in all and around changes."""
-    whose = f"averaged over {counted(shares.runs, 'run')}" if shares.runs > 1 else f"in {run}"
+    """Return a sentence about the share of the best arm, in total and around changes."""
+    sample = f"averaged over {counted(shares.runs, 'run')}" if shares.runs > 1 else f"in {run}"
     if world.winners is None:
         arm = int(shares.all_arms.mean(axis=0).argmax())
         share = shares.all_arms.mean(axis=0)[arm]
         return (
-            f"{code(name)}, {whose}: {world.called(arm)} was played most, {part(share)} of all "
-            f"plays. Which arm was best when is not known: driftduel 0.1, which played this, did "
-            f"not keep it."
+            f"{code(name)}, {sample}: {world.called(arm)} was played most, {part(share)} of all "
+            f"plays. The best arms are unknown, because driftduel 0.1 did not record them."
         )
     of_best = best_share(shares, slice_ends, world)
     known = ~np.isnan(of_best)
@@ -67,14 +65,14 @@ def about_shares(
         arm = int(shares.all_arms.mean(axis=0).argmax())
         share = shares.all_arms.mean(axis=0)[arm]
         return (
-            f"{code(name)}, {whose}: {world.called(arm)} was played most, {part(share)} of all "
+            f"{code(name)}, {sample}: {world.called(arm)} was played most, {part(share)} of all "
             f"plays. No arm beats all others in any round."
         )
     if not known.any():
-        return f"{code(name)}, {whose}: the best arm changes too often to be followed here."
+        return f"{code(name)}, {sample}: the best arm changes too often for this chart."
     lengths = np.diff(np.asarray(slice_ends), prepend=0)
     total = float((of_best * lengths)[known].sum() / lengths[known].sum())
-    text = f"{code(name)}, {whose}: {part(total)} of its plays were of the arm that was best at "
+    text = f"{code(name)}, {sample}: {part(total)} of its plays were of the best arm at "
     text += "the time"
     after, before = _around_changes(of_best, slice_ends, [first for first, _ in world.winners[1:]])
     if after and before:
@@ -86,9 +84,9 @@ def about_shares(
 
 
 def best_share(
-    shares: Shares, slice_ends: Sequence[int], world: WorldFindings
+    shares: ArmShares, slice_ends: Sequence[int], world: WorldFindings
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the share of the best arm in each slice; nan where it changes inside."""
+    """Return a (slices,) float array of shares of the best arm; nan if it changes in a slice."""
     ends = np.asarray(slice_ends)
     result = np.full(len(ends), np.nan)
     for first, last, winner in world.phases():
@@ -103,7 +101,7 @@ def _around_changes(
     slice_ends: Sequence[int],
     changes: Sequence[int],
 ) -> tuple[list[float], list[float]]:
-    """Return the best arm's shares in the whole slices right after and right before changes."""
+    """Return the shares of the best arm in the slices after and before changes."""
     ends = np.asarray(slice_ends)
     after: list[float] = []
     before: list[float] = []
@@ -117,7 +115,7 @@ def _around_changes(
 
 
 def shares_base(world: WorldFindings) -> Chart:
-    """Return what the shares of all policies of a world have in common: the best arm above."""
+    """Return the shared part of the charts of a world: the strip of best arms."""
     layout: dict[str, Any] = {
         "xaxis": {"title": {"text": "round"}, "range": [0, world.rounds], "hoverformat": ",d"},
         "yaxis": {
@@ -167,7 +165,7 @@ def shares_base(world: WorldFindings) -> Chart:
 
 
 def shares_chart(world: WorldFindings, policy: int, base: str) -> Chart:
-    """Draw the share of plays of each arm over time, on the world's base."""
+    """Return the chart of shares of plays by arm over time, with the key of the base."""
     of_policy = world.shares[policy]
     traces = []
     for i in range(of_policy.shares.shape[1]):
@@ -186,7 +184,7 @@ def shares_chart(world: WorldFindings, policy: int, base: str) -> Chart:
 
 
 def _called(world: WorldFindings, arm: int, word: str = "") -> str:
-    """Return an arm's name, cut to the room of a drawing and no markup there, or its number."""
+    """Return the escaped and shortened name of an arm, or its number."""
     name = world.called(arm, word)
     return html.escape(name if len(name) <= _ROOM else f"{name[: _ROOM - 1]}…", quote=False)
 
@@ -196,14 +194,14 @@ def _tag(x: float, y: float, text: str) -> dict[str, Any]:
 
 
 def _arm_names(world: WorldFindings, policy: int) -> list[dict[str, Any]]:
-    """Write an arm's number where it was played most, so that the areas read without colours."""
+    """Return labels of arms at their maximum share, so that areas are readable without colour."""
     of_policy = world.shares[policy]
     tops = of_policy.shares.cumsum(axis=1)
     middles = np.concatenate(([0], world.slice_ends[:-1])) / 2 + world.slice_ends / 2
     names = []
     for i, arm in enumerate(of_policy.arms):
         column = of_policy.shares[:, i]
-        # Where it is large for a while, not in a single slice.
+        # Smoothed, so that a single slice with a large share is not chosen.
         padded = np.pad(column, 1, mode="edge")
         place = int(np.argmax(np.minimum(np.minimum(padded[:-2], padded[2:]), column)))
         if column[place] > 0.12:

@@ -1,31 +1,29 @@
-"""Who did best in a world: every policy with its interval, as a chart and as a table."""
+"""Section on the results in a world: every policy with its interval, as chart and table."""
 
 from typing import Any
 
-from driftduel.lab import verdicts
-from driftduel.lab.findings import Standing, WorldFindings
-from driftduel.lab.weak_spots import weak_spots
+from driftduel._internal.wording import number
+from driftduel.lab import Standing, WorldFindings, about_totals, weak_spots
 from driftduel.report.chart import Chart, hover_interval, label, log_axis, numbers
 from driftduel.report.section import OneWorld, Section, column
-from driftduel.wording import number
 
 __all__ = ["section", "totals_chart"]
 
 _TOLD = {
-    "at": "when it changes",
-    "switches": "how often it changes",
-    "variation": "how much it changes",
+    "at": "times of changes",
+    "switches": "number of changes",
+    "variation": "total variation",
 }
-# What one came for first: on a phone, the first two or three are seen at once.
+# The most important columns are first: a phone shows two or three without scrolling.
 _COLUMNS = (
     column("policy", words=True),
     column("regret", "mean over runs, with its 95% interval"),
     column("ratio to best", "mean regret divided by the lowest"),
     column("more than best", "mean paired difference over shared runs, 95% interval"),
     column("restarts", "a run"),
-    column("needless", "restarts a run with no change since the one before"),
+    column("needless", "false alarms per run: restarts without a change since the previous one"),
     column("delay", "rounds from a change to a restart before the next change, mean"),
-    column("told", "what it was told about the world or given as a setting", words=True),
+    column("told", "prior knowledge of the world, or given as a parameter", words=True),
     column("runs", "finished games"),
     column("rounds/s", "on the machines that played"),
 )
@@ -49,7 +47,7 @@ def section(of: OneWorld) -> Section:
         "standings.html",
         {
             "level": of.level,
-            "says": verdicts.about_totals(world.standings, world.loss),
+            "says": about_totals(world.standings, world.loss),
             "chart": name,
             "table": f"standings-{world.index}",
             "columns": [
@@ -68,7 +66,7 @@ def section(of: OneWorld) -> Section:
 
 
 def _remark(of: OneWorld, standing: Standing) -> str:
-    """Return the given sentence about a policy, and its own warning about its settings here."""
+    """Return the given sentence about a policy, and its warning about its parameters."""
     world = of.world
     size = world.arms, world.rounds, world.changes.mean
     own = weak_spots(standing.name, standing.told, *size)
@@ -76,7 +74,7 @@ def _remark(of: OneWorld, standing: Standing) -> str:
 
 
 def totals_chart(world: WorldFindings) -> Chart:
-    """Draw every policy's regret with its interval, best on top."""
+    """Return the chart of the regret of every policy with its interval, best on top."""
     ranked = world.ranked()
     common = {
         "paint": ["marker", "error_x"],

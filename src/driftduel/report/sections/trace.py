@@ -1,26 +1,26 @@
-"""One game of ANACONDA: its replays, its active set, its restarts."""
+"""Section on one game of ANACONDA: its replays, active set and restarts."""
 
 from dataclasses import dataclass
 
-from driftduel.figures.themes import in_page
-from driftduel.games.replays import Replays
+from driftduel._internal.wording import counted, listed, number, often, share
+from driftduel.figures import in_page
+from driftduel.games import Replays
 from driftduel.report.section import Section
-from driftduel.wording import counted, listed, number, often, share
 
-__all__ = ["Picture", "about_replays", "section"]
+__all__ = ["TracePicture", "about_replays", "section"]
 
 
 @dataclass(frozen=True)
-class Picture:
-    """The picture of a game, or why there is none."""
+class TracePicture:
+    """The figure of a game, or the reason for its absence."""
 
     heading: str
     sentence: str
     svg: str | None = None
 
 
-def section(picture: Picture | None) -> Section | None:
-    """Return the picture, or why there is none; None if there is nothing to say."""
+def section(picture: TracePicture | None) -> Section | None:
+    """Return the section with the figure or the reason; None without a policy with replays."""
     if picture is None:
         return None
     from markupsafe import Markup
@@ -31,21 +31,21 @@ def section(picture: Picture | None) -> Section | None:
 
 
 def about_replays(replays: Replays, total: float, run: str, loss: str = "regret") -> str:
-    """Say what one game of ANACONDA looks like.
+    """Return a description of one game of ANACONDA.
 
     Parameters
     ----------
     replays
-        The game.
+        The recorded stages of the game.
     total
-        What it lost in all.
+        The total loss of the game.
     run
-        Its name.
+        The name of the run.
     loss
-        What is measured.
+        The measured quantity: regret or exploitability.
     """
     text = f"{run[0].upper()}{run[1:]} ({loss} {number(total)}), "
-    text += f"looked at {counted(replays.moments or replays.rounds, 'time')}: "
+    text += f"recorded {counted(replays.moments or replays.rounds, 'time')}: "
     text += f"{counted(replays.count, 'replay')} seen, in {share(replays.inside)} of the rounds; "
     text += "an arm was eliminated " if replays.eliminations else "no arm was eliminated"
     text += f"{often(len(replays.eliminations)) if replays.eliminations else ''}; "
@@ -54,6 +54,6 @@ def about_replays(replays: Replays, total: float, run: str, loss: str = "regret"
         text += f"{counted(len(replays.restarts), 'restart')}, after round {rounds}."
     else:
         text += "no restart"
-        nothing = "; with all arms in play to the end it chose almost at random"
+        nothing = "; with all arms active to the end, its choices were almost random"
         text += f"{nothing if not replays.eliminations else ''}."
     return text

@@ -1,4 +1,4 @@
-"""How regret grows with the horizon, and with the number of changes."""
+"""Section on the growth of regret with the horizon and with the number of changes."""
 
 import math
 from collections.abc import Mapping
@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from driftduel.lab.findings import Findings, Trend
+from driftduel._internal.wording import code, counted, decimals, interval, listed, number
+from driftduel.lab import Findings, Trend
 from driftduel.report.chart import REGRET, Chart, label, log_axis, numbers
 from driftduel.report.section import Section, column
-from driftduel.wording import code, counted, decimals, interval, listed, number
 
 __all__ = ["about_trend", "section", "trend_chart"]
 
@@ -20,13 +20,13 @@ _AXES = {
 }
 _COLUMNS = (
     column("policy"),
-    column("slope", "of the straight line through the logs of the means"),
+    column("slope", "slope of the straight line through the logarithms of the means"),
     column("95% interval", "by leaving out one run at a time (jackknife)"),
 )
 
 
 def section(findings: Findings) -> Section | None:
-    """Return a chart and a table of slopes for each axis; None if worlds differ in other ways."""
+    """Return the section with charts and slopes; None without worlds that differ in one key."""
     names = {place: policy.spec for place, policy in enumerate(findings.plan.policies)}
     ranking = findings.ranking()
     charts: dict[str, Chart] = {}
@@ -54,7 +54,7 @@ def section(findings: Findings) -> Section | None:
 
 
 def about_trend(trend: Trend, names: Mapping[int, str]) -> str:
-    """Say how regret grows, for whom slowest and for whom fastest."""
+    """Return sentences about the policies with the smallest and the largest slope."""
     sign = "T" if trend.axis == "rounds" else "S"
     what = "rounds (T)" if trend.axis == "rounds" else f"changes of the {trend.subject} (S)"
     fitted = sorted(
@@ -81,14 +81,14 @@ def about_trend(trend: Trend, names: Mapping[int, str]) -> str:
         text += f"like {describe(fastest)}."
     halves = [code(names[place]) for _, place in fitted if _holds_half(trend, place)]
     if halves:
-        text += f" A square root, {sign}^0.50, is within the interval of {listed(halves)}."
+        text += f" A square root, {sign}^0.50, is in the interval of {listed(halves)}."
     elif all(trend.lines[place].slope_low is not None for _, place in fitted):
-        text += f" A square root, {sign}^0.50, is within nobody's interval."
+        text += f" A square root, {sign}^0.50, is in no interval."
     if len(trend.x) == 2:
-        text += " Two points make a line but do not show that it is straight."
+        text += " Two points cannot show that the relation is linear."
     if trend.left_out:
         worlds = counted(trend.left_out, "world")
-        text += f" Left out: {worlds} without any change, which a log axis has no place for."
+        text += f" Omitted: {worlds} without changes, which a log axis cannot show."
     return text
 
 
@@ -100,7 +100,7 @@ def _holds_half(trend: Trend, place: int) -> bool:
 
 
 def trend_chart(trend: Trend, findings: Findings) -> Chart:
-    """Draw regret against the horizon, or the switches, on log-log axes with fitted lines."""
+    """Return the chart of regret against horizon or switches, on log-log axes with lines."""
     names = [policy.spec for policy in findings.plan.policies]
     traces: list[dict[str, Any]] = []
     for policy in (p for p in findings.ranking() if p in trend.lines):

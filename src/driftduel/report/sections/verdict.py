@@ -1,12 +1,18 @@
-"""Who won, by how much, how sure that is, and where the world changes: the top of the page."""
+"""Section with the verdict and the changes of the world, at the top of the page."""
 
 from collections.abc import Callable, Sequence
 
-from driftduel.lab import verdicts
-from driftduel.lab.findings import Changes, Findings, WorldFindings
+from driftduel._internal.wording import counted, listed, often, share, whole
+from driftduel.lab import (
+    Changes,
+    Findings,
+    WorldFindings,
+    overall_verdict,
+    prior_knowledge_remark,
+    verdict,
+)
 from driftduel.regret import BENCHMARKS
 from driftduel.report.section import Section, game_name
-from driftduel.wording import counted, listed, often, share, whole
 
 __all__ = ["about_changes", "about_presence", "about_world", "heading", "section"]
 
@@ -14,7 +20,7 @@ _MOST_WINNERS = 8
 
 
 def heading(findings: Findings, folder: str) -> Section:
-    """Return what the page is about."""
+    """Return the heading with the name of the folder, and the settings of the experiment."""
     plan = findings.plan
     return Section(
         "heading.html",
@@ -27,11 +33,11 @@ def heading(findings: Findings, folder: str) -> Section:
 
 
 def section(findings: Findings) -> Section:
-    """Return who won: over all worlds, or in the only one."""
+    """Return the section with the verdict over all worlds, or in the only one."""
     plan = findings.plan
     one = findings.worlds[0] if len(plan.worlds) == 1 else None
     paragraphs = (
-        [verdicts.overall_verdict(findings.worlds)]
+        [overall_verdict(findings.worlds)]
         if one is None
         else about_world(one, game_name(one.example, len(plan.seeds)))
     )
@@ -39,16 +45,16 @@ def section(findings: Findings) -> Section:
 
 
 def about_world(world: WorldFindings, run: str) -> list[str]:
-    """Say who won in a world, what the winner was told, and what the world is like."""
+    """Return the verdict in a world, a remark on prior knowledge, and the changes of the world."""
     changes = about_changes(world.changes, world.winners, world.fixed, run, world.called)
     goal = "" if world.goal is None else world.goal.goal.verdict(world.goal.rows)
-    said = (
+    sentences = (
         goal,
-        verdicts.verdict(world.standings, world.spec, world.loss),
-        verdicts.told_remark(world.standings, world.loss),
+        verdict(world.standings, world.spec, world.loss),
+        prior_knowledge_remark(world.standings, world.loss),
         f"{changes} {about_presence(world)}".rstrip(),
     )
-    return [text for text in said if text]
+    return [text for text in sentences if text]
 
 
 def _setting(findings: Findings, folder: str) -> str:
@@ -69,7 +75,7 @@ def about_changes(
     example: str,
     called: Callable[[int], str] = "arm {}".format,
 ) -> str:
-    """Say where the world changes, and from which best arm to which."""
+    """Return a sentence about the rounds of changes and the sequence of best arms."""
     what, (change, stay) = changes.subject, changes.verbs
     runs = "In every run the" if changes.runs > 1 else "The"
     if changes.most == 0:
@@ -79,8 +85,8 @@ def about_changes(
     if changes.example:
         rounds = listed([whole(t) for t in changes.rounds])
         return (
-            f"The {what} {change} {times} a run, in other rounds each time; the "
-            f"changes drawn are those of {example}: in {where} {rounds}."
+            f"The {what} {change} {times} per run, in different rounds; the changes shown are "
+            f"those of {example}: in {where} {rounds}."
         )
     if changes.same:
         rounds = listed([whole(t) for t in changes.rounds], most=12)
@@ -101,28 +107,28 @@ def about_changes(
         arms = ["none" if winner is None else called(winner) for _, winner in winners]
         text += f", from {' to '.join(arms)}"
     elif not fixed and changes.runs > 1:
-        text += "; which arm is best differs from run to run"
+        text += "; the best arms differ between runs"
     return text + "."
 
 
 def about_presence(world: WorldFindings) -> str:
-    """Say how many arms there are at a time, if they come and go, and how many duels tie."""
-    said = []
+    """Return sentences about the number of present arms, if it varies, and about ties."""
+    sentences = []
     if world.present is not None:
         low, high = world.present
         many = f"{low}" if low == high else f"{low} to {high}"
         verb = "is" if many == "1" else "are"
-        said.append(
-            f"Arms come and go: {many} of {world.arms} {verb} there at a time, and the best arm is "
-            f"the best of those."
+        sentences.append(
+            f"Arms join and leave: {many} of {world.arms} {verb} present at a time, and the best "
+            f"arm is the best present one."
         )
     if world.ties > 0:
-        said.append(f"Of the duels of two arms, {share(world.ties)} tie; a tie is half a win.")
-    return " ".join(said)
+        sentences.append(f"Of the duels of two arms, {share(world.ties)} tie; a tie is half a win.")
+    return " ".join(sentences)
 
 
 def settings_text(findings: Findings) -> str:
-    """Say in one sentence what was planned."""
+    """Return the size and the settings of the plan in one sentence."""
     plan = findings.plan
     policies = counted(len(plan.policies), "policy", "policies")
     text = f"{policies} in {counted(len(plan.worlds), 'world')}, "

@@ -15,7 +15,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from driftduel._compile import hot, jit_enabled, kernel
+from driftduel._internal.compiler import hot, jit_enabled, kernel
 
 __all__ = [
     "GeneratorAddress",

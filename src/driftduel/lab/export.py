@@ -3,34 +3,35 @@
 from collections.abc import Mapping
 from typing import Any
 
-from driftduel.figures.lines import wrapped
+from driftduel._internal.wording import interval, number, ratio
+from driftduel.figures import wrapped
 from driftduel.lab.findings.naming import short_names
 from driftduel.lab.identity import planned_world
 from driftduel.lab.plan import PlannedWorld, game_seed
 from driftduel.lab.result import Results
 from driftduel.lab.tables import OPEN, WideCell, wide_cells, wide_note
 from driftduel.measures import measure
-from driftduel.wording import interval, number, ratio
 
-__all__ = ["METHOD", "as_csv", "as_json", "as_latex", "method_of"]
+__all__ = ["METHOD", "as_csv", "as_latex", "method_of", "results_as_json"]
 
 METHOD = (
-    "Intervals are Student's t at 95% over runs. All policies share each run's world and luck, so "
-    "differences are taken run by run (paired); none is adjusted for the number of comparisons."
+    "Intervals are Student's t at 95% over runs. All policies share the world and the outcome "
+    "draws of each run, so differences are paired by run; they are not adjusted for the number of "
+    "comparisons."
 )
-# A list of rounds that nobody would read is left out of JSON.
+# Longer lists of rounds are omitted from JSON.
 _LONGEST_LIST = 1000
-# The significant switches of a world that drifts take long to find.
+# Significant switches of longer drifting worlds are omitted, because their computation is slow.
 _LONGEST_DRIFT = 1_000_000
 
 
 def method_of(results: Results) -> str:
-    """Return the definitions behind the numbers of a table."""
+    """Return the definitions of the values of a table."""
     return METHOD if results.goal is None else f"{results.goal.method} {METHOD}"
 
 
-def as_json(results: Results) -> dict[str, Any]:
-    """Return one object for one world; for several, an object with the list ``worlds``."""
+def results_as_json(results: Results) -> dict[str, Any]:
+    """Return a dict for one world; for several, a dict with the list ``worlds``."""
     worlds = [_world(results, world) for world in results.plan.worlds]
     goal = results.goal
     about = {
@@ -74,7 +75,7 @@ def _policy(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _goal_policies(results: Results, world: str) -> list[dict[str, Any]]:
-    """Return the numbers of the goal for each policy, and its curve where there is one."""
+    """Return a list of dicts with the values of the goal per policy, and its curve if any."""
     rows = results.goal_summary.filter(world=world).drop("world")
     curves = results.goal_curves.filter(world=world)
     return [
@@ -96,9 +97,9 @@ def _interval(low: float | None, high: float | None) -> list[float] | None:
 
 
 def _measures(results: Results, world: PlannedWorld) -> dict[str, Any] | None:
-    """Measure the first run's world; None if what it was made from is gone or another.
+    """Return the measures of the first run's world; None if its code or file is missing or changed.
 
-    A store does not keep these measures, so this world is built again: here, and for no page.
+    A store does not contain these measures, so the world is rebuilt. Pages do not need them.
     """
     from driftduel.errors import DriftduelError
 
@@ -138,8 +139,8 @@ def as_latex(
     wide
         Whether to write one table of policies by worlds; otherwise one table for each world.
     labels
-        Names of policies and worlds in place of their specs. One that contains a dollar sign or a
-        backslash is taken as LaTeX; otherwise special characters are escaped.
+        Display names by spec. A value that contains a dollar sign or a backslash is used as LaTeX;
+        otherwise special characters are escaped.
     """
     called = {key: _called(label) for key, label in (labels or {}).items()}
     if wide:
@@ -152,7 +153,7 @@ def _called(label: str) -> str:
 
 
 def _wide_latex(results: Results, called: Mapping[str, str]) -> str:
-    """Write a table of policies by worlds, and a note that describes its cells."""
+    """Return a table of policies by worlds, with a note that describes its cells."""
     worlds = [world.spec for world in results.plan.worlds]
     short, common = short_names(worlds)
     heads = [called.get(spec) or _stacked(label) for spec, label in zip(worlds, short, strict=True)]
@@ -174,7 +175,7 @@ def _wide_latex(results: Results, called: Mapping[str, str]) -> str:
 
 
 def _stacked(label: str) -> str:
-    """Write the spec of a world on several short lines."""
+    """Return the spec of a world broken into several short lines."""
     lines = [rf"\texttt{{{_escaped(line)}}}" for line in wrapped(label, 14)]
     stack = r"\\".join(lines)
     return stack if len(lines) == 1 else rf"\shortstack[r]{{{stack}}}"
@@ -195,7 +196,7 @@ def _latex(results: Results, world: PlannedWorld, called: Mapping[str, str]) -> 
         rf"% {world.spec}",
         r"\begin{tabular}{llrrrr}",
         r"\toprule",
-        r"policy & told & regret & 95\% interval & ratio & restarts \\",
+        r"policy & prior & regret & 95\% interval & ratio & restarts \\",
         r"\midrule",
     ]
     for row in results.summary.filter(world=world.spec).iter_rows(named=True):
@@ -213,7 +214,7 @@ def _latex(results: Results, world: PlannedWorld, called: Mapping[str, str]) -> 
 
 
 def _typeset(text: str) -> str:
-    """Write a number as LaTeX does: a thin space between thousands, a real minus, a dash."""
+    """Return a number in LaTeX: thin spaces between thousands, minus signs, dashes."""
     return "--" if text == "-" else text.replace(",", r"\,").replace("-", "$-$")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from driftduel.errors import DriftduelError
 
-__all__ = ["lasting_folder", "whole_file"]
+__all__ = ["atomic_write", "durable_folder"]
 
 # Some file systems cannot sync a folder, and some folders are writable but not readable.
 _NO_WAY = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM)
@@ -19,7 +19,7 @@ _unfinished: set[Path] = set()
 
 
 @contextmanager
-def whole_file(path: str | Path, *, lasting: bool = True) -> Iterator[Path]:
+def atomic_write(path: str | Path, *, lasting: bool = True) -> Iterator[Path]:
     """Yield a temporary file beside `path` that replaces it if the block raises no exception.
 
     Parameters
@@ -67,13 +67,13 @@ def _replaceable(path: Path) -> os.stat_result | None:
     return before
 
 
-def lasting_folder(path: str | Path) -> None:
+def durable_folder(path: str | Path) -> None:
     """Create a folder and its parents, durable against a loss of power."""
     path = Path(path)
     if "\0" in str(path):
         raise DriftduelError(f"{str(path)!r} cannot be the name of a folder.")
     if not path.is_dir():
-        lasting_folder(path.parent)
+        durable_folder(path.parent)
         path.mkdir(exist_ok=True)
         _sync_folder(path.parent)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from driftduel._compile import kernel
+from driftduel._internal.compiler import kernel
 
 __all__ = ["least_exploited", "solve", "workspace", "write_losses"]
 

@@ -1,4 +1,4 @@
-"""What somebody may have meant who wrote a command, an option or a word that does not exist."""
+"""Suggestions for unknown commands, options and arguments."""
 
 import argparse
 import math
@@ -9,27 +9,34 @@ from collections.abc import Iterable, Iterator, Sequence
 from driftduel.cli.parsers import commands_of, options_of, places_of
 from driftduel.specs import near, path_as_spec
 
-__all__ = ["complaint"]
+__all__ = ["suggest"]
 
 _NUMBER = re.compile(r"-\d+$|-\d*\.\d+$")
 
 
-def complaint(
+def suggest(
     top: argparse.ArgumentParser, words: Sequence[str]
 ) -> tuple[argparse.ArgumentParser, str] | None:
-    """Return what is wrong with a command line before its values are read, and in whose words.
+    """Return the first mistake of a command line and the parser that should report it.
 
-    argparse would say first what is missing, which is why it is so often the wrong complaint:
-    ``--worlds x`` is no missing ``--world``.
+    argparse reports missing arguments first, which hides the cause: for ``--worlds x`` it reports
+    that ``--world`` is missing. This function runs first and reports the unknown option.
+
+    Returns
+    -------
+    tuple or None
+        A parser and a message, or None if every command and option exists.
     """
     commands = commands_of(top)
     known = options_of(top)
-    first = next((word for word in words if not _is_option(word) or not _meant(word, known)), None)
+    first = next(
+        (word for word in words if not _is_option(word) or not _matching_actions(word, known)), None
+    )
     if first is None:
         return None
     if _is_option(first):
         name = first.partition("=")[0]
-        if any(_meant(first, options_of(command)) for command in commands.values()):
+        if any(_matching_actions(first, options_of(command)) for command in commands.values()):
             return top, f"the command comes before its options: {top.prog} COMMAND {name}"
         return top, f"there is no option {name!r}; {near(name, known)}"
     if first not in commands:
@@ -37,12 +44,12 @@ def complaint(
         return top, f"there is no command {what!r}; {near(first, (*commands, *_long(known)))}"
     command, rest = commands[first], words[words.index(first) + 1 :]
     if commands_of(command):
-        return complaint(command, rest)
-    return next(((command, said) for said in _mistakes(command, rest)), None)
+        return suggest(command, rest)
+    return next(((command, message) for message in _mistakes(command, rest)), None)
 
 
 def _mistakes(command: argparse.ArgumentParser, words: Sequence[str]) -> Iterator[str]:
-    """Say which options are not there, and which words nobody asked for."""
+    """Yield a message for each unknown option and each superfluous argument."""
     known = options_of(command)
     places = places_of(command)
     wanted = len(places) if all(place.nargs not in ("*", "+") for place in places) else math.inf
@@ -54,29 +61,30 @@ def _mistakes(command: argparse.ArgumentParser, words: Sequence[str]) -> Iterato
         if not _is_option(word):
             wanted -= 1
             if wanted < 0:
-                yield f"{_own_name(command)} does not take {word!r} here{_as_option(word, known)}"
+                guess = _as_option(word, known)
+                yield f"{_command_name(command)} does not take {word!r} here{guess}"
             continue
-        actions = _meant(word, known)
+        actions = _matching_actions(word, known)
         if not actions:
             name = word.partition("=")[0]
-            yield f"{_own_name(command)} has no option {name!r}; {near(name, _long(known))}"
+            yield f"{_command_name(command)} has no option {name!r}; {near(name, _long(known))}"
         elif len(actions) > 1 or actions[0].nargs == 0 or "=" in word:
             continue
         elif rest and not (actions[0].nargs == "?" and _is_option(rest[0])):
             rest.popleft()  # its value
 
 
-def _own_name(command: argparse.ArgumentParser) -> str:
+def _command_name(command: argparse.ArgumentParser) -> str:
     return command.prog.rpartition(" ")[2]
 
 
 def _is_option(word: str) -> bool:
-    """Tell whether argparse takes a word for an option."""
+    """Return whether argparse parses a word as an option."""
     return len(word) > 1 and word[0] == "-" and " " not in word and not _NUMBER.match(word)
 
 
-def _meant(word: str, known: dict[str, argparse.Action]) -> list[argparse.Action]:
-    """Return the actions that an option, or the beginning of one, may stand for."""
+def _matching_actions(word: str, known: dict[str, argparse.Action]) -> list[argparse.Action]:
+    """Return the actions that match an option or a prefix of an option."""
     name = word.partition("=")[0]
     if name in known:
         return [known[name]]
@@ -90,7 +98,7 @@ def _long(known: Iterable[str]) -> list[str]:
 
 
 def _as_option(word: str, known: dict[str, argparse.Action]) -> str:
-    """Guess which option a word was meant for."""
+    """Return a suggestion of the option that is missing before a word, or an empty string."""
     if "--world" in known and (spec := path_as_spec(word)):
         return f"; did you mean --world {spec}?"
     name = word.partition(":")[0]

@@ -29,7 +29,7 @@ class Fitted:
 
 
 @dataclass(frozen=True)
-class _Column:
+class _TextColumn:
     title: str
     cells: tuple[str, ...]
     to_right: bool
@@ -99,7 +99,7 @@ def fitted(
     titles = list(head) or [""] * max(map(len, lines), default=0)
     cells = list(zip(*lines, strict=True)) or [()] * len(titles)
     columns = [
-        _Column(title, column, f"{i:x}" in right, i)
+        _TextColumn(title, column, f"{i:x}" in right, i)
         for i, (title, column) in enumerate(zip(titles, cells, strict=True))
     ]
     left_out: tuple[str, ...] = ()
@@ -119,10 +119,10 @@ def _total(widths: Iterable[int]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
-def _chosen(columns: list[_Column], optional: Sequence[str], width: int) -> list[_Column]:
+def _chosen(columns: list[_TextColumn], optional: Sequence[str], width: int) -> list[_TextColumn]:
     """Return the required columns, and the most important optional columns that fit."""
 
-    def taken(column: _Column) -> int:
+    def taken(column: _TextColumn) -> int:
         if column.to_right or column.title in optional:
             return column.least
         return min(column.least, max(_NARROWEST, width // 2))  # the rest can be wrapped
@@ -135,7 +135,7 @@ def _chosen(columns: list[_Column], optional: Sequence[str], width: int) -> list
     return sorted(chosen, key=lambda column: column.place)
 
 
-def _column_widths(columns: list[_Column], width: int) -> list[_Column]:
+def _column_widths(columns: list[_TextColumn], width: int) -> list[_TextColumn]:
     """Return the columns with widths: titles are wrapped first, then the longest text columns."""
     if _total(column.natural for column in columns) <= width:
         return [replace(column, width=column.natural) for column in columns]
@@ -151,7 +151,7 @@ def _column_widths(columns: list[_Column], width: int) -> list[_Column]:
     return [replace(column, width=widths[column.place]) for column in columns]
 
 
-def _row(cells: Sequence[str], columns: list[_Column], to_bottom: bool = False) -> str:
+def _row(cells: Sequence[str], columns: list[_TextColumn], to_bottom: bool = False) -> str:
     """Return one row, on several lines if a cell is wrapped."""
     breaks, indent = (_TITLE_BREAKS, "") if to_bottom else (_BREAKS, "  ")
     broken = [

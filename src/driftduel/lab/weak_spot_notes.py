@@ -1,4 +1,4 @@
-"""Settings under which a policy cannot work as intended, by its own account."""
+"""Warnings of policies about parameter values under which they cannot work as intended."""
 
 import warnings
 from collections.abc import Sequence
@@ -11,17 +11,17 @@ __all__ = ["weak_spots"]
 
 
 def weak_spots(spec: str, told: Sequence[str], arms: int, rounds: int, switches: float) -> str:
-    """Return the warnings of a policy about its settings in a world; "" without any.
+    """Return the warnings of a policy about its parameters in a world; an empty string if none.
 
-    The policy is built for K arms, T rounds and the number of switches, and plays nothing.
+    The policy is constructed for K arms, T rounds and the number of switches, without a game.
 
     Parameters
     ----------
     spec, told
-        The policy, and the keys that it is given; only a policy that is given the horizon can
-        find it too short.
+        The spec, and the parameters set from the world; only a policy that requires the horizon
+        can warn that it is too short.
     arms, rounds, switches
-        The world's size, and its mean number of switches.
+        The numbers of arms and rounds, and the mean number of switches.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def _built(spec: str, arms: int, rounds: int, switches: int) -> str:
         warnings.simplefilter("always", WeakSpotWarning)
         try:
             make_policy(spec, arms, horizon=rounds, switches=switches)
-        except DriftduelError:  # of a module that this process has not imported
+        except DriftduelError:  # its module is not imported in this process
             return ""
     found = [str(each.message) for each in caught if issubclass(each.category, WeakSpotWarning)]
     return " ".join(found)

@@ -1,4 +1,4 @@
-"""Who looks on while many games are played: nobody, a terminal, a notebook, or a log."""
+"""Listeners for the progress of many games: none, a terminal, a notebook, or a log."""
 
 import sys
 import threading
@@ -8,68 +8,72 @@ from contextlib import suppress
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from driftduel.wording import counted, duration, number, short
+from driftduel._internal.wording import counted, duration, number, short
 
 if TYPE_CHECKING:
     from driftduel.lab.cells import Outcome
     from driftduel.lab.plan import Cell
     from driftduel.lab.result import Results
 
-__all__ = ["Display", "Silent", "Watch", "in_notebook"]
+__all__ = ["Display", "NullListener", "ProgressListener", "in_notebook"]
 
 _WIDE = 100  # columns of a terminal
 _SECONDS_BETWEEN_LINES = 10.0
 _SECONDS_BETWEEN_PICTURES = 0.25
 
 
-class Watch:
-    """Somebody who looks on; whoever wants to hear only of some of this overrides only that."""
+class ProgressListener:
+    """A listener for progress events; override the methods you need.
+
+    All methods have an empty default. Methods are called in the thread of `sweep` unless their
+    description states otherwise.
+    """
 
     def opened(self, results: "Results", cells: "list[Cell]") -> None:
-        """Hear where results go, before anything is played, and which cells are to be played."""
+        """Called with the results and the selected cells, before any cell is played."""
 
     def begin(self, cells: int, kept: int, rounds: int, workers: int) -> None:
-        """Hear how many cells there are, how many were finished before, and the rounds to play."""
+        """Called with the numbers of cells, of finished cells, of rounds to play and of workers."""
 
     def compiling(self, ready: int | None, policies: int) -> None:
-        """Hear that some policy is being compiled, and how many are ready; None: none is any more.
+        """Called with the number of compiled policies; None when no policy is being compiled.
 
-        Called from any thread.
+        Called from any thread, so the method must be thread-safe.
         """
 
     def rounds(self, count: int) -> None:
-        """Hear that rounds were played; called from any thread."""
+        """Called with a number of rounds played; from any thread, so it must be thread-safe."""
 
     def cell(self, outcome: "Outcome") -> None:
-        """Hear that a cell was finished, or failed."""
+        """Called with the outcome of a finished or failed cell."""
 
     def left(self, seconds: float) -> None:
-        """Hear how long it will probably take."""
+        """Called with an estimate of the seconds left."""
 
     def elsewhere(self, cells: int) -> None:
-        """Hear that another process finished cells meanwhile."""
+        """Called with the number of cells that other processes finished since the last call."""
 
     def say(self, text: str) -> None:
-        """Hear of something unusual."""
+        """Called with a warning, such as a damaged file."""
 
 
-class Silent(Watch):
-    """Nobody looks on."""
+class NullListener(ProgressListener):
+    """A listener that ignores events and forwards warnings to `warnings.warn`."""
 
     def say(self, text: str) -> None:
-        """Warn: nothing unusual goes unsaid."""
+        """Emit a Python warning."""
         warnings.warn(text, stacklevel=2)
 
 
 def in_notebook() -> bool:
-    """Tell whether a notebook runs this, which shows more than lines of text."""
+    """Return whether the code runs in a notebook, which can display HTML."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and hasattr(shell, "kernel")
 
 
 class _TerminalBar:
-    """A live line of rich's, on stderr."""
+    """A progress bar of rich on stderr."""
 
     def __init__(self, total: int) -> None:
         from rich.console import Console
@@ -83,7 +87,7 @@ class _TerminalBar:
 
         console = Console(stderr=True)
         bar = 24 if console.width >= _WIDE else 10
-        # What is said beside the bar is cut to fit, or rich would cut the bar and the numbers.
+        # The status is cut to fit, because rich would otherwise truncate the bar and the numbers.
         self._room = console.width - bar - len(f" {total}/{total} cells 0:00:00 ")
         self._bar = Progress(
             BarColumn(bar_width=bar),
@@ -106,12 +110,12 @@ class _TerminalBar:
         self._bar.console.print(text, markup=False, highlight=False)
 
     def close(self) -> None:
-        with suppress(OSError):  # the terminal may be what is gone
+        with suppress(OSError):  # the terminal may be closed
             self._bar.stop()
 
 
 class _NotebookBar:
-    """A bar that a browser draws, under the cell that plays."""
+    """A progress bar in HTML, below the running cell of the notebook."""
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -147,10 +151,10 @@ class _NotebookBar:
         pass
 
 
-class Display(Watch):
-    """Show cells done, rounds a second, time left and the best policy so far.
+class Display(ProgressListener):
+    """A display of finished cells, rounds per second, time left and the best policy so far.
 
-    A live bar on a terminal and in a notebook; a few lines elsewhere.
+    It is a bar on a terminal and in a notebook, and a line every ten seconds elsewhere.
     """
 
     def __init__(self) -> None:
@@ -167,15 +171,15 @@ class Display(Watch):
         self._bar: _TerminalBar | _NotebookBar | None = None
 
     def opened(self, results: "Results", cells: "list[Cell]") -> None:
-        """Remember what is played, and where it is kept."""
+        """Store the arguments as attributes for the later events."""
         self.results, self.cells = results, cells
 
     def begin(self, cells: int, kept: int, rounds: int, workers: int) -> None:
-        """Say what is to be done."""
+        """Start the bar, and print the number of cells that are already finished."""
         self.close()
         self.total, self.done, self._first = cells, kept, kept
         if kept:
-            self._print(f"{kept:,} of {cells:,} cells are there already.")
+            self._print(f"{kept:,} of {cells:,} cells are already finished.")
         if kept < cells:
             if in_notebook():
                 self._bar = _NotebookBar(cells)
@@ -184,7 +188,7 @@ class Display(Watch):
             self._show()
 
     def compiling(self, ready: int | None, policies: int) -> None:
-        """Show that the time left is not known yet, and why."""
+        """Show the number of compiled policies in place of the time left; thread-safe."""
         self._compiling = (
             "" if ready is None else f"compiling, {ready} of {policies} policies ready"
         )
@@ -192,10 +196,10 @@ class Display(Watch):
             self._show()
         elif self._compiling and not self._said_compiling:
             self._said_compiling = True
-            self._print(f"{self._compiling}; what is compiled is kept for the next time.")
+            self._print(f"{self._compiling}; compiled code is cached for later runs.")
 
     def rounds(self, count: int) -> None:
-        """Count rounds; any thread may call."""
+        """Add to the number of rounds; thread-safe, because a lock is held."""
         with self._lock:
             self._rounds += count
         if self._bar is not None:
@@ -214,7 +218,7 @@ class Display(Watch):
         if self._bar is not None:
             self._show()
         else:
-            self._say_now_and_then(outcome)
+            self._print_line(outcome)
 
     def left(self, seconds: float) -> None:
         """Show the time left."""
@@ -222,16 +226,16 @@ class Display(Watch):
         self._show()
 
     def elsewhere(self, cells: int) -> None:
-        """Count cells that another process has played."""
+        """Add to the number of cells finished by other processes."""
         self.done += cells
         self._show()
 
     def say(self, text: str) -> None:
-        """Pass something unusual on."""
+        """Print a warning."""
         self._print(text)
 
     def close(self) -> None:
-        """Wipe the live line."""
+        """Erase the bar."""
         if self._bar is not None:
             self._show()
             self._bar.close()
@@ -242,12 +246,12 @@ class Display(Watch):
             self._bar.show(self.done, self._status())
 
     def _status(self) -> str:
-        """Say how fast it goes and how long it takes, unless it compiles, and who leads."""
+        """Return a string with the speed, the time left or the compilation, and the best policy."""
         timing = (self._compiling,) if self._compiling else (self._speed(), self._left)
         parts = (*timing, self._best())
         return "  ".join(part for part in parts if part)
 
-    def _say_now_and_then(self, outcome: "Outcome") -> None:
+    def _print_line(self, outcome: "Outcome") -> None:
         now = time.monotonic()
         if self.done == self._first + 1 and outcome.row is not None:
             after = f"after {duration(now - self._begun)}"
@@ -267,7 +271,7 @@ class Display(Watch):
         return f"{short(self._rounds / max(1e-9, time.monotonic() - self._begun))} rounds/s"
 
     def _best(self) -> str:
-        """Name the policy with the lowest mean so far, in the world that has most of it."""
+        """Return a string with the policy that has the lowest mean in most of the worlds."""
         means = {pair: total / runs for pair, (total, runs) in list(self._sums.items())}
         worlds = {world for world, _ in means}
         if not worlds:

@@ -1,4 +1,4 @@
-"""How long a plan will take: from cells that were played, or from a short trial."""
+"""Estimate of the duration of a plan, from finished cells or from a short trial."""
 
 import time
 from collections.abc import Sequence
@@ -14,17 +14,17 @@ __all__ = ["estimate"]
 
 
 def estimate(cells: Sequence[Cell], store: Store | None = None) -> pl.DataFrame:
-    """Return for each policy in each world how many cells are to be played and how long one takes.
+    """Return the number of cells and the seconds per cell, for each policy in each world.
 
-    Where the store has cells of the two, these tell; else the first stretch of one game is played,
-    which takes a moment each (and compiles what was never compiled).
+    The seconds are the mean of finished cells of the store. If there are none, the first segments
+    of one game are played, which takes a moment each and compiles missing kernels.
 
     Parameters
     ----------
     cells
-        What is to be played.
+        The cells to be played.
     store
-        What there is already.
+        Finished cells; default: none.
     """
     done = set() if store is None else store.done()
     played: dict[tuple[str, str], float] = {}
@@ -49,21 +49,21 @@ def estimate(cells: Sequence[Cell], store: Store | None = None) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-class _Enough(Exception):  # noqa: N818 - not an error
-    """The trial has seen enough."""
+class _TrialDone(Exception):  # noqa: N818 - not an error
+    """Raised to end a trial after its second segment."""
 
 
 def _trial(cell: Cell) -> float:
-    """Return how many seconds a game will take, from its second stretch of rounds.
+    """Return the estimated seconds of a game, extrapolated from its second segment of rounds.
 
-    The first one may include compilation.
+    The first segment is not used, because it may include compilation.
     """
     seen: list[tuple[float, int]] = []
 
     def progress(done: int, _: int) -> None:
         seen.append((time.perf_counter(), done))
         if len(seen) == 2:
-            raise _Enough
+            raise _TrialDone
 
     world = world_of(cell.world, cell.game_seed)
     try:
@@ -71,7 +71,7 @@ def _trial(cell: Cell) -> float:
             cell.policy, world, cell.game_seed, benchmark=cell.benchmark, mode=cell.mode,
             progress=progress,
         )  # fmt: skip
-    except _Enough:
+    except _TrialDone:
         (first, before), (second, after) = seen
         return (second - first) / (after - before) * world.rounds
     return game.seconds

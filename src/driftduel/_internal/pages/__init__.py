@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from driftduel import wording
+from driftduel._internal import wording
 from driftduel.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -28,8 +28,9 @@ def environment(package: str, extra: str = "report") -> "Environment":
 
     Escaping is always on, and a missing value is an error. Templates have the filters
     ``spec`` (a name that may break after its commas and colons), ``marked`` (a sentence with names
-    between backticks) and ``sortable`` (a number to sort by), the functions of `driftduel.wording`
-    as filters and as functions, and ``source(name)``, the content of a file beside them. The
+    between backticks) and ``sortable`` (a number to sort by), the functions of
+    `driftduel._internal.wording` as filters and as functions, and
+    ``source(name)``, the content of a file beside them. The
     argument `extra` is named in the error if a package is missing.
     """
     try:

@@ -73,13 +73,13 @@ def fingerprint(*things: Any, frozen: bool = False) -> str:
         Whether they are kernels, for which arrays and other constants have their values at the time
         of compilation. Raises `Unknown` if these values cannot be determined.
     """
-    walk = _Walk(frozen, {_top(_module_of(thing)) for thing in things} - {"builtins"})
+    walk = _ContentHasher(frozen, {_top(_module_of(thing)) for thing in things} - {"builtins"})
     for thing in things:
         walk.see(thing, _module_of(thing))
     return _hash("\n".join(walk.notes))
 
 
-class _Walk:
+class _ContentHasher:
     """A traversal that records the content of objects, each once, in a deterministic order.
 
     Parameters
@@ -131,7 +131,8 @@ class _Walk:
 
     def _open(self, value: Any, home: str) -> None:
         inside = getattr(value, "__wrapped__", None)
-        if _top(type(value).__module__) == "numba" and isinstance(inside, FunctionType):
+        by_numba = _top(type(value).__module__) == "numba" or hasattr(value, "py_func")
+        if by_numba and isinstance(inside, FunctionType):
             self._kernel(value, inside)
         elif type(value) in _HOLDERS:
             self._parts(type(value), [getattr(value, n) for n in _HOLDERS[type(value)]], home)

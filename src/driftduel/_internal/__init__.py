@@ -1,0 +1,1 @@
+"""Private helper modules, shared by all packages. They depend on `driftduel.errors` only."""
