@@ -280,6 +280,27 @@ def test_many_processes_make_one_file_together(tmp_path, child):
     store.close()
 
 
+def test_a_file_that_another_process_creates_is_awaited(tmp_path, monkeypatch):
+    class Busy(sqlite3.Connection):
+        """A connection that finds the file locked at the first switch to the write-ahead log."""
+
+        refused = 0
+
+        def execute(self, sql, *values):
+            if "journal_mode" in sql and not Busy.refused:
+                Busy.refused += 1
+                error = sqlite3.OperationalError("database is locked")
+                error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+                raise error
+            return super().execute(sql, *values)
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, factory=Busy, **k))
+    store = open_store(tmp_path / "arena.db")
+    assert Busy.refused == 1
+    store.close()
+
+
 def test_reading_while_somebody_writes(store):
     make(store)
     over = threading.Event()

@@ -7,6 +7,7 @@ A commit is on the disk before it is acknowledged: each one syncs the write-ahea
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -23,9 +24,10 @@ T = TypeVar("T")
 
 #: Timeout for the write lock of another process, such as a command beside the server.
 _SECONDS = 30.0
+#: Time between two attempts to switch a new file to write-ahead logging.
+_RETRY_SECONDS = 0.01
 # FULL: each commit is synced. On macOS this requires fullfsync, too, which has no effect elsewhere.
 _PRAGMAS = (
-    "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=FULL",
     "PRAGMA fullfsync=ON",
     "PRAGMA checkpoint_fullfsync=ON",
@@ -102,12 +104,30 @@ class SqliteStore(RelationalStore):
             self.path, timeout=self._seconds, isolation_level=None, check_same_thread=False
         )
         try:
+            self._enter_wal(connection)
             for pragma in _PRAGMAS:
                 connection.execute(pragma)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _enter_wal(self, connection: sqlite3.Connection) -> None:
+        """Switch the file to write-ahead logging, or confirm that it uses it.
+
+        If several processes create a file at the same time, SQLite reports the lock of another one
+        immediately, without the timeout of the connection, because waiting could be a deadlock.
+        """
+        deadline = time.monotonic() + self._seconds
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+                if not busy or time.monotonic() >= deadline:
+                    raise
+            time.sleep(_RETRY_SECONDS)
 
     def _migrate(self, run: RunSql) -> None:
         """Apply missing migrations in one transaction."""
