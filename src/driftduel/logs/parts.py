@@ -109,7 +109,7 @@ def count_files(
     )
 
 
-def _sum_tables[K, N: (int, float)](tables: Iterable[Mapping[K, N]]) -> dict[K, N]:
+def _sum_tables(tables: Iterable[Mapping[Any, Any]]) -> dict[Any, Any]:
     """Return the sums of the values of several tables by key."""
     total: Any = Counter()
     for table in tables:

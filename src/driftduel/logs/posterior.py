@@ -188,7 +188,7 @@ class Fit:
         self.grid = cuttings.grid
         if kind == "walk":
             self.grid = counts.grid(min(_WALK_BINS, affordable_bins(counts.options)))
-        self._rounds = np.concatenate(([0.0], np.cumsum(counts.per_bin())))
+        self._rounds = np.concatenate(([0.0], np.cumsum(counts.rows_per_bin())))
 
     # Time -----------------------------------------------------------------------------------
 
