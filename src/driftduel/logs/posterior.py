@@ -674,7 +674,8 @@ class Fit:
     def rough(self) -> bool:
         """Whether there are too few votes per pair and stretch for more than rough values."""
         K = self.counts.options
-        return self.counts.votes / self.phi / (K * (K - 1) / 2) / (len(self._found) + 1) < _ROUGH
+        votes = self.counts.effective_votes if self.counts.slates else self.counts.votes
+        return votes / self.phi / (K * (K - 1) / 2) / (len(self._found) + 1) < _ROUGH
 
     def __repr__(self) -> str:
         now = self.now
