@@ -1,8 +1,8 @@
 """Measure the statements of `driftduel log` about simulated logs of picks and rankings.
 
-Six options with strengths in the ratio 1.3, in random order; 2,000 slates of random options; choices
-after Plackett and Luce. *One change*: after 30% to 70% of the log, the best option exchanges its
-strength with a random other one.
+Six options with strengths in the ratio 1.3, in random order; 2,000 slates of random options;
+choices after Plackett and Luce. *One change*: after 30% to 70% of the log, the best option
+exchanges its strength with a random other one.
 
 `make log-slates` writes research/records/log-slates.json and the table in
 docs/research/how-it-was-tested.md.

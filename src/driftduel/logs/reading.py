@@ -227,6 +227,11 @@ def read_log(
     adaptive = adaptive or is_arena_export(schema.names())
     recorded = recorded_options(frame)
     counts, notes = with_presence(counted.counts, present, recorded, adaptive=adaptive)
+    if slates is not None and (by is not None or features):
+        notes.append(
+            "Of each slate, one vote is compared, drawn at random among its decided pairs: votes "
+            "of one slate depend on each other."
+        )
     return Log(
         counts=counts,
         rows=counted.rows,
@@ -455,9 +460,14 @@ def _looks_like_a_group(
                 [
                     dispersion(
                         counts_from_votes(
-                            a[at], b[at], won[at], group=group[at], weight=weight[at], bins=2,
+                            a[at],
+                            b[at],
+                            won[at],
+                            group=group[at],
+                            weight=weight[at],
+                            bins=2,
                             names=list(place),
-                        )  # fmt: skip
+                        )
                     )
                     for at in (slice(w * window, (w + 1) * window) for w in range(_WINDOWS))
                 ]

@@ -117,11 +117,10 @@ def find_slate(
         return None
     shown, ranking = list_columns(by_name)
     series = _series(by_name)
-    if is_export or not has_pair:
-        shown = shown if winner is not None or ranking is not None else None
+    if is_export or series or not has_pair:
         if is_export:  # its column of options has those present at the end of the log
             shown = by_name.get("shown")
-            shown = shown if winner is not None or ranking is not None else None
+        shown = shown if winner is not None or ranking is not None else None
         if series and winner is not None and (shown is not None or ranking is not None):
             _ambiguous(shown or ranking, series)
         if shown is not None or ranking is not None:

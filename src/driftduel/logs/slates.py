@@ -85,6 +85,8 @@ _MOST_STRENGTHS = 1000
 _PRECISION = 0.25  # of the prior of strengths
 _KEY = "key "
 _SLATE = "slate"
+_ROW = "__slate"
+_NO_TEXT = (pl.Binary, pl.Object)
 
 
 def pair_weights(places: Ints, strengths: Floats) -> tuple[Ints, Ints, Ints, Floats, Bools]:
@@ -99,7 +101,8 @@ def pair_weights(places: Ints, strengths: Floats) -> tuple[Ints, Ints, Ints, Flo
 
     Examples
     --------
-    >>> row, winner, loser, weight, tie = pair_weights(np.array([[1, 9, 9]]), np.ones((1, 3)))
+    >>> picked = np.array([[1, UNRANKED, UNRANKED]])
+    >>> row, winner, loser, weight, tie = pair_weights(picked, np.ones((1, 3)))
     >>> winner.tolist(), loser.tolist(), weight.round(3).tolist()
     ([0, 0], [1, 2], [0.667, 0.667])
     """
@@ -179,8 +182,8 @@ class SlateRows:
         self.grouped = bool(columns.group)
         keys = _key_columns(self.columns, schema)
         self._keys = list(keys)
-        numbered = frame.with_row_index(_SLATE)
-        also = {_SLATE: pl.col(_SLATE), **(also or {})}
+        numbered = frame.with_row_index(_ROW)
+        also = {_SLATE: pl.col(_ROW), **(also or {})}
         self.rows = prepare_votes(numbered, replace(columns, tie=None), clock, also, keys)
         self._weighted = columns.weight is not None
         late = pl.col("when").is_finite().not_()
@@ -335,8 +338,8 @@ class SlateRows:
                 f"the log has {pairs:,} votes of pairs in different slates, more than "
                 f"{_MOST_PAIRS:,}; read it in parts with 'driftduel log count', and add the counts."
             )
-        parts = []
-        for size, kinds in sorted(by_size.items()):
+        parts: list[Any] = []
+        for _, kinds in sorted(by_size.items()):
             slates: Any = [self._kinds.slates[kind] for kind in kinds]
             options = np.array([[number[name] for name in names] for names, _ in slates])
             places = np.array([places for _, places in slates])
@@ -344,9 +347,9 @@ class SlateRows:
             columns = np.array(kinds)[row], options[row, winner], options[row, loser], weight, tie
             order = np.argsort(row, kind="stable")
             parts.append(tuple(column[order] for column in columns))
-            assert size == places.shape[1]
-        kind, winner, loser, weights, ties = (np.concatenate(p) for p in zip(*parts, strict=True))
-        return kind, winner, loser, weights, ties
+        whole: Any = tuple(np.concatenate(p) for p in zip(*parts, strict=True))
+        found: tuple[Ints, Ints, Ints, Floats, Bools] = whole
+        return found
 
     def votes(self, strengths: Mapping[str, float] | None = None) -> pl.LazyFrame:
         """Return the votes of pairs, as rows of `prepare_votes`: first (the winner), second, tie.
@@ -426,7 +429,9 @@ class SlateRows:
     def problems(self, most: int) -> list[tuple[int, str]]:
         """Return the first invalid rows, as tuples (number of the row from 0, reason)."""
         why = [s if isinstance(s, str) and s != NOTHING else None for s in self._kinds.slates]
-        kinds = self._kinds.table.select(self._keys).with_columns(why=pl.Series(why, dtype=pl.String))
+        kinds = self._kinds.table.select(self._keys).with_columns(
+            why=pl.Series(why, dtype=pl.String)
+        )
         rows = self.rows.join(kinds.lazy(), on=self._keys, how="inner", nulls_equal=True)
         reason = (
             pl.when(pl.col("when").is_finite().not_()).then(pl.lit(NO_TIME))
@@ -484,7 +489,7 @@ def _key_columns(slate: SlateColumns, schema: pl.Schema) -> dict[str, pl.Expr]:
                     f"with --columns ranking={name}, a list of options with --columns shown={name}."
                 )
             column = _as_text(name, column, kind)
-        elif kind.is_nested() or kind == pl.Binary or kind == pl.Object:
+        elif kind.is_nested() or kind in _NO_TEXT:
             raise DriftduelError(f"the column {quote(name)} of type {kind} holds no names.")
         else:
             column = column.cast(pl.String)
@@ -496,12 +501,13 @@ def _as_text(name: str, column: pl.Expr, kind: pl.List) -> pl.Expr:
     """Return a column of lists as text; inner lists have equal places."""
     inner: Any = kind.inner
     element = pl.element()
+    wrong = f"the column {quote(name)} of type {kind} holds no lists of names."
     if isinstance(inner, pl.List):
         if isinstance(inner.inner, pl.List) or inner.inner.is_nested():
-            raise DriftduelError(f"the column {quote(name)} of type {kind} holds no lists of names.")
+            raise DriftduelError(wrong)
         element = element.cast(pl.List(pl.String)).list.join(TIED, ignore_nulls=False)
-    elif inner.is_nested() or inner == pl.Binary or inner == pl.Object:
-        raise DriftduelError(f"the column {quote(name)} of type {kind} holds no lists of names.")
+    elif inner.is_nested() or inner in _NO_TEXT:
+        raise DriftduelError(wrong)
     else:
         element = element.cast(pl.String)
     text = column.list.eval(element.fill_null("")).list.join(BETWEEN)
