@@ -23,6 +23,7 @@ from driftduel.logs import (  # noqa: E402
 from driftduel.logs.counts import counts_from_votes  # noqa: E402
 from driftduel.logs.parts import count_files  # noqa: E402
 from driftduel.logs.slate_cells import UNRANKED, ListReader  # noqa: E402
+from driftduel.logs.slate_check import find_dependence  # noqa: E402
 from driftduel.logs.slates import pair_weights, strengths_of  # noqa: E402
 from tests.logs import slate_reference as reference  # noqa: E402
 
@@ -528,6 +529,42 @@ def test_stationary_slates_certify_nothing(ranked):
         counts = read_log(pl.DataFrame(table)).counts
         wrong += certify(counts).switches > 0
     assert wrong <= 5
+
+
+def test_odds_that_depend_on_a_third_option_are_noted():
+    """Two equal drinks split the picks: each wins less often over ale if the other is shown."""
+    rng = np.random.default_rng(8)
+    rows = 3000
+    shown = np.argsort(rng.random((rows, 5)), axis=1)[:, :3]
+    value = rng.gumbel(size=(rows, 5))
+    common = rng.gumbel(size=rows)
+    value[:, 0], value[:, 1] = common + 0.01 * value[:, 0], common + 0.01 * value[:, 1]
+    best = np.take_along_axis(value, shown, axis=1).argmax(axis=1)
+    table = {"shown": NAMES[shown].tolist(), "winner": NAMES[shown[np.arange(rows), best]]}
+    notes = read_log(pl.DataFrame(table)).notes
+    assert any("seem to depend on" in note and "Plackett-Luce" in note for note in notes)
+    assert not any("seem to" in n for n in read_log(pl.DataFrame(table), adaptive=True).notes)
+
+
+def test_plackett_luce_choices_rarely_seem_to_depend_on_a_third_option():
+    """At most 1% of logs, also if strengths change."""
+    claims = 0
+    for seed in range(100):
+        later = (-0.8, 0.4, 0.0, -0.4, 0.8)
+        size = 3 + seed % 2
+        before = simulated(size, 500, [seed, 1])[1]
+        after = simulated(size, 500, [seed, 2], later if seed % 3 else (0.8, 0.4, 0.0, -0.4, -0.8))
+        order = np.concatenate((before, after[1]))
+        if seed % 5:
+            votes = {"winner": order[:, [0] * (size - 1)].ravel(), "loser": order[:, 1:].ravel()}
+            row = np.repeat(np.arange(len(order)), size - 1)
+        else:
+            i, j = np.triu_indices(size, 1)
+            votes = {"winner": order[:, i].ravel(), "loser": order[:, j].ravel()}
+            row = np.repeat(np.arange(len(order)), len(i))
+        often = np.ones(len(row), np.int64)
+        claims += find_dependence(votes["winner"], votes["loser"], order[row], often, 5) is not None
+    assert claims <= 4
 
 
 def test_one_vote_of_each_slate_is_compared():

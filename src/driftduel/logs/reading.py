@@ -227,6 +227,8 @@ def read_log(
     adaptive = adaptive or is_arena_export(schema.names())
     recorded = recorded_options(frame)
     counts, notes = with_presence(counted.counts, present, recorded, adaptive=adaptive)
+    if slates is not None and not counts.adaptive:
+        notes += slates.dependence()
     if slates is not None and (by is not None or features):
         notes.append(
             "Of each slate, one vote is compared, drawn at random among its decided pairs: votes "

@@ -47,7 +47,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from driftduel._internal.wording import counted, listed
+from driftduel._internal.wording import counted, listed, share
 from driftduel.errors import DriftduelError
 from driftduel.logs.columns import LogColumns, quote
 from driftduel.logs.counting import NO_TIME, NO_WEIGHT, Counted, prepare_votes
@@ -65,6 +65,7 @@ from driftduel.logs.slate_cells import (
     place_slate,
     read_slate,
 )
+from driftduel.logs.slate_check import MOST_CHECKED, find_dependence
 from driftduel.logs.slate_columns import SlateColumns
 
 if TYPE_CHECKING:
@@ -309,8 +310,8 @@ class SlateRows:
         kind, winner, loser, weight, tie = self._pairs({})
         weight = weight * self._sound[kind]
         total: Counter[tuple[str, str]] = Counter()
-        for share, one, other in ((1.0, winner, loser), (0.5, loser, winner)):
-            some = tie if share == 0.5 else np.ones(len(tie), np.bool_)
+        for part, one, other in ((1.0, winner, loser), (0.5, loser, winner)):
+            some = tie if part == 0.5 else np.ones(len(tie), np.bool_)
             value = np.where(tie[some], 0.5, 1.0) * weight[some]
             cell = one[some] * len(self._names) + other[some]
             used, place = np.unique(cell, return_inverse=True)
@@ -439,6 +440,30 @@ class SlateRows:
         )  # fmt: skip
         found = rows.select(_SLATE, why=reason).filter(pl.col("why").is_not_null())
         return [(int(r), w) for r, w in collect(found.sort(_SLATE).head(most)).iter_rows()]
+
+    def dependence(self) -> list[str]:
+        """Return a sentence about two options of which the odds depend on a third one, if found."""
+        if self.grouped or len(self._names) > MOST_CHECKED:
+            return []
+        kind, winner, loser, _, tie = self._pairs({})
+        number = {name: place for place, name in enumerate(self._names)}
+        slates = [() if isinstance(slate, str) else slate[0] for slate in self._kinds.slates]
+        shown = np.full((len(slates), max(map(len, slates))), -1)
+        for row, names in zip(shown, slates, strict=True):
+            row[: len(names)] = [number[name] for name in names]
+        some, often = ~tie, self._sound[kind]
+        found = find_dependence(
+            winner[some], loser[some], shown[kind[some]], often[some], len(self._names)
+        )
+        if found is None:
+            return []
+        one, other, third = (self._names[i] for i in found[:3])
+        (p, n), (q, m) = found.shown, found.not_shown
+        return [
+            f"The odds of {one} and {other} seem to depend on {third}: {one} won {share(p)} of "
+            f"{n:,} comparisons with {third} shown and {share(q)} of {m:,} without it. Picks and "
+            f"rankings are read as Plackett-Luce choices, which assume that they do not."
+        ]
 
     def notes(self) -> list[str]:
         """Return sentences about the interpretation of the rows."""
