@@ -99,6 +99,14 @@ def _arguments(rng: Rng) -> list[str]:
                 "first_won=time",
                 "first_won=winner_a,second_won=winner_b",
                 "winner=winner_a",
+                "shown=shown",
+                "ranking=shown",
+                "ranking=ranking,shown=shown",
+                "options=option_1+option_2",
+                "options=first+second",
+                "places=rank_ale+rank_gin",
+                "places=time+winner",
+                "options=",
             ),
         ),
         ("--present", ("model 0", "model 0,model 1", "ale,tea", ",", "nothing")),
@@ -124,7 +132,11 @@ def _table(rng: Rng, *, nested: bool = False) -> dict[str, list[str]]:
     winner = names[np.where(won, first, second)]
     one, other = pick(rng, _PAIRS) if rng.random() < 0.5 else ("first", "second")
     table = {one: names[first], other: names[second]}
-    match rng.integers(9):
+    if rng.random() < 0.25 and options > 2:
+        table = _slates(rng, rows, names[:options], nested=nested)
+    match rng.integers(9) if one in table else 9:
+        case 9:  # the picks or rankings of slates
+            pass
         case 0:
             table = {"winner": winner, "loser": names[np.where(won, second, first)]}
         case 1:
@@ -158,7 +170,42 @@ def _table(rng: Rng, *, nested: bool = False) -> dict[str, list[str]]:
         table["options"] = [pick(rng, present)] + [""] * (rows - 1) if rows else []
     if rng.random() < 0.2:
         table["tie"] = [str(t) for t in rng.choice([0, 1], size=rows)]
-    return {name: [str(cell) for cell in column] for name, column in table.items()}
+    return {
+        name: [cell if isinstance(cell, list) else str(cell) for cell in column]
+        for name, column in table.items()
+    }
+
+
+def _slates(rng: Rng, rows: int, names: Any, *, nested: bool) -> dict[str, Any]:
+    """Return the columns of a log of picks or rankings, in one of their forms."""
+    size = int(rng.integers(2, len(names) + 1))
+    order = [[str(n) for n in rng.permutation(names)[:size]] for _ in range(rows)]
+    shown = [sorted(row) for row in order]
+    sign = pick(rng, ("|", ";", " > ", ", ", "json", "python"))
+
+    def written(lists: list[list[str]]) -> list[str]:
+        if sign in ("json", "python"):
+            return [json.dumps(row) if sign == "json" else str(row) for row in lists]
+        return [sign.join(row) for row in lists]
+
+    first = [row[0] for row in order]
+    none = [pick(rng, (*[name] * 20, "", "tie", "none")) for name in first]
+    match rng.integers(6):
+        case 0:
+            return {"ranking": written(order)}
+        case 1:
+            cut = [row[: rng.integers(1, size + 1)] for row in order]
+            return {"ranking": written(cut), "shown": written(shown)}
+        case 2:
+            columns = {f"option_{m + 1}": [row[m] for row in shown] for m in range(size)}
+            return {**columns, "winner": none}
+        case 3:
+            return {f"rank_{n}": [row.index(n) + 1 if n in row else "" for row in order]
+                    for n in map(str, names)}  # fmt: skip
+        case 4 if nested:
+            return {"shown": shown, "winner": none}  # lists of JSON
+        case _:
+            return {"shown": written(shown), pick(rng, ("winner", "pick", "chosen")): none}
 
 
 def _spoil(rng: Rng, table: dict[str, list[Any]]) -> None:
@@ -272,7 +319,7 @@ def _object(rng: Rng, row: dict[str, Any]) -> dict[str, Any]:
         value = cell
         if rng.random() < 0.002:
             value = pick(rng, (None, 1, 2.5, True, [], {}, [cell], {"a": cell}, 10**30))
-        elif cell.isdigit() and len(cell) < 300:
+        elif isinstance(cell, str) and cell.isdigit() and len(cell) < 300:
             value = int(cell)
         outer, dot, inner = name.partition(".")
         if dot:
@@ -302,6 +349,9 @@ def _parquet(rng: Rng) -> bytes:
         for name, column in table.items()
     }
     frame = pl.DataFrame(words, schema=dict.fromkeys(words, pl.String))
+    for name in ("shown", "ranking"):
+        if name in frame.columns and rng.random() < 0.5:
+            frame = frame.with_columns(pl.col(name).str.split(pick(rng, ("|", " > ", ";"))))
     for _ in range(rng.integers(0, 4)):
         name, kind = pick(rng, frame.columns), pick(rng, _KINDS)
         try:

@@ -374,6 +374,10 @@ def past_votes(log: Log, called: Mapping[str, int]) -> Iterator[list[Any]]:
         raise DriftduelError(
             "a file of counts has no single votes; import the file of votes it was counted from."
         )
+    if log.counts.slates:
+        raise DriftduelError(
+            "a log of slates cannot be imported as past duels; 'driftduel log' analyses it."
+        )
     rows = log.meaning(log.votes.sort("when").collect()).filter(pl.col("won").is_not_null())
     if "weight" not in rows.columns:
         rows = rows.with_columns(weight=pl.lit(1.0))

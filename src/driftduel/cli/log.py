@@ -45,7 +45,8 @@ WITH_JSON = (
 """The commands that take --json."""
 _COLUMNS = (
     "winner", "loser", "first", "second", "time", "group", "weight", "tie",
-    "first_score", "second_score", "first_won", "second_won",
+    "first_score", "second_score", "first_won", "second_won", "shown", "ranking", "options",
+    "places",
 )  # fmt: skip
 _SHOWN_OPTIONS = 12
 _QUIET_SECONDS = 2.0  # before progress is shown
@@ -79,7 +80,8 @@ def _add_log(parser: argparse.ArgumentParser) -> None:
         "--columns",
         metavar="OURS=THEIRS,...",
         help="columns that are not recognised by name: first=model_a,second=model_b, "
-        f"winner=result.winner of a nested key; there are {', '.join(_COLUMNS)}",
+        "winner=result.winner of a nested key, options=A+B+C of slates; there are "
+        f"{', '.join(_COLUMNS)}",
     )
     parser.add_argument("--time", metavar="COLUMN", help="the column of times")
     parser.add_argument(
@@ -233,16 +235,17 @@ def _how_to_read(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def parse_columns(text: str | None) -> dict[str, str]:
-    """Parse the value of --columns into columns by role."""
+def parse_columns(text: str | None) -> dict[str, str | list[str]]:
+    """Parse the value of --columns into columns by role; several columns are joined by +."""
     from driftduel.errors import DriftduelError
 
-    columns = {}
+    columns: dict[str, str | list[str]] = {}
     for part in text.split(",") if text else ():
         ours, sign, theirs = part.partition("=")
         if not sign or not theirs:
             raise DriftduelError(f"--columns {part!r} must be like winner=model_a.")
-        columns[ours.strip()] = theirs.strip()
+        role = ours.strip()
+        columns[role] = theirs.split("+") if role in ("options", "places") else theirs.strip()
     return columns
 
 

@@ -161,7 +161,7 @@ def log_evidence(counts: Counts, option: int, since: int, present: Bools) -> flo
     Fine bins limit the resolution: in a log of more events than fine bins, evidence starts with the
     next bin after the starting vote.
     """
-    done = np.concatenate(([0.0], np.cumsum(counts.per_bin())))
+    done = np.concatenate(([0.0], np.cumsum(counts.rows_per_bin())))
     done *= counts.votes / done[-1]
     starts = starting_votes(counts.votes)
     which = int(np.searchsorted(starts, round(float(done[since]))))

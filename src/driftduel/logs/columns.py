@@ -7,16 +7,17 @@ role, the file is refused; the error shows the argument that confirms the defaul
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from driftduel._internal.wording import listed
 from driftduel.errors import DriftduelError
+from driftduel.logs.slate_columns import SLATE_ROLES, SlateColumns, find_slate
 
-__all__ = ["ROLES", "LogColumns", "compact", "find_columns", "quote", "side_names"]
+__all__ = ["ARENA_COLUMNS", "ROLES", "LogColumns", "compact", "find_columns", "quote", "side_names"]
 
 ROLES = (
     "winner", "loser", "first", "second", "time", "group", "weight", "tie",
-    "first_score", "second_score", "first_won", "second_won",
+    "first_score", "second_score", "first_won", "second_won", *SLATE_ROLES,
 )  # fmt: skip
 """The roles of columns, as keys of the argument `columns` of `read_log`."""
 
@@ -45,6 +46,8 @@ _OTHERS = {
     "weight": ("weight",),
     "tie": ("tie", "tied", "draw"),
 }
+ARENA_COLUMNS = frozenset({"seq", "time", "first", "second", "winner", "voter", "counted"})
+"""The columns of every arena export."""
 _TWICE = "_duplicated_0"  # the suffix that polars adds to a duplicate name
 
 
@@ -101,6 +104,8 @@ class LogColumns:
     """Boolean columns: the first option won, the second option won; further columns are ties."""
     beside: tuple[str, ...] = ()
     """Columns with the same prefix as the winner's, as in a one-hot set of all options."""
+    slate: SlateColumns | None = None
+    """The columns of slates of several options; None: rows are duels."""
 
     @property
     def placed(self) -> bool:
@@ -117,6 +122,7 @@ class LogColumns:
     def used_names(self) -> set[str]:
         """Return the names of all columns with a role."""
         several = {*self.group, *self.scores, *self.flags}
+        several |= set() if self.slate is None else self.slate.used_names()
         single = (getattr(self, field.name) for field in fields(self))
         return several | {name for name in single if isinstance(name, str)}
 
@@ -147,11 +153,21 @@ def find_columns(
     given
         Columns by their role: ``{"winner": "model_a", "group": ["race", "day"]}``.
     """
-    named, group = _check_named_columns(there, given)
+    named, group, lists = _check_named_columns(there, given)
     by_name: dict[str, str] = {}
     for name in there:
         if compact(name) and name not in named.values():
             by_name.setdefault(compact(name), name)
+    slate = _slate(there, given, named, lists)
+    if slate is not None:
+        columns = LogColumns(
+            time=_other("time", by_name, named, given),
+            group=group or _tuple(_other("group", by_name, named, given)),
+            weight=_other("weight", by_name, named, given),
+            slate=slate,
+        )
+        _check_slate(columns, there)
+        return columns
     first, second = _pair(by_name, named)
     scores = _of_pair(by_name, named, "score", _score_names(first, second))
     flags = _flags(by_name, named)
@@ -187,10 +203,11 @@ def find_columns(
 
 def _check_named_columns(
     there: Sequence[str], given: Mapping[str, str | Sequence[str] | None]
-) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Check the columns given as arguments; return them by role, and the group columns."""
+) -> tuple[dict[str, str], tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """Check the columns given as arguments; return them by role, the groups, and the slates."""
     named: dict[str, str] = {}
     group: tuple[str, ...] = ()
+    lists: dict[str, tuple[str, ...]] = {}
     for role, names in given.items():
         if role not in ROLES:
             raise DriftduelError(
@@ -206,6 +223,8 @@ def _check_named_columns(
                 )
         if role == "group":
             group = several
+        elif role in SLATE_ROLES:
+            lists[role] = several
         elif len(several) != 1:
             raise DriftduelError(f"{role} must be one column, not {_join_names(several)}.")
         else:
@@ -214,7 +233,52 @@ def _check_named_columns(
         if (one in named) != (other in named):
             missing = other if one in named else one
             raise DriftduelError(f"{one} and {other} belong together; name {missing} too.")
-    return named, group
+    return named, group, lists
+
+
+def _slate(
+    there: Sequence[str],
+    given: Mapping[str, object],
+    named: Mapping[str, str],
+    lists: Mapping[str, tuple[str, ...]],
+) -> SlateColumns | None:
+    """Return the columns of slates; None if rows are duels."""
+    used = {*named.values(), *(name for names in lists.values() for name in names)}
+    by_name: dict[str, str] = {}
+    for name in there:
+        if compact(name) and name not in used:
+            by_name.setdefault(compact(name), name)
+    has_pair = any(x in by_name and y in by_name for x, y, *_ in side_names())
+    has_pair |= any(x in by_name and y in by_name for x, y in _LOSERS.items())
+    winners = (by_name[name] for name in (*_WINNERS, *_LESS_SURE) if name in by_name)
+    winner = named.get("winner", next(winners, None))
+    slate = find_slate(
+        {**lists, **{role: (name,) for role, name in named.items()}},
+        by_name,
+        winner,
+        has_pair=has_pair,
+        is_export=set(there) >= ARENA_COLUMNS,
+    )
+    if slate is None or slate.places:
+        return slate
+    tie = named.get("tie", by_name.get("tie")) if slate.winner is not None else None
+    return replace(slate, tie=tie if "tie" not in given else named.get("tie"))
+
+
+def _check_slate(columns: LogColumns, there: Sequence[str]) -> None:
+    """Raise if one column has two roles, or if a name is not unique."""
+    assert columns.slate is not None
+    slate = columns.slate
+    single = (slate.winner, slate.shown, slate.ranking, slate.tie)
+    named = [*(n for n in single if n is not None), *slate.options, *slate.places]
+    named += [*(n for n in (columns.time, columns.weight) if n is not None)]
+    if len(set(named)) < len(named):
+        raise DriftduelError(f"one column cannot be two things: {_join_names(named)}.")
+    for name in sorted(columns.used_names()):
+        if f"{name}{_TWICE}" in there:
+            raise DriftduelError(
+                f"the log has two columns {quote(name)}; leave one of them out, or rename it."
+            )
 
 
 def _pair(by_name: Mapping[str, str], named: Mapping[str, str]) -> tuple[str | None, str | None]:

@@ -88,12 +88,14 @@ def prepare_votes(
     columns: LogColumns,
     clock: Clock | None,
     also: Mapping[str, pl.Expr] | None = None,
+    result: Mapping[str, pl.Expr] | None = None,
 ) -> pl.LazyFrame:
     """Return the columns under their standard names: first, second, winner, tie, when, ...
 
     The expressions `also` are further columns by name: the subgroup of each vote, its features.
+    The columns `result` replace those of the options and the winner.
     """
-    kept = result_of(columns)
+    kept = dict(result_of(columns) if result is None else result)
     if columns.tie is not None:
         kept["tie"] = pl.col(columns.tie).cast(pl.String)
     wanted = [value.alias(ours) for ours, value in kept.items()]

@@ -136,6 +136,10 @@ class Counts:
     """The options recorded as present at the end of the log; None: not recorded."""
     adaptive: bool = False
     """Whether pairs were chosen by earlier votes, as an arena's policy does."""
+    slates: int = 0
+    """0 if rows are duels; 1 if they are slates, each of which is a group; 2 if they are slates and
+    groups are those of the log. A vote is then a row, and `wins` are votes of its pairs, with the
+    weights of `slates.pair_weights`."""
 
     @property
     def options(self) -> int:
@@ -180,13 +184,17 @@ class Counts:
         units: Floats = begun / self.groups.share
         return units
 
+    def rows_per_bin(self) -> Floats:
+        """Return sizes of the fine bins that do not depend on the outcomes of slates."""
+        return self.units() if self.slates == 1 else self.per_bin()
+
     def grid(self, bins: int) -> Ints:
         """Return the first fine bins of about `bins` equal stretches, and one past the last.
 
         The stretches have about equal votes and are unions of coarse bins.
         """
         starts = starts_of_runs(self.coarse)
-        sizes = np.add.reduceat(self.per_bin(), starts)
+        sizes = np.add.reduceat(self.rows_per_bin(), starts)
         keep = starts_of_runs(even_bins(sizes, bins))
         return np.append(starts[keep], len(self.wins))
 
@@ -285,6 +293,11 @@ class Counts:
                 f"one log's times are {self.clock}s and the other's {other.clock}s; they cannot "
                 f"be counted together."
             )
+        if self.slates != other.slates:
+            raise DriftduelError(
+                "one log holds slates and the other duels, or only one has groups; such logs "
+                "cannot be counted together."
+            )
         # The rows of the argument follow all rows of this object.
         if self.clock == "row" and len(self.wins):
             later = self.last[-1] + 1
@@ -300,6 +313,8 @@ class Counts:
         stored: dict[str, Any] = {"names": np.array(self.names), "clock": np.array(self.clock)}
         stored |= {name: getattr(self, name) for name in (*_ARRAYS, *_NUMBERS)}
         stored |= {name: np.array(int(getattr(self, name))) for name in _FLAGS}
+        if self.slates:
+            stored["slates"] = np.array(self.slates)
         if self.present is not None:
             stored["present"] = np.array(self.present, np.str_)
         if self.groups is not None:
@@ -695,6 +710,7 @@ def _merge_counts(both: list[Counts]) -> Counts:
         placed=placed,
         present=max(both, key=lambda c: float(c.last[-1])).present,
         adaptive=any(c.adaptive for c in both),
+        slates=both[0].slates,
         **fine_sums,
         **part_sums,
         **sums,
@@ -775,6 +791,9 @@ def load_counts(path: str | Path) -> Counts:
         or (content["tied"] != content["tied"].swapaxes(1, 2)).any()
         or _exceeds(content["tied"] / 2, content["wins"])  # decided wins would be negative
         or any(int(content[n]) not in (0, 1) for n in _FLAGS)
+        or content.get("slates", np.array(0)).shape != ()
+        or int(content.get("slates", 0)) not in (0, 1, 2)
+        or (int(content.get("slates", 0)) > 0) > ("group_ids" in content)  # slates are groups
         or not set(content.get("present", names[:1])) <= set(names)
     ):  # fmt: skip
         raise DriftduelError(f"the counts in {str(path)!r} contradict themselves.")
@@ -791,6 +810,7 @@ def load_counts(path: str | Path) -> Counts:
         placed=bool(content["placed"]),
         present=tuple(content["present"].tolist()) if "present" in content else None,
         adaptive=bool(content["adaptive"]),
+        slates=int(content.get("slates", 0)),
         **{
             name: content[name].astype(np.float64, copy=False)
             for name in (*_TENSORS, "first", "last", "parts", "parts_ahead")

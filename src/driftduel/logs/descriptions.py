@@ -49,7 +49,7 @@ def describe_log(log: Log, fit: Fit) -> dict[str, Any]:
     placed = first_advantage(counts)
     groups = counts.groups
     heaviest = None
-    if groups is not None and groups.share == 1:
+    if groups is not None and groups.share == 1 and counts.slates != 1:
         heaviest = float(groups.sizes().max() / counts.weight)
     return {
         "options": list(counts.names),
@@ -130,8 +130,8 @@ def _remarks_on_now(log: Log, fit: Fit) -> list[str]:
         if now.sure:
             remarks.append(
                 f"Sure: {now.winner} is preferred to {against}. The probability of ever stating "
-                "this wrongly is at most 5%, however often the log is analysed, if votes are "
-                "independent."
+                "this wrongly is at most 5%, however often the log is analysed, if "
+                f"{'slates' if fit.counts.slates else 'votes'} are independent."
             )
         else:
             remarks.append(
@@ -150,6 +150,11 @@ def _remarks_on_now(log: Log, fit: Fit) -> list[str]:
 def caveats(fit: Fit) -> list[str]:
     """Return sentences about the limitations of all statements about a log."""
     lines = []
+    if fit.counts.slates:
+        lines.append(
+            "Picks and rankings are read as Plackett-Luce choices: the odds of two options are "
+            "assumed not to depend on the others shown (independence of irrelevant alternatives)."
+        )
     if fit.rough:
         lines.append("There are fewer than 30 votes per pair and stretch, so all values are rough.")
     groups, K = fit.counts.groups, fit.counts.options
@@ -237,6 +242,7 @@ def _describe_test(fit: Fit, reported: list[Change]) -> str:
         return "Test: no change of preferences is more probable than not."
     passed = [change.q for change in reported if change.q is not None]
     unit = "votes of a pair" if fit.counts.groups is None else "votes of a group"
+    unit = "slates" if fit.counts.slates == 1 else unit
     stand = (
         f"{counted(len(passed), 'change')} of preferences would hardly be as clear if the order of "
         f"the {unit} were random (adjusted p at most {decimals(max(passed), 3)})"

@@ -49,6 +49,8 @@ class Evaluation:
     """Loss of our model minus the loss of each rating; negative: ours is better."""
     errors: dict[str, float]
     """Standard error of each difference, over blocks."""
+    slates: bool = False
+    """Whether votes are those of the pairs of slates."""
 
     @property
     def best(self) -> str:
@@ -73,7 +75,12 @@ class Evaluation:
     @property
     def remarks(self) -> list[str]:
         """Sentences that explain the numbers."""
+        of_pairs = (
+            "Votes are those of the pairs of each slate, with the weights of the fit; their sum is "
+            "the number of votes."
+        )
         return [
+            *([of_pairs] if self.slates else []),
             f"Mean log-loss of {whole(self.votes)} votes in the last {len(self.starts)} blocks, "
             f"each predicted from all votes before it; ties count half. Ratings have a ridge "
             f"penalty of 1, and their half-life or step is the best one of earlier blocks.",
@@ -224,4 +231,4 @@ def _summary(
         errors[name] = float(np.sqrt((rest**2).sum() * blocks / (blocks - 1)) / total)
     starts = tuple(float(counts.first[edge]) for edge in edges[-blocks - 1 : -1])
     means = {name: float(lost.sum()) / total for name, lost in losses.items()}
-    return Evaluation(total, starts, means, apart, errors)
+    return Evaluation(total, starts, means, apart, errors, bool(counts.slates))

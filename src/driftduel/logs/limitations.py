@@ -30,6 +30,10 @@ def limitations(log: Log, fit: Fit, measured: dict[str, Any]) -> list[str]:
         The return value of `descriptions.describe_measures`.
     """
     lines = [*log.notes, *descriptions.caveats(fit)]
+    if fit.counts.slates:
+        lines.append(
+            "The position of an option in a slate is not modelled, and policies are not compared."
+        )
     open_measures = [text for name, text in _MEASURES.items() if not measured[name]["told"]]
     if open_measures:
         lines.append(

@@ -118,6 +118,11 @@ def real_outcomes(log: Log, fit: Fit) -> RealOutcomes:
     DriftduelError
         If a replay of this log would be misleading; the message gives the reason.
     """
+    if log.counts.slates:
+        raise DriftduelError(
+            "a replay needs the outcomes of duels, and these rows are slates of several options; "
+            "'driftduel log world' writes a fitted world for 'driftduel compare'."
+        )
     if log.votes is None or log.meaning is None:
         raise DriftduelError(
             f"a replay needs the rows of a log, and these are counts only; {_INSTEAD}."

@@ -132,7 +132,7 @@ def _values(log: Log, fit: Fit, title: str, policies: bool, say: Progress) -> di
     open_points = limitations(log, fit, measured)
     weak = descriptions.caveats(fit)  # shown only once, in the list of limitations
     standings = None
-    if policies:
+    if policies and not log.counts.slates:  # regret of a log's own duels: not defined for slates
         say("playing policies on worlds drawn from the posterior")
         found = compare_on_posterior(fit)
         standings = {"sentence": found.sentence, **found.as_dict()}

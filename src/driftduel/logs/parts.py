@@ -25,15 +25,9 @@ from driftduel.logs.counting import (
 from driftduel.logs.counts import load_counts
 from driftduel.logs.files import open_rows, schema_of
 from driftduel.logs.presence import is_arena_export, recorded_options, with_presence
-from driftduel.logs.reading import (
-    Log,
-    clock_of,
-    columns_of,
-    notes_of,
-    problems_of,
-    read_log,
-)
+from driftduel.logs.reading import Log, clock_of, columns_of, notes_of, problems_of, read_log
 from driftduel.logs.rows import LogRows
+from driftduel.logs.slates import DUEL_COLUMNS, SlateRows, strengths_of
 
 __all__ = ["count_files"]
 
@@ -91,7 +85,13 @@ def count_files(
         weights = np.concatenate([np.full(len(look.when), look.each) for look in looks])
         when = np.concatenate([look.when for look in looks])
         shared = bins_of_times(when, weights, max(2, len(names)), bins)
-        count = partial(_count_one, given=given, style=time_format, bins=shared, names=names)
+        strengths = None
+        if any(look.wins is not None for look in looks):
+            strengths = strengths_of(_sum_tables(look.wins or {} for look in looks))
+        count = partial(
+            _count_one, given=given, style=time_format, bins=shared, names=names,
+            strengths=strengths,
+        )  # fmt: skip
         parts = workers.map(count, paths)
     some = [
         part.counts for part in parts if part.counts.votes
@@ -109,9 +109,9 @@ def count_files(
     )
 
 
-def _sum_tables(tables: Iterable[Mapping[str, int]]) -> dict[str, int]:
+def _sum_tables(tables: Iterable[Mapping[Any, Any]]) -> dict[Any, Any]:
     """Return the sums of the values of several tables by key."""
-    total: Counter[str] = Counter()
+    total: Any = Counter()
     for table in tables:
         total.update(table)
     return dict(total)
@@ -126,6 +126,8 @@ class _FileProbe(NamedTuple):
     """The weight of each value of `when`."""
     votes: Mapping[str, int]
     """The number of votes of each option."""
+    wins: Mapping[tuple[str, str], float] | None = None
+    """The votes of pairs of a log of slates, for the strengths of the whole log."""
 
 
 def _probe_file(path: str, given: Mapping[str, Any], style: str | None) -> _FileProbe:
@@ -139,12 +141,23 @@ def _probe_file(path: str, given: Mapping[str, Any], style: str | None) -> _File
             f"{path!r} has no column of times, without which files have no order; name one, or "
             f"make one file of all."
         )
+    if named.slate is not None:
+        slates = SlateRows(frame, schema, named, clock)
+        wins = slates.wins()
+        rows = LogRows(slates.votes({}))
+        votes = read_kinds(rows, DUEL_COLUMNS).votes
+        return _FileProbe(clock.kind, *some_times(rows), votes, wins)
     rows = LogRows(prepare_votes(frame, named, clock))
     return _FileProbe(clock.kind, *some_times(rows), read_kinds(rows, named).votes)
 
 
 def _count_one(
-    path: str, given: Mapping[str, Any], style: str | None, bins: Bins, names: Sequence[str]
+    path: str,
+    given: Mapping[str, Any],
+    style: str | None,
+    bins: Bins,
+    names: Sequence[str],
+    strengths: Mapping[str, float] | None = None,
 ) -> Log:
     """Count one file in bins shared by all files; invalid rows are reported with the file name."""
     frame, first_line = open_rows(path)
@@ -152,11 +165,19 @@ def _count_one(
     named = columns_of(frame, schema, given)
     clock = clock_of(frame, schema, named, style)
     assert clock is not None
-    votes = prepare_votes(frame, named, clock)
-    counted = count_rows(LogRows(votes), bins, names=names, clock=clock.kind, columns=named)
+    slates = None if named.slate is None else SlateRows(frame, schema, named, clock)
+    if slates is not None:
+        votes = slates.votes(strengths)
+        counted = count_rows(
+            LogRows(votes), bins, names=names, clock=clock.kind, columns=DUEL_COLUMNS
+        )
+        counted = slates.finish(counted, votes)
+    else:
+        votes = prepare_votes(frame, named, clock)
+        counted = count_rows(LogRows(votes), bins, names=names, clock=clock.kind, columns=named)
     arena = is_arena_export(schema.names())
     counts, about = with_presence(counted.counts, None, recorded_options(frame), adaptive=arena)
-    found = problems_of(frame, votes, counted, first_line) if counted.skipped else ()
+    found = problems_of(frame, slates or votes, counted, first_line) if counted.skipped else ()
     file = Path(path).name
     return Log(
         counts=counts,
@@ -164,7 +185,7 @@ def _count_one(
         skipped=counted.skipped,
         problems=tuple(replace(each, row={"file": file, **each.row}) for each in found),
         left_out=counted.left_out,
-        notes=(*notes_of(frame, schema, named, clock, counted), *about),
+        notes=(*notes_of(frame, schema, named, clock, counted, slates), *about),
     )
 
 

@@ -188,7 +188,7 @@ class Fit:
         self.grid = cuttings.grid
         if kind == "walk":
             self.grid = counts.grid(min(_WALK_BINS, affordable_bins(counts.options)))
-        self._rounds = np.concatenate(([0.0], np.cumsum(counts.per_bin())))
+        self._rounds = np.concatenate(([0.0], np.cumsum(counts.rows_per_bin())))
 
     # Time -----------------------------------------------------------------------------------
 
@@ -674,7 +674,8 @@ class Fit:
     def rough(self) -> bool:
         """Whether there are too few votes per pair and stretch for more than rough values."""
         K = self.counts.options
-        return self.counts.votes / self.phi / (K * (K - 1) / 2) / (len(self._found) + 1) < _ROUGH
+        votes = self.counts.effective_votes if self.counts.slates else self.counts.votes
+        return votes / self.phi / (K * (K - 1) / 2) / (len(self._found) + 1) < _ROUGH
 
     def __repr__(self) -> str:
         now = self.now

@@ -228,6 +228,11 @@ def compare_on_posterior(
     """
     if runs < 1:
         raise DriftduelError(f"runs={runs} must be at least 1.")
+    if fit.counts.slates:
+        raise DriftduelError(
+            "the regret of the log's own duels is not defined for slates of several options; "
+            "'driftduel log world' writes a fitted world for 'driftduel compare'."
+        )
     if rounds is None:
         rounds = min(fit.counts.votes, _MOST_ROUNDS)
     worlds = draw_worlds(fit, size, rounds)

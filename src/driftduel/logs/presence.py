@@ -14,7 +14,7 @@ import polars as pl
 
 from driftduel._internal.wording import listed
 from driftduel.errors import DriftduelError
-from driftduel.logs.columns import quote
+from driftduel.logs.columns import ARENA_COLUMNS, quote
 from driftduel.logs.counts import Counts
 from driftduel.logs.rows import collect
 
@@ -29,12 +29,11 @@ __all__ = [
 
 OPTIONS = "options"
 """The column of an arena export that holds the options present after a vote."""
-_ARENA = {"seq", "time", "first", "second", "winner", "voter", "counted"}
 
 
 def is_arena_export(columns: Collection[str]) -> bool:
     """Return whether a log with these columns was exported from an arena."""
-    return set(columns) >= _ARENA
+    return set(columns) >= ARENA_COLUMNS
 
 
 class Joining(NamedTuple):

@@ -12,7 +12,7 @@ import polars.selectors as cs
 from driftduel._internal.wording import decimals
 from driftduel.errors import DriftduelError
 from driftduel.logs.bradley_terry_fit import dispersion
-from driftduel.logs.columns import LogColumns, find_columns
+from driftduel.logs.columns import LogColumns, compact, find_columns, quote
 from driftduel.logs.counting import (
     MOST_OPTIONS,
     NO_TIME,
@@ -34,6 +34,9 @@ from driftduel.logs.presence import (
 )
 from driftduel.logs.results import describe_result, result_of
 from driftduel.logs.rows import LogRows, collect
+from driftduel.logs.slate_cells import ListReader
+from driftduel.logs.slate_columns import list_columns
+from driftduel.logs.slates import DUEL_COLUMNS, SlateRows
 from driftduel.logs.tagged import tag_column
 from driftduel.logs.times import Clock, read_clock, time_text
 
@@ -45,6 +48,7 @@ __all__ = ["Log", "RowProblem", "clock_of", "columns_of", "notes_of", "problems_
 
 _SAMPLE = 2000
 _PLACED = 0.99
+_DUEL_ROLES = ("first", "second", "loser", "first_score", "first_won")
 _NOT_SAID = ("when", "weight", "group")
 _MOST_PROBLEMS = 10
 _WINDOWS = 8
@@ -206,26 +210,37 @@ def read_log(
     clock = clock_of(frame, schema, named, time_format)
     also = {} if by is None else {"by": tag_column(schema, by)}
     also |= {FEATURE + name: feature_column(schema, name) for name in features}
-    votes = prepare_votes(frame, named, clock, also)
+    slates = None if named.slate is None else SlateRows(frame, schema, named, clock, also)
+    votes = prepare_votes(frame, named, clock, also) if slates is None else slates.votes()
     rows = LogRows(votes)
     counted = count_rows(
         rows,
-        make_bins(rows, bins, most=most, counted_rows=clock is None),
+        # The votes of one slate have the same time, the number of its row.
+        make_bins(rows, bins, most=most, counted_rows=clock is None and slates is None),
         most=most,
         clock="row" if clock is None else clock.kind,
-        columns=named,
+        columns=named if slates is None else DUEL_COLUMNS,
     )
-    problems = problems_of(frame, votes, counted, first_line) if counted.skipped else ()
+    if slates is not None:
+        counted = slates.finish(counted, votes)
+    problems = problems_of(frame, slates or votes, counted, first_line) if counted.skipped else ()
     adaptive = adaptive or is_arena_export(schema.names())
     recorded = recorded_options(frame)
     counts, notes = with_presence(counted.counts, present, recorded, adaptive=adaptive)
+    if slates is not None and not counts.adaptive:
+        notes += slates.dependence()
+    if slates is not None and (by is not None or features):
+        notes.append(
+            "Of each slate, one vote is compared, drawn at random among its decided pairs: votes "
+            "of one slate depend on each other."
+        )
     return Log(
         counts=counts,
         rows=counted.rows,
         skipped=counted.skipped,
         problems=_in_files(source, problems, first_line),
         left_out=counted.left_out,
-        notes=(*notes_of(frame, schema, named, clock, counted), *notes),
+        notes=(*notes_of(frame, schema, named, clock, counted, slates), *notes),
         columns=named,
         votes=votes,
         meaning=counted.meaning,
@@ -247,6 +262,7 @@ def columns_of(frame: pl.LazyFrame, schema: pl.Schema, given: Mapping[str, Any])
     name one of the two in nearly all of the first rows.
     """
     named = find_columns(schema.names(), given)
+    _refuse_ambiguous(frame, schema, named, given)
     if named.loser is None or named.first is None:
         return named
     rows = collect(frame.head(_SAMPLE).select(**result_of(named)))
@@ -254,6 +270,37 @@ def columns_of(frame: pl.LazyFrame, schema: pl.Schema, given: Mapping[str, Any])
     if "first" in given or one_of_them.sum() >= _PLACED * max(len(rows), 1):
         return named
     return replace(named, first=None)
+
+
+def _refuse_ambiguous(
+    frame: pl.LazyFrame, schema: pl.Schema, columns: LogColumns, given: Mapping[str, Any]
+) -> None:
+    """Raise if rows were understood as duels, but a column holds lists of three or more options."""
+    if columns.slate is not None or any(given.get(role) for role in _DUEL_ROLES):
+        return
+    if is_arena_export(schema.names()):
+        return
+    unused = {compact(n): n for n in schema.names() if n not in columns.used_names()}
+    for role, name in zip(("shown", "ranking"), list_columns(unused), strict=True):
+        if name is None:
+            continue
+        cells: list[str] = []
+        if schema[name] == pl.String:
+            cells = collect(frame.head(_SAMPLE).select(name)).to_series().drop_nulls().to_list()
+        if isinstance(schema[name], pl.List) or _are_lists(name, cells):
+            one, other = columns.pair
+            raise DriftduelError(
+                f"the rows may be duels of {quote(one)} and {quote(other)}, or slates with the "
+                f"lists in {quote(name)}; choose with {columns.argument()} or --columns "
+                f"{role}={name}."
+            )
+
+
+def _are_lists(column: str, cells: Sequence[str]) -> bool:
+    """Return whether most values are lists of three or more options."""
+    reader = ListReader(column, cells)
+    found = [reader.read(cell) for cell in cells]
+    return sum(len(x) >= 3 for x in found if not isinstance(x, str)) > len(cells) / 2
 
 
 def clock_of(
@@ -275,9 +322,14 @@ def clock_of(
 
 
 def problems_of(
-    frame: pl.LazyFrame, votes: pl.LazyFrame, counted: Counted, first_line: int
+    frame: pl.LazyFrame, votes: pl.LazyFrame | SlateRows, counted: Counted, first_line: int
 ) -> tuple[RowProblem, ...]:
     """Return the first invalid rows with their content."""
+    if isinstance(votes, SlateRows):
+        return tuple(
+            RowProblem(row + first_line, why, _whole_row(frame, row))
+            for row, why in votes.problems(_MOST_PROBLEMS)
+        )
     assert counted.meaning is not None
     keys = [
         name
@@ -297,11 +349,16 @@ def problems_of(
         why = row["why"] or NO_WEIGHT
         if not np.isfinite(row["when"]):
             why = NO_TIME
-        # Typed times as text: they may lie outside the range of Python's datetime class.
-        one = frame.slice(row["row"], 1).with_columns(cs.temporal().cast(pl.String))
-        whole = collect(one).row(0, named=True)
-        problems.append(RowProblem(row["row"] + first_line, why, whole))
+        problems.append(RowProblem(row["row"] + first_line, why, _whole_row(frame, row["row"])))
     return tuple(problems)
+
+
+def _whole_row(frame: pl.LazyFrame, row: int) -> dict[str, Any]:
+    """Return the content of a row, counted from 0."""
+    # Typed times as text: they may lie outside the range of Python's datetime class.
+    return collect(frame.slice(row, 1).with_columns(cs.temporal().cast(pl.String))).row(
+        0, named=True
+    )
 
 
 def _in_files(
@@ -328,10 +385,11 @@ def notes_of(
     columns: LogColumns,
     clock: Clock | None,
     counted: Counted,
+    slates: SlateRows | None = None,
 ) -> list[str]:
     """Return sentences about assumptions, options left out, and a column that may define groups."""
-    notes = []
-    result = describe_result(columns, counted.winners)
+    notes = [] if slates is None else slates.notes()
+    result = describe_result(columns, counted.winners) if slates is None else None
     if result is not None:
         notes.append(result)
     if clock is None:
@@ -377,9 +435,11 @@ def _looks_like_a_group(
         return None
     begin = max(0, counted.rows // 2 - _CLOSE_LOOK // 2)
     near = collect(frame.slice(begin, _CLOSE_LOOK)).lazy()
-    kept = [pl.col(name).cast(pl.String).alias(f"is {name}") for name in others]
-    parts = prepare_votes(near, columns, clock), near.select(kept)
-    rows = collect(pl.concat(parts, how="horizontal"))
+    kept = {f"is {name}": pl.col(name).cast(pl.String) for name in others}
+    if columns.slate is None:
+        rows = collect(prepare_votes(near, columns, clock, kept))
+    else:
+        rows = collect(SlateRows(near, schema, columns, clock, kept).votes())
     place = {name: at for at, name in enumerate(counted.counts.names)}
     known = list(place)
     rows = counted.meaning(rows).filter(
@@ -389,6 +449,7 @@ def _looks_like_a_group(
         return None
     a, b = (rows[name].replace_strict(place).to_numpy() for name in ("first", "second"))
     won = rows["won"].to_numpy()
+    weight = rows["vote weight"].to_numpy() if columns.slate is not None else np.ones(len(rows))
     suspects = []
     for name in others:
         group = rows[f"is {name}"].rank("dense").fill_null(0).to_numpy().astype(np.int64)
@@ -401,7 +462,13 @@ def _looks_like_a_group(
                 [
                     dispersion(
                         counts_from_votes(
-                            a[at], b[at], won[at], group=group[at], bins=2, names=list(place)
+                            a[at],
+                            b[at],
+                            won[at],
+                            group=group[at],
+                            weight=weight[at],
+                            bins=2,
+                            names=list(place),
                         )
                     )
                     for at in (slice(w * window, (w + 1) * window) for w in range(_WINDOWS))

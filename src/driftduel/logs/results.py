@@ -9,14 +9,17 @@ from driftduel.logs.columns import LogColumns, compact, quote, side_names
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["NEITHER", "are_flags", "describe_result", "parse_outcome", "result_of", "words_for"]
+__all__ = [
+    "LONGEST_NAME", "NEITHER", "NO", "TIES", "YES", "are_flags", "describe_result",
+    "parse_outcome", "result_of", "words_for",
+]  # fmt: skip
 
 NEITHER = "is neither of the two"
-_TIES = {"tie", "ties", "tied", "draw", "drawn", "equal", "even", "same", "both", "neither",
+TIES = {"tie", "ties", "tied", "draw", "drawn", "equal", "even", "same", "both", "neither",
          "tiebothbad", "bothbad", "bothgood", "0.5", "1/2", "½"}  # fmt: skip
-_YES = {"1", "1.0", "true", "yes", "y", "t"}
-_NO = {"0", "0.0", "false", "no", "n", "f", ""}
-_LONGEST_NAME = 1000  # characters; a longer value is no name
+YES = {"1", "1.0", "true", "yes", "y", "t"}
+NO = {"0", "0.0", "false", "no", "n", "f", ""}
+LONGEST_NAME = 1000  # characters; a longer value is no name
 _NUMBER = r"(\d+(?:\.\d+)?|1/2|½)"
 _SCORE = re.compile(rf"{_NUMBER}\s*[-:\u2013]\s*{_NUMBER}")  # 1-0, 1/2-1/2, 3:1
 # Results that were computed from other columns; no name begins with a zero byte.
@@ -43,7 +46,7 @@ def words_for(columns: LogColumns | None, winners: Sequence[str | None]) -> dict
     winners
         The distinct values of the column.
     """
-    words: dict[str, float] = {"true": 1.0, "false": 0.0} | dict.fromkeys(_TIES, 0.5)
+    words: dict[str, float] = {"true": 1.0, "false": 0.0} | dict.fromkeys(TIES, 0.5)
     for x, y, *_ in side_names():
         if not x.isdigit():
             words |= {x: 1.0, y: 0.0}
@@ -77,7 +80,7 @@ def _numbers(winners: Sequence[str | None]) -> dict[str, float]:
 
 def are_flags(values: Sequence[str | None]) -> bool:
     """Return whether all values are 0 and 1, or true and false."""
-    return all(value is None or value.strip().lower() in _YES | _NO for value in values)
+    return all(value is None or value.strip().lower() in YES | NO for value in values)
 
 
 def parse_outcome(
@@ -110,14 +113,14 @@ def parse_outcome(
     """
     if first is None or second is None:
         return "an option is missing"
-    if max(len(first), len(second)) > _LONGEST_NAME:
-        return f"the name of an option has more than {_LONGEST_NAME:,} letters"
+    if max(len(first), len(second)) > LONGEST_NAME:
+        return f"the name of an option has more than {LONGEST_NAME:,} letters"
     if first == second:
         return "an option is compared with itself"
     if tie is not None:
-        if tie.strip().lower() in _YES:
+        if tie.strip().lower() in YES:
             return 0.5
-        if tie.strip().lower() not in _NO:
+        if tie.strip().lower() not in NO:
             return f"{quote(tie)} is not a valid value of the tie column"
     if winner is None:
         return "the winner is missing"
@@ -178,8 +181,8 @@ def result_of(columns: LogColumns) -> "dict[str, pl.Expr]":
         return pair | {"winner": pl.when(are_numbers).then(result).fill_null(pl.lit(_NO_SCORE))}
     if columns.flags:
         words = [text(name).str.strip_chars().str.to_lowercase() for name in columns.flags]
-        is_set = [word.is_in(sorted(_YES)).fill_null(value=False) for word in words]
-        known = [(word.is_in(sorted(_YES | _NO)) | word.is_null()) for word in words]
+        is_set = [word.is_in(sorted(YES)).fill_null(value=False) for word in words]
+        known = [(word.is_in(sorted(YES | NO)) | word.is_null()) for word in words]
         exactly_one = pl.sum_horizontal(is_set) == 1
         exactly_one &= pl.all_horizontal(known)
         which = pl.when(is_set[0]).then(pl.lit(_FIRST)).when(is_set[1]).then(pl.lit(_SECOND))

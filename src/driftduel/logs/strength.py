@@ -44,7 +44,7 @@ def strengths(fit: Fit, draws: int = 200) -> OptionStrengths:
         values = np.stack([_against_others(preferences_of(u)) for u in drawn])
         return OptionStrengths(_times_at(fit, fit.walk.places), *_summary(values))
     votes = fit.counts.votes
-    done = np.concatenate(([0.0], np.cumsum(fit.counts.per_bin())))
+    done = np.concatenate(([0.0], np.cumsum(fit.counts.rows_per_bin())))
     begins = np.round(done[fit.grid[:-1]] / done[-1] * votes).astype(np.int64) + 1
     values = np.empty((draws, len(begins), fit.counts.options))
     for row, world in zip(values, fit.worlds(draws), strict=True):
@@ -71,7 +71,7 @@ def _summary(values: Floats) -> tuple[Floats, Floats, Floats]:
 
 def _times_at(fit: Fit, shares: Floats) -> Floats:
     """Return the times at which these shares of all votes are reached."""
-    done = np.cumsum(fit.counts.per_bin())
+    done = np.cumsum(fit.counts.rows_per_bin())
     place = np.searchsorted(done / done[-1], shares)
     times: Floats = fit.counts.first[np.minimum(place, len(done) - 1)]
     return times

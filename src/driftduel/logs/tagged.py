@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from driftduel._internal.wording import counted
 from driftduel.errors import DriftduelError
 from driftduel.logs.columns import quote
+from driftduel.logs.counts import scramble
 from driftduel.logs.rows import collect
 from driftduel.logs.subgroups import SEVERAL, TaggedVotes
 from driftduel.specs import near
@@ -56,7 +57,9 @@ def tag_column(schema: pl.Schema, name: str) -> pl.Expr:
 def pair_rows(log: "Log", valid: pl.Expr) -> pl.DataFrame:
     """Return the valid rows of a log in order of time, with options as numbers, ``low < high``.
 
-    The column ``won`` is the share of the win of ``low``.
+    The column ``won`` is the share of the win of ``low``. Of a slate, one vote is returned, drawn
+    at random among its decided pairs: votes of one slate depend on each other. The draw does not
+    depend on the order of the two options, so the odds of each pair are unchanged.
 
     Parameters
     ----------
@@ -75,11 +78,19 @@ def pair_rows(log: "Log", valid: pl.Expr) -> pl.DataFrame:
         for short, name in (("a", "first"), ("b", "second"))
     }
     table = table.with_columns(**place).filter((pl.col("a") >= 0) & (pl.col("b") >= 0))
-    return table.with_columns(
+    table = table.with_columns(
         low=pl.min_horizontal("a", "b"),
         high=pl.max_horizontal("a", "b"),
         won=pl.when(pl.col("a") < pl.col("b")).then("won").otherwise(1 - pl.col("won")),
-    ).sort("when", maintain_order=True)
+    )
+    if log.counts.slates:
+        keys = (table[name].to_numpy().astype(np.uint64) for name in ("slate", "low", "high"))
+        drawn = np.zeros(len(table), np.uint64)
+        for key in keys:
+            drawn = scramble(drawn ^ key)
+        table = table.with_columns(drawn=pl.Series(drawn)).sort("slate", "drawn", "low", "high")
+        table = table.unique("slate", keep="first", maintain_order=True)
+    return table.sort("when", maintain_order=True)
 
 
 def tagged_votes(log: "Log") -> TaggedVotes:
