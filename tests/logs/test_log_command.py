@@ -93,7 +93,7 @@ def test_the_first_place_is_told_apart_from_who_is_shown_there(votes, capsys, tm
     assert "between equals" in said(capsys, "summary", str(tmp_path / "shown.csv")).out
 
 
-@pytest.mark.parametrize("model", ([], ["--no-first-place"]))
+@pytest.mark.parametrize("model", [[], ["--no-first-place"]])
 def test_every_statement_about_the_first_place_has_the_same_number(votes, model, capsys, tmp_path):
     rng = np.random.default_rng(2)
     mine = rng.random(len(votes)) < 0.15  # wins of the place, not of the option
