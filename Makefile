@@ -119,7 +119,7 @@ bench-arena: $(VENV)/.ready ## speed of the arena log: group commit relative to 
 study-logs: $(VENV)/.ready ## coverage of the statements about logs, on hundreds of simulated logs; hours
 	$(BIN)/python -m research.benchmarks.logs_study
 
-house: $(VENV)/.ready ## imports between packages, duplicated lines, longest files; AGAINST=DIR: also there
+house: $(VENV)/.ready ## imports between packages, duplicated lines, longest files; AGAINST=COMMIT: side by side
 	$(BIN)/python -m research.benchmarks.house $(AGAINST) .
 
 fuzz: $(VENV)/.ready ## thousands of invalid inputs (INPUTS, SEED; SURFACE=logs): one-line errors only

@@ -26,6 +26,9 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 if str(ROOT) not in sys.path:  # mkdocs does not add the folder that it runs in
     sys.path.append(str(ROOT))
+# At once: mkdocs restores the path after it has loaded this file.
+import research  # noqa: E402, F401
+
 RECORDS = ROOT / "research" / "records"
 SOURCE = Path(driftduel.__file__).parent
 _STUDY = ROOT / "research" / "pages" / "study"

@@ -34,10 +34,10 @@ _WHOLE = "all"
 
 @dataclass(frozen=True)
 class Part:
-    """What a part of a record was played with."""
+    """The code and command of a part of a record."""
 
     command: str
-    """What plays it again."""
+    """Command that plays it again."""
     version: str
     commit: str | None
     """Of the checkout, with a plus sign if its source was changed; None outside of one."""
@@ -49,7 +49,7 @@ class Part:
     """Fingerprints by ``policy SPEC``, ``world SPEC`` and ``code MODULE:NAME``; None: unknown."""
 
     def changed(self) -> list[str]:
-        """Return the policies, worlds and modules whose code is another by now."""
+        """Return the policies, worlds and modules with changed code."""
         return [
             what
             for what, known in (self.code or {}).items()
@@ -57,7 +57,7 @@ class Part:
         ]
 
     def describe(self) -> str:
-        """Say what a stale part was played with, and what has changed since."""
+        """Return the version that played a stale part, and the later changes, as text."""
         commit = "" if self.commit is None else f", commit {self.commit}"
         text = f"played on {self.date} with driftduel {self.version}{commit}; "
         if self.code is None:
@@ -74,7 +74,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Stamp:
-    """What a record was played with, and what shows it."""
+    """The code of a record, and the pages that show it."""
 
     record: str
     """Its file name."""
@@ -92,7 +92,7 @@ class Stamp:
         return path.is_file() and _digest(path) == self.sha256
 
     def lines(self) -> Iterator[str]:
-        """Describe the stale parts, those alike together: what they were played with."""
+        """Yield descriptions of the stale parts; parts with the same description share one."""
         alike: dict[str, list[str]] = {}
         for name, part in self.stale().items():
             alike.setdefault(part.describe(), []).append(name)
@@ -102,7 +102,7 @@ class Stamp:
 
 
 def header(stamps: Iterable[Stamp], page: str) -> str:
-    """Return what a page says at its top of the stale records that it shows; may be empty."""
+    """Return the warning at the top of a page about its stale records; may be empty."""
     shown = [each for each in stamps if page in each.pages]
     lines = [line for each in shown for line in each.lines()]
     if not lines:

@@ -258,7 +258,17 @@ def site(tmp_path_factory) -> Path:
     with open(folder / "site.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not done.exists():
-            command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", built]
+            command = [
+                sys.executable,
+                "-P",
+                "-m",
+                "mkdocs",
+                "build",
+                "--strict",
+                "--quiet",
+                "-d",
+                built,
+            ]
             quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
             out = subprocess.run(
                 command, cwd=ROOT, env=quiet, capture_output=True, text=True, check=False

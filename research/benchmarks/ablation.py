@@ -1,15 +1,15 @@
 """Take every ingredient of the policy `king` away in turn, and play a development half again.
 
 A variant is king's five files in one, with one idea replaced in their text, so it cannot drift
-away from the policy: a piece that no longer occurs exactly once ends the script, and a test says
-so before.
+away from the policy: a piece that no longer occurs exactly once ends the script, and a test
+fails before.
 
 - score: mean regret divided by that of the best sliding window in hindsight, geometric mean over
   the worlds whose winner changes.
 - against king: the ratio of the regrets, likewise, with a 95% interval over runs (jackknife; run r
   is the same for every variant, and the windows cancel out).
 - where it was weak: the same ratio in worlds of the kinds in which the first edition was weak.
-- quiet: what it loses more than `dts` where the winner stays, in units of sqrt(K T); the dearest.
+- quiet: its regret above that of `dts` in stationary worlds, in units of sqrt(K T); the largest.
 - alarms: per run in the quiet worlds, where none is needed.
 
 `make ablation` writes research/records/ablation.json and the table in docs/research/king.md.
@@ -127,7 +127,7 @@ VARIANTS = (
     ),
     Variant(
         "plain-bets",
-        "bets that keep what they own when a match is lost, and the bars that went with them",
+        "bets that keep their capital when a match is lost, with the bars of that version",
         _PLAIN,
     ),
     Variant(
@@ -152,7 +152,7 @@ VARIANTS = (
     ),
     Variant(
         "learns-nothing",
-        "who follows is as likely as in the beginning, whoever followed so far",
+        "the prior probabilities of successors are not updated",
         (("state.successions[state.arms[j].kind] += 1.0", "pass"),),
     ),
     Variant(
@@ -196,14 +196,14 @@ VARIANTS = (
     ),
     Variant(
         "keep-records",
-        "what was known of the rivals outlives the king it was about",
+        "records of the rivals are kept when the king falls",
         ((_FORGET, "        rival.tries = _KNOWN\n"),),
     ),
 )
 
 
 def write_variants(folder: Path) -> dict[str, str]:
-    """Write every variant as a file of its own; return the files by policy."""
+    """Write each variant to a separate file; return the files by policy."""
     king = king_text()
     files = {}
     for variant in VARIANTS:
@@ -241,7 +241,7 @@ def ordinary(half: Any) -> tuple[list[str], list[str]]:
 
 
 def measure(out: Path) -> dict[str, Any]:
-    """Play windows and variants, except for what is there already; return the numbers."""
+    """Play the missing games of windows and variants; return the numbers."""
     from driftduel.lab import compare
     from driftduel.suite import read_split
 
@@ -370,7 +370,7 @@ def _against(policy: str, worlds: Any, regrets: Any) -> list[float]:
 def table(record: dict[str, Any]) -> str:
     """Write the numbers as a table in Markdown."""
     lines = [
-        "| variant | what is different | score | against king (95%) | where it was weak (95%) "
+        "| variant | difference | score | against king (95%) | where it was weak (95%) "
         "| worst world | quiet | alarms |",
         "|---|---|---|---|---|---|---|---|",
     ]

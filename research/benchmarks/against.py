@@ -1,9 +1,9 @@
 """Compare the speed of this checkout with that of another, in one run: `make bench AGAINST=DIR`.
 
-Each checkout has a process of its own that plays when it is told to, in turns, on CPU time; the
-best of several turns counts. Three tables: compiled games, every policy in the same world; live
-duels by ask and tell; and, of this checkout alone, games in which everybody is present all the
-time, said and unsaid. A ratio above 1 means that this checkout is slower.
+Each checkout plays in a separate process, on command and in turns, on CPU time; the best of several
+turns counts. Three tables: compiled games, every policy in the same world; single duels by ask and
+tell; and, of this checkout alone, games in which all arms are always present, with and without an
+array of presence. A ratio above 1 means that this checkout is slower.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from research.places import ROOT
 TURNS = 5
 SECONDS = 0.4
 LIVE = 20_000
-GAMES, PRESENCE = 1.03, 1.05  # what is still called as fast as before
+GAMES, PRESENCE = 1.03, 1.05  # largest ratios that count as equally fast
 SHORT, LONG = 20_000, 20_000_000
 PLAYER = """
 import json, sys, time, warnings
@@ -46,24 +46,24 @@ def game(spec, rounds, present=False):
     play(spec, world, seed=1, points=2)
     return time.process_time() - begun
 
-def live(spec, rounds):
+def duels(spec, rounds):
     policy = make_policy(spec, 10, 1, 10**6)
-    luck = np.random.default_rng(2).integers(2, size=rounds).tolist()
+    draws = np.random.default_rng(2).integers(2, size=rounds).tolist()
     policy.tell(duel := policy.ask(), duel.first)
     begun = time.process_time()
-    for won in luck:
+    for won in draws:
         duel = policy.ask()
         policy.tell(duel, duel[won])
     return time.process_time() - begun
 
 for line in sys.stdin:
     what, *arguments = json.loads(line)
-    print(json.dumps({"game": game, "live": live}[what](*arguments)), flush=True)
+    print(json.dumps({"game": game, "live": duels}[what](*arguments)), flush=True)
 """
 
 
 class Player:
-    """A process that plays with the driftduel of some checkout, and says how long it took."""
+    """A process that plays with the package of a checkout, and returns the time."""
 
     def __init__(self, checkout: Path) -> None:
         self.process = subprocess.Popen(
@@ -91,7 +91,7 @@ class Player:
 
 
 def in_turns(one: Callable[[], float], other: Callable[[], float], turns: int) -> tuple:
-    """Return the least time of each; who begins changes from turn to turn."""
+    """Return the least time of each; the first one of a turn alternates."""
     times = [], []
     for turn in range(turns):
         for which in (0, 1) if turn % 2 == 0 else (1, 0):
@@ -117,7 +117,7 @@ def measured(name: str, rounds: int, before: float, now: float) -> dict:
 
 
 def show(title: str, records: list[dict], limit: float) -> None:
-    """Print a table, and what is slower than it should be."""
+    """Print a table, and the rows above the limit."""
     rows = [
         (r["name"], f"{r['rounds']:,}", f"{r['ns_before']:,.1f}", f"{r['ns_now']:,.1f}", r["ratio"])
         for r in records
@@ -176,9 +176,9 @@ def main() -> None:
         player.close()
     print(file=sys.stderr)
     show(f"compiled games, before: {arguments.checkout}", found["games"], GAMES)
-    show("live: a duel by ask and tell", found["live"], 1.0)
+    show("a duel by ask and tell", found["live"], 1.0)
     show(
-        "this checkout alone, everybody there: unsaid (before) and said",
+        "this checkout, all arms present: without (before) and with an array",
         found["presence"],
         PRESENCE,
     )

@@ -8,7 +8,7 @@ The same in turns with a bare application (Starlette, SQLite, a commit for each 
 random), with many clients and with few: what votes share is a commit.
 The same once more where each commit takes some milliseconds longer, as on a disk that is slow to
 sync: on a fast one a commit for each event costs little, and a vote's CPU is all there is.
-Then the same load while hundreds of boards are watched live; the start after many votes, with a
+Then the same load while hundreds of boards are streamed; the start after many votes, with a
 snapshot; memory over a soak; and many arenas in a process.
 
     python -m research.benchmarks.arena_server [--part bare|load|slow|boards|soak|many] [--out FILE]
@@ -47,7 +47,7 @@ FEW = 8
 """Clients of which few votes share a commit."""
 PARTS = ("bare", "load", "slow", "boards", "soak", "many")
 SLOW_MS = 5.0
-"""What a sync takes longer on the slow disk: that of a cloud's volume, or of a plain SSD."""
+"""Additional time of a sync on the slow disk, as on the volume of a cloud or a plain SSD."""
 RECORD = RECORDS / "arena-speed.json"
 PAGE = DOCS / "research" / "benchmarks.md"
 _SELF = (sys.executable, "-m", "research.benchmarks.arena_server")
@@ -55,7 +55,7 @@ TABLE = "arena-speed"
 NOTHING, BARE = "nothing", "bare:"
 
 
-# ---- the server, in a process of its own ----
+# ---- the server, in a separate process ----
 
 
 def serve(store: str, grouping: bool, slower_ms: float) -> None:
@@ -63,7 +63,7 @@ def serve(store: str, grouping: bool, slower_ms: float) -> None:
     from driftduel.arena.serving import serve as serve_hall
     from driftduel.arena.web.settings import Rate, ServerSettings
 
-    wide = Rate(1e6, 10**6)  # nobody reaches it, but it is counted
+    wide = Rate(1e6, 10**6)  # no client reaches it, but requests are counted
     manager = ArenaManager(open_store(store))
     if slower_ms:
         append = manager.store.append
@@ -80,7 +80,7 @@ def serve(store: str, grouping: bool, slower_ms: float) -> None:
     name = "load"
     token = manager.create(name, OPTIONS, votes_a_day=10**6, grace=0.0, most_open_each=10**6)
     live = manager.arena(name)
-    for _ in range(20):  # compiles what is needed
+    for _ in range(20):  # compiles the kernels
         wait_durable(live.vote(wait_durable(live.ask()).duel, "left"))
     free = ServerSettings(per_address=wide, per_token=wide, listeners_per_address=10**4)
     serve_hall(
@@ -259,7 +259,7 @@ class Client:
 def load(
     server: Server, clients: int, seconds: float, pause: float = 0.0, votes: float = math.inf
 ) -> dict[str, float]:
-    """Put a server under load for some seconds, or for so many votes; return what it did."""
+    """Put a server under load for some seconds, or for so many votes; return the figures."""
     crowd = [Client(server.url, server.token, number) for number in range(clients)]
 
     async def all_of_them() -> None:
@@ -440,7 +440,7 @@ def against_bare(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
 
 
 def watched(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
-    """Put a server under load, without and with live boards; count those that end up to date."""
+    """Put a server under load, without and with streams of boards; count those up to date."""
     server = Server(f"sqlite:{folder}/boards.db")
     alone = load(server, arguments.clients, arguments.seconds)
     watching = subprocess.Popen(
@@ -469,7 +469,7 @@ class Seen(msgspec.Struct):
 
 
 def watch(url: str, token: str, boards: int) -> None:
-    """Watch so many boards until standard input says something; print what each saw last."""
+    """Watch so many boards until a line on standard input; print the last state of each."""
     host, _, port = url.removeprefix("http://").partition(":")
     seen, sent = [-1] * boards, [0] * boards
 
@@ -577,7 +577,7 @@ def _load_rows(loads: dict[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def _rows(said: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Return what was measured, what came out, and what was asked for."""
+    """Return measure, result and target of each row."""
     rows = []
     if "bare" in said:
         for clients, found in said["bare"]["clients"].items():

@@ -1,4 +1,4 @@
-"""What a durable log costs an arena: ratios within one run, on this machine's disk.
+"""Cost of a durable log for an arena: ratios within one run, on this machine's disk.
 
 - groups: events a second that many clients write, each waiting for its own, by group commit;
   against one commit per event (to_each); against no log at all, a store in memory (to_none), also
@@ -115,7 +115,7 @@ def measure(kind: str, folder: Path, seconds: float) -> dict[str, Any]:
     with opened("memory", folder) as none:
         free = run(none, "free")
     with opened(kind, folder) as store:
-        # The disk is measured on both sides of what is compared with it: others may use it too.
+        # The disk is measured before and after each comparison: other processes may use it, too.
         before = fsyncs(folder)
         alone = run(store, "alone", clients=1)
         bare = before + fsyncs(folder)

@@ -24,7 +24,7 @@ _SMALL = 7.5
 
 
 class Match(NamedTuple):
-    """One match: when it began, whose it was, its duels, and whether the king fell in it."""
+    """One match: first round, challenger, duels, and whether the king fell in it."""
 
     begin: int
     challenger: int
@@ -61,7 +61,7 @@ def look_inside(seed: int = SEED) -> tuple[Any, list[Match], list[int]]:
 
 
 def strip(panel: Any, row: float, arms: Any, rounds: int) -> None:
-    """Draw who it is in every round: colours, and numbers where there is room."""
+    """Draw the arm of every round: colours, and numbers where there is space."""
     arms = np.asarray(arms)
     edges = [0, *(np.flatnonzero(np.diff(arms)) + 1), rounds]
     for begin, end in pairwise(edges):
@@ -149,7 +149,7 @@ def draw(seed: int = SEED) -> dict[str, float]:
             fontsize=_SMALL, frameon=False, loc="upper left", bbox_to_anchor=(-0.02, -0.26),
             handlelength=3.4, labelspacing=0.25, borderaxespad=0,
         )  # fmt: skip
-        bottom.set_title("What it loses, and others in the same game")
+        bottom.set_title("Regret of king and of others in the same game")
         for panel in (middle, bottom):
             for t in game.switches:
                 panel.axvline(t, color=_GREY, lw=0.6, ls=(0, (2, 2)), zorder=0)

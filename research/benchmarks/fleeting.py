@@ -1,9 +1,9 @@
-"""The price of intransitivity: what worlds cost in which no switch is significant.
+"""The price of intransitivity: regret in worlds without significant switches.
 
 In `fleeting` worlds a fair coin mirrors three arms in every round, and of SST and STI one holds
-while the other fails by a factor gamma. The lower bound of docs/research/theory.md says what every
-policy loses there, averaged over who has which role: (2 gamma + 1) / 3 times sqrt(T) without STI,
-(gamma + 3) / 6 times sqrt(T) without SST.
+while the other fails by a factor gamma. The lower bound of docs/research/theory.md gives the
+loss of every policy there, averaged over the roles of the arms: (2 gamma + 1) / 3 times sqrt(T)
+without STI, (gamma + 3) / 6 times sqrt(T) without SST.
 
 `make fleeting` writes research/records/fleeting.json and the table in docs/research/theory.md;
 some minutes.
@@ -36,7 +36,7 @@ def world(kind: str, gamma: float) -> str:
 
 
 def bound(kind: str, gamma: float) -> float:
-    """Return what the theory says that everybody loses, in units of sqrt(T)."""
+    """Return the lower bound of the theory for every policy, in units of sqrt(T)."""
     return (2 * gamma + 1) / 3 if kind == "sst" else (gamma + 3) / 6
 
 
@@ -85,7 +85,7 @@ def table(record: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     measure_and_write(
-        "What nobody can learn, and what that costs.", measure, table, RECORD, PAGE, TABLE,
+        "Regret in unlearnable worlds.", measure, table, RECORD, PAGE, TABLE,
         command="make fleeting", policies=POLICIES,
         worlds=[world(kind, gamma) for kind in ("sst", "sti") for gamma in GAMMAS],
     )  # fmt: skip

@@ -1,16 +1,16 @@
-"""How easy the source is to walk through, in numbers: a place to look, never a verdict.
+"""Measures of the source's structure: indicators of places to look at, not criteria of quality.
 
-- crossings: distinct pairs (caller, called) of functions in different rooms, while `compare` is
-  followed by `report`, and while a policy is asked and told live. Imports do not count. Calls of
-  tools, which know nothing of the problem (numbers as words, files, specs, ...), are told apart.
-- doors: the pairs of rooms, tools apart, between which the first of these flows crosses at all.
+- crossings: distinct pairs (caller, called) of functions in different packages, while `compare` is
+  followed by `report`, and during calls of `ask` and `tell`. Imports do not count. Calls of tools,
+  which are independent of the problem (number formats, files, specs, ...), are counted separately.
+- doors: the pairs of packages, tools excluded, between which the first of these flows crosses.
 - lines of code: without imports, comments, docstrings and blank lines.
 - imports past a front door: of a package's modules from elsewhere, late and typed too.
 - pairs of places: the same six or more lines of code; imports, comments, docstrings do not count.
 - the longest files and functions, in lines; names that `dir(driftduel)` shows.
 
-`python -m research.benchmarks.house [DIR ...]` measures these checkouts (this one by default),
-side by side.
+`python -m research.benchmarks.house [CHECKOUT ...]` measures these checkouts (this one by default),
+side by side. A checkout is a folder, or a commit of this repository.
 """
 
 import argparse
@@ -23,6 +23,7 @@ import sys
 import tempfile
 import threading
 import tokenize
+import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROWS = 6
 LONGEST = 5
 TOOLS = ("errors", "specs", "wording")
-"""Rooms that know nothing of the problem, with those whose names begin with an underscore."""
+"""Packages independent of the problem, in addition to those with a leading underscore."""
 WORLD = "geometric-btl:arms=4,rounds=2000"
 _LAYOUT = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
@@ -42,22 +43,22 @@ _LAYOUT = {
 
 
 def is_tool(room: str) -> bool:
-    """Tell whether a room knows nothing of the problem."""
+    """Return whether a package is independent of the problem."""
     return room[0] == "_" or room in TOOLS
 
 
 def to_tools(calls: Counter[str]) -> int:
-    """Return how many of these crossings lead into a tool."""
+    """Return the number of crossings into a tool."""
     return sum(count for rooms, count in calls.items() if is_tool(rooms.partition(" > ")[2]))
 
 
 def doors(calls: Counter[str]) -> int:
-    """Return between how many pairs of rooms these crossings lead, tools apart."""
+    """Return the number of pairs of packages with crossings, tools excluded."""
     return sum(not any(map(is_tool, rooms.split(" > "))) for rooms in calls)
 
 
 def crossings(source: Path, flow: Callable[[], None]) -> Counter[str]:
-    """Run a flow; count the distinct calls between functions of different rooms, by rooms."""
+    """Run a flow; count the distinct calls between functions of different packages, by pair."""
     inside = f"{source}/"
 
     def room(frame: FrameType) -> str | None:
@@ -90,9 +91,9 @@ def crossings(source: Path, flow: Callable[[], None]) -> Counter[str]:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Let a command print to nobody."""
-    nobody = io.StringIO()
-    with contextlib.redirect_stdout(nobody), contextlib.redirect_stderr(nobody):
+    """Discard the output of a command."""
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         yield
 
 
@@ -110,7 +111,7 @@ def compare_to_page() -> None:
 
 
 def ask_and_tell() -> None:
-    """Ask a policy for fifty duels, and tell it who won."""
+    """Call `ask` and `tell` of a policy for fifty duels."""
     from driftduel import make_policy
 
     policy = make_policy("king", 4, 1)
@@ -206,7 +207,7 @@ def functions(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def measure(root: Path) -> dict[str, Any]:
-    """Return the numbers of a checkout, whose package must be the one that can be imported."""
+    """Return the numbers of a checkout; its package must be the imported one."""
     import driftduel
 
     source = root.resolve() / "src" / "driftduel"
@@ -218,7 +219,7 @@ def measure(root: Path) -> dict[str, Any]:
     longest = sorted((each for path in files for each in functions(path)), reverse=True)
     twins = pairs(files)
     for flow in (compare_to_page, ask_and_tell):
-        flow()  # what is compiled and imported the first time is not the flow
+        flow()  # the first run compiles and imports, which is not a part of the flow
     page, live = crossings(source, compare_to_page), crossings(source, ask_and_tell)
     most = [f"{rooms}: {count}" for rooms, count in page.most_common(LONGEST)]
     return {
@@ -247,7 +248,7 @@ def measure(root: Path) -> dict[str, Any]:
 
 
 def table(houses: dict[str, dict[str, Any]]) -> str:
-    """Write the numbers side by side, and below them what is longest in each checkout."""
+    """Return the numbers side by side, and below them the longest items of each checkout."""
     first = next(iter(houses.values()))
     numbers = [name for name, value in first.items() if isinstance(value, int)]
     lines = [f"| | {' | '.join(houses)} |", "|---|" + "---|" * len(houses)]
@@ -262,22 +263,42 @@ def table(houses: dict[str, dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+@contextlib.contextmanager
+def checkout(name: str) -> Iterator[Path]:
+    """Yield the folder of this name, or one with the source of this commit."""
+    if Path(name).is_dir():
+        yield Path(name)
+        return
+    archive = subprocess.run(
+        ["git", "archive", "--format=zip", name, "src"], cwd=ROOT, capture_output=True, check=False
+    )
+    if archive.returncode:
+        raise SystemExit(f"{name!r} is neither a folder nor a commit of this repository.")
+    with tempfile.TemporaryDirectory() as folder:
+        zipfile.ZipFile(io.BytesIO(archive.stdout)).extractall(folder)
+        yield Path(folder)
+
+
 def main() -> None:
-    """Measure each checkout in a process of its own, and print the table."""
+    """Measure each checkout in a separate process, and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("roots", nargs="*", type=Path, default=[ROOT], metavar="DIR")
+    parser.add_argument(
+        "roots", nargs="*", default=[str(ROOT)], metavar="CHECKOUT", help="folder or commit"
+    )
     parser.add_argument(
         "--json", action="store_true", help="one checkout, as JSON, in this process"
     )
     arguments = parser.parse_args()
     if arguments.json:
-        sys.path.insert(0, str(arguments.roots[0].resolve() / "src"))
-        print(json.dumps(measure(arguments.roots[0])))
+        root = Path(arguments.roots[0])
+        sys.path.insert(0, str(root.resolve() / "src"))
+        print(json.dumps(measure(root)))
         return
     houses = {}
-    for root in arguments.roots:
-        command = [sys.executable, __file__, "--json", str(root)]
-        houses[str(root)] = json.loads(subprocess.run(command, check=True, stdout=-1).stdout)
+    for name in arguments.roots:
+        with checkout(name) as root:
+            command = [sys.executable, __file__, "--json", str(root)]
+            houses[name] = json.loads(subprocess.run(command, check=True, stdout=-1).stdout)
     print(table(houses))
 
 

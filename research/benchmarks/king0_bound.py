@@ -66,7 +66,7 @@ class Setting:
 
     @property
     def vacuous(self) -> bool:
-        """Whether nobody could lose as much as the bound says."""
+        """Whether no policy can lose as much as the bound."""
         return smaller(self)[0] >= self.worst * self.rounds
 
 
@@ -88,12 +88,12 @@ def coronations(arms: int, changes: int) -> float:
 
 
 def evidence(rounds: int) -> float:
-    """Return the logarithm of what a bet has at most when the king falls."""
+    """Return the logarithm of the largest capital of a bet when the king falls."""
     return math.log(1.5 * BETS * (rounds + 1.0) ** 2)
 
 
 def bound(rounds: int, arms: int, changes: int, gap: float | None = None) -> float:
-    """Return what the theorem says; without a gap if there is none."""
+    """Return the bound of the theorem; without a gap, the gap-free one."""
     C, log_bar, phases = coronations(arms, changes), evidence(rounds), changes + 1
     matches = math.sqrt(arms * rounds * (1 + C)) / 2
     waiting = (arms - 1) * C + 2 * math.sqrt(arms * rounds * C)
@@ -171,7 +171,7 @@ def table(record: dict[str, Any]) -> str:
 if __name__ == "__main__":
     with registered():
         measure_and_write(
-            "King-0 beside what is proved of it.", measure, table, RECORD, PAGE, TABLE,
+            "King-0 beside its proved bound.", measure, table, RECORD, PAGE, TABLE,
             command="make king0", policies=("king-0", "king"),
             worlds=[setting.spec for setting in SETTINGS],
         )  # fmt: skip

@@ -6,12 +6,12 @@ A grid of 10 policies x 5 worlds x 40 runs at T = 50,000 is played with one thre
 - `overhead`: the share of a worker's time that is not spent in games (in `play`): finding work,
   building worlds, waiting, writing results.
 - `outside_loops`: the share that is not spent in compiled loops, where policies play: the overhead,
-  and what a game needs besides - the world's rounds, its losses, luck.
+  and other parts of a game: the world's rounds, its losses, outcome draws.
 - `memory`: the peak of a process that plays the whole grid divided by that of one that plays an
   eighth of it (5 of the 40 runs).
 - `pile`: the time to hand out a cell of 60,000 divided by that of 3,000.
 
-Every measurement of the grid is a process of its own, on a warm cache.
+Each measurement of the grid runs in a separate process, on a warm cache.
 """
 
 import argparse
@@ -39,14 +39,14 @@ AIMS = {"speedup": "at least 1.7", "overhead": "below 0.10", "memory": "near 1",
 
 
 def measure(workers: int, runs: int) -> dict[str, float]:
-    """Play the grid in a process of its own; return wall time, time in loops, peak memory."""
+    """Play the grid in a separate process; return wall time, time in loops, peak memory."""
     command = [sys.executable, "-m", "research.benchmarks.lab", "--child", str(workers), str(runs)]
     answer = subprocess.run(command, check=True, capture_output=True, text=True)
     return dict(json.loads(answer.stdout))
 
 
 def child(workers: int, runs: int) -> None:
-    """Play and print what it took."""
+    """Play and print the times."""
     from driftduel.lab import compare
 
     compare(POLICIES, WORLDS, runs=1, seed=1, workers=1)  # kernels are loaded, worlds are not kept

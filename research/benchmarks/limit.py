@@ -1,16 +1,17 @@
-"""What a policy could reach that is told all but the times: how often winners change, and the gap.
+"""Regret of policies with prior knowledge of all but the times: rate of changes, and gap.
 
 In the worlds here one arm beats all others by a gap, the others are
-even, and after each round, with a probability that is told, another arm becomes that winner.
+even, and after each round, with a known probability, another arm becomes that winner.
 
-- at least: two arms only. No policy whatsoever, told or not, has less regret on average. The world
-  is then a Markov decision process in the probability that the first arm is the winner, and its
-  least cost is found backwards from the last round. That cost is a concave function of the
-  probability, so what is read between two points of a grid, on a line, is never too large: the
-  number is a bound, whatever the grid.
-- told: Bayes' rule for who is the winner. The likeliest arm is shown alone or, if the second is
+- at least: two arms only. No policy, with or without this knowledge, has less mean regret. The
+  world is then a Markov decision process in the probability that the first arm is the winner, and
+  its least cost is found backwards from the last round. That cost is a concave function of the
+  probability, so linear interpolation on a grid is never too large: the number is a bound for every
+  grid.
+- informed: Bayes' rule for the winner. The likeliest arm is shown alone or, if the second is
   likelier than a threshold, duels with it; the threshold is the best of some in hindsight.
-- king, which is told nothing, and the best of the suite's windows in hindsight, in the same worlds.
+- king, without prior knowledge, and the best of the suite's windows in hindsight, in the same
+  worlds.
 
 `make limit` writes research/records/limit.json and the table in docs/research/king.md; some
 minutes.
@@ -73,7 +74,7 @@ def world(case: Case, seed: int) -> Piecewise:
     return Piecewise(matrices, starts, case.rounds)
 
 
-# ---- two arms: what nobody can beat ----
+# ---- two arms: the lower bound ----
 
 
 def odds_grid(points: int) -> NDArray[np.float64]:
@@ -105,7 +106,7 @@ def at_least(case: Case, points: int = GRID) -> float:
     """Return what every policy loses on average, at least, in worlds of two arms."""
     gap, change, grid = case.gap, 1 / case.every, odds_grid(points)
     wins = 0.5 + gap * (2 * grid - 1)
-    # What is believed in the next round, if nothing was heard, the first arm won, or it lost:
+    # Beliefs in the next round without an answer, after a win of the first arm, and after a loss:
     heard = np.array([grid, grid * (0.5 + gap) / wins, grid * (0.5 - gap) / (1 - wins)])
     heard = heard * (1 - change) + (1 - heard) * change
     left = np.clip(np.searchsorted(grid, heard) - 1, 0, points - 2)
@@ -116,7 +117,7 @@ def at_least(case: Case, points: int = GRID) -> float:
     return float(cost[points // 2])
 
 
-# ---- Bayes' rule, told the gap and the rate ----
+# ---- Bayes' rule with known gap and rate ----
 
 
 @kernel
@@ -173,7 +174,7 @@ def _play_told(
 
 
 def told(case: Case, threshold: float, seed: int) -> float:
-    """Return the regret of who is told everything but the times."""
+    """Return the regret with prior knowledge of everything but the times."""
     starts, winners = draw(case, seed)
     rng = np.random.default_rng(np.random.SeedSequence([seed, 1]))
     belief = np.full(case.arms, 1 / case.arms)

@@ -188,7 +188,7 @@ def _returning(rng: np.random.Generator, n: int, shares: tuple[float, ...]) -> S
 def _heavy(rng: np.random.Generator, n: int) -> Situation:
     """Let one voter cast 30% of the votes and change opinion at half of the log; others do not.
 
-    The truth is that of the other voters, each of whom casts about four votes in succession.
+    The truth is that of the other voters; each casts about four votes in succession.
     """
     path = _path(rng, n)
     voter = 1 + np.arange(n) // 5
@@ -212,7 +212,7 @@ def _tied(rng: np.random.Generator, n: int, shares: tuple[float, ...]) -> Situat
 
 
 def _drifting(rng: np.random.Generator, n: int) -> Situation:
-    """Let six utilities follow a random walk whose standard deviation at the end is 1.5."""
+    """Let six utilities follow a random walk with standard deviation 1.5 at the end."""
     steps = rng.normal(0.0, 1.5 / np.sqrt(n), (n, 6))
     table = rng.normal(0.0, 0.6, 6) + np.cumsum(steps, axis=0)
     return _situation(rng, _Path(table, np.arange(n)), gradual=True)

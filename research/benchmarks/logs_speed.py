@@ -1,15 +1,15 @@
 """How fast logs are read and fitted, as ratios of CPU time within one run.
 
 - counting: `read_log` against a bare group-by of polars over the same columns of the same files,
-  which is what one would write by hand: by the words of a vote, by 256 stretches of time where
+  which is the usual program for it: by the words of a vote, by 256 stretches of time where
   there are times, and by the voter where votes depend on voters. Both take turns, with the same
   threads, and medians are compared;
 - fitting: a fit to 10,000,000 rows against one to 100,000: it depends on options and bins only;
-- many: a log with 100 options is fitted, and what is left out is told;
+- many: a log with 100 options is fitted, and the ignored votes are reported;
 - memory: the most that a process held while it counted 100,000,000 rows. Minutes, and 1.2 GB of
   disk, so only if asked for.
 
-Logs are made on the fly, with times in order and pairs at random. What was measured is written to
+Logs are made on the fly, with times in order and pairs at random. The figures are written to
 research/records/logs-speed.json and the tables in docs/research/benchmarks.md.
 
     python -m research.benchmarks.logs_speed [--only counting ...] [--page]
@@ -161,9 +161,9 @@ def many(_: Path, options: int = 100, guests: int = 5) -> dict[str, Any]:
 
 
 def memory(folder: Path, rows: int = 100_000_000) -> dict[str, float]:
-    """Count a very long log in a process of its own, and see how much it held at most."""
+    """Count a very long log in a separate process; return its peak memory."""
     files = [str(path) for path in write_log(folder, rows)]
-    # Its own high-water mark: rusage would tell that of this process, from which it was forked.
+    # Its own high-water mark: rusage would return that of this process, from which it was forked.
     code = f"""
 from driftduel.logs import read_log
 assert read_log({files!r}).counts.votes == {rows}

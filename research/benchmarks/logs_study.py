@@ -75,13 +75,13 @@ ROWS = {
 }
 
 NEAR = 0.02  # of a log: so far from a change it may be found
-FOUND = 0.05  # of a log: the same in `situations`, whose logs are shorter
+FOUND = 0.05  # of a log: the same in `situations`, with shorter logs
 MATCHED = 0.10  # of a log: a reported change this near to a true one is a dating of that one
 BANDS = {">= .95": (0.95, 1.01), ".80 to .95": (0.80, 0.95), ".50 to .80": (0.50, 0.80)}
 
 
 def still(name: str, seed: int) -> Tally:
-    """Say whether a change is claimed in a log that stands still."""
+    """Return whether a change is claimed in a stationary log."""
     spec, sessions = STILL[name]
     counts = simulate(make_world(spec, seed=seed), seed, sessions)
     tally: Tally = {}
@@ -120,7 +120,7 @@ def recovery(name: str, seed: int) -> Tally:
 
 
 def winners(name: str, seed: int) -> Tally:
-    """Compare who is said to win, 20 times a log, with who does."""
+    """Compare the stated winner with the true one, 20 times in a log."""
     world = make_world(WINNERS[name], **({} if name.startswith("cycle") else {"seed": seed}))
     found = fit(simulate(world, seed))
     truth = world.condorcet_winners()
@@ -266,7 +266,7 @@ def next_tasks(
 
 
 def chosen_rows(only: list[str], words: list[str], lengths: list[str]) -> list[tuple[str, str]]:
-    """Return (question, row) of the rows whose name holds one of these words; none: all."""
+    """Return (question, row) of the rows with one of these words in the name; none: all."""
     return [
         (question, name)
         for question in only

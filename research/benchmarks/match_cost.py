@@ -1,8 +1,8 @@
-"""What a match costs a king that is the winner, if an adversary chooses the gaps.
+"""Cost of a match for a king that is the winner, if an adversary chooses the gaps.
 
-The matches are king's own: its kernels open, settle and end them. Before each duel an adversary,
-who has seen all duels before it, says by how much the king is better. The lemma of
-docs/research/king.md: however it chooses, a match costs 1/4 at most.
+The matches are king's own: its kernels open, settle and end them. Before each duel an adversary
+with knowledge of all earlier duels chooses the advantage of the king. The lemma of
+docs/research/king.md: whatever it chooses, a match costs 1/4 at most.
 
 - simulated: the mean over matches, with a 95% interval.
 - exact: the same number, by following the chances of every lead through the duels of a match.
@@ -34,12 +34,12 @@ _ASK, _TELL = King.kernels.ask, King.kernels.tell
 _ROUND = 1_000_000
 RUNS = 1_000_000
 DUELS = 2_000
-"""A match that is not over after so many is cut; what it cost until then counts."""
+"""A match that is not over after so many is cut; its cost until then counts."""
 
 
 @dataclass(frozen=True)
 class Adversary:
-    """Says the gap before a duel, from the number of the duel and the challenger's lead."""
+    """A rule for the gap of a duel, given its number and the challenger's lead."""
 
     words: str
     gap: Callable[[int, int], float]
@@ -92,7 +92,7 @@ def simulated(gaps: NDArray[np.float64], matches: int, seed: int) -> NDArray[np.
 
 
 def exact(gaps: NDArray[np.float64], end: int = -1) -> float:
-    """Return what a match costs on average that ends at a lead of `end`, or with the gaps."""
+    """Return the mean cost of a match that ends at a lead of `end`, or with the gaps."""
     first = -end - 1  # the place of lead 0; those before it are below
     chances = np.zeros(len(gaps) + first + 2)
     chances[first] = 1.0
@@ -139,6 +139,6 @@ def table(record: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     measure_and_write(
-        "What a match costs, whatever the gaps do.", measure, table, RECORD, PAGE, TABLE,
+        "Cost of a match for any gaps.", measure, table, RECORD, PAGE, TABLE,
         command="make match-cost", policies=("king",),
     )  # fmt: skip

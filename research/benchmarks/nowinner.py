@@ -1,7 +1,7 @@
-"""Where nobody beats everybody: who can be exploited, by how much, and how that grows.
+"""Exploitability of policies without a Condorcet winner, and its growth.
 
-- worlds: T = 300,000 rounds in 6 phases. Exploitability (what one arm a phase would have won
-  against what was played; where there is a winner, the dynamic regret), and Borda and Copeland
+- worlds: T = 300,000 rounds in 6 phases. Exploitability (wins of one arm per phase against the
+  arms played; the dynamic regret in rounds with a winner), and Borda and Copeland
   regret of the same games.
 - growth: worlds that stand still, up to ten million rounds: exploitability at round T, and the
   exponent of T by least squares on the logarithms of the means. Intervals, here and below, are
@@ -83,7 +83,7 @@ POLICIES = (
     "anaconda:constant=0.5", "uniform",
 )  # fmt: skip
 BESIDE = ("court", "king", "borda-king", "exp3s", "sw-dts:window=10000", "glr-dts")
-"""Whose Borda and Copeland regret is on the page."""
+"""Policies with Borda and Copeland regret on the page."""
 MEASURES = ("exploitability", "borda", "copeland")
 
 LONG, LONG_RUNS = 10_000_000, 20
@@ -122,7 +122,7 @@ def spec(world: str, rounds: int = ROUNDS, phases: int = PHASES) -> str:
 
 
 def lost(policy: str, world: str, seed: int) -> list[float]:
-    """Play a game; return what was lost by each measure."""
+    """Play a game; return the loss by each measure."""
     game = play(policy, world, seed=seed, points=2, benchmark="exploitability")
     return [game.total, *(float(game.regret[name][-1]) for name in MEASURES[1:])]
 
@@ -357,13 +357,13 @@ def draw(record: dict[str, Any]) -> None:
             )  # fmt: skip
         panel.set(xscale="log", yscale="log", xlabel="round T", ylabel="exploitability")
         panel.legend(frameon=False, fontsize=8)
-        panel.set_title("Three of ten arms in a circle on top: what a rival wins")
+        panel.set_title("Three of ten arms in a circle on top: wins of a rival")
         save(canvas, FIGURE)
 
 
 def main() -> None:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description="Who can be exploited where nobody wins.")
+    parser = argparse.ArgumentParser(description="Exploitability without a winner.")
     parser.add_argument("--page", action="store_true", help="only write page and figure again")
     parser.add_argument("--only", choices=PARTS, action="append", help="measure this part again")
     arguments = parser.parse_args()

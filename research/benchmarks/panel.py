@@ -1,18 +1,18 @@
 """Let policies hold panels: two different arms in every round, and many duels out at once.
 
-Every round somebody is shown two arms; a vote comes when as many duels are out as `--out` says, and
-it is that of any of them, drawn uniformly. So an answer is as many rounds late as duels are out, on
-average, and comes in no order.
+Every round a voter is shown two arms. A vote arrives when `--out` duels are pending; it belongs to
+one of them, drawn uniformly. The mean delay of an answer is thus the number of pending duels, and
+answers arrive in no order.
 
 - right: the share of votes in which `best()` is the winner when the duel is asked for.
 - until: votes until the new winner is named and stays so for 100 votes, on average over phases (the
-  first one, too); a phase in which that never happens counts in full. (Who names another arm every
-  few votes names the winner soon, by chance.)
+  first one, too); a phase in which that never happens counts in full. (A policy that
+  names another arm every few votes names the winner soon, by chance.)
 - regret: what the two arms shown lose against the winner, per vote, on average.
 - past: the share of answers that came when neither of the two arms was the leader any more.
 - changes: how often the leader changed.
 
-`uniform` names nobody; it is given the leader of a window of 3,000 votes, the arm with most
+`uniform` names no arm; it is given the leader of a window of 3,000 votes, the arm with most
 majorities in it, and of these the one with most of its votes.
 
 `make panel` plays it, and writes research/records/panel.json and two tables in

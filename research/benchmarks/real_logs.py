@@ -1,10 +1,10 @@
-"""Two real logs: what `driftduel log` says about them, for the page on logs.
+"""Two real logs: the answers of `driftduel log` about them, for the page on logs.
 
     python -m research.benchmarks.real_logs FOLDER
 
 FOLDER holds the two files, which are not part of this project:
 
-- f1_teams8_1999_2025_log.csv: who finished before whom in every race of Formula 1 since 1999,
+- f1_teams8_1999_2025_log.csv: order of finish in each race of Formula 1 since 1999,
   eight teams under all the names they had; from f1db, CC BY 4.0;
 - mlb_al8_1901_1960_log.csv: every game of baseball's American League from 1901 to 1960, eight
   teams; the information used was obtained free of charge from and is copyrighted by Retrosheet
@@ -131,7 +131,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if not arguments.page:
         if arguments.folder is None:
-            parser.error("say in which folder the two files are, or --page")
+            parser.error("the folder of the two files is missing; pass it, or --page")
         from research.stamps import played
 
         with played(

@@ -1,7 +1,7 @@
 """Reproduce published numbers: a table of theirs, ours with a 95% interval, and a verdict.
 
-`make reproduce` takes some minutes; `--quick` runs few games and is what the tests call. What
-misses is reported as a miss, with a reason where we know one; nothing is tuned.
+`make reproduce` takes some minutes; `--quick` runs few games and is what the tests call. A
+miss is reported as a miss, with the reason if we found one; nothing is tuned.
 
 A row is *ok* by one of two rules. Where the published number is a mean of many runs, or of several
 programs, ours must be within a tolerance of it, or its interval must reach there. Where it is a
@@ -103,7 +103,7 @@ def saha_gupta() -> list[Row]:
     """List Section 7 of Saha and Gupta: three worlds, and regret against the learner's own plays.
 
     Assumed, because it is not known to us: S = 10 for every K; K = 10 where the world drifts; and
-    DEX3.S is told what its theorems are about, S = 10 (nine switches) or V = 10.
+    DEX3.S is given the parameter of its theorems, S = 10 (nine switches) or V = 10.
     """
     told_switches, told_variation = "dex3s:switches=9", "dex3s:by=variation,variation=10,switches=0"
     listed = []
@@ -160,7 +160,7 @@ def judge(row: Row, values: np.ndarray) -> dict:
 
 
 def quick_runs(row: Row) -> int:
-    """Choose few games that still say something: as many as were published, if that is few."""
+    """Return a small but informative number of games: the published one, if it is small."""
     return THEIR_RUNS if row.tolerance is None else max(3, row.runs // 20)
 
 
@@ -169,7 +169,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few games, for the tests")
     parser.add_argument(
-        "--only", default="", metavar="TEXT", help="rows whose policy or world has it"
+        "--only", default="", metavar="TEXT", help="rows with this text in policy or world"
     )
     parser.add_argument("--out", metavar="FILE", help="write the table as JSON")
     arguments = parser.parse_args()

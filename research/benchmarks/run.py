@@ -1,9 +1,9 @@
 """Measure speed as ratios within one run; machines are shared and noisy, so times are no tests.
 
 `make bench` prints a table and writes bench.json: a list of records with name, arms, rounds,
-ns_per_round, ratio_to_bare and peak_mb; for policies also fold_ratio, what a vote of a log costs
-that is folded, in rounds of a game. The bare loop draws two arms and an outcome with numpy's
-generator in compiled code and adds the regret, and does nothing else.
+ns_per_round, ratio_to_bare and peak_mb; for policies also fold_ratio, the cost of
+replaying a vote of a log, in rounds of a game. The bare loop draws two arms and an outcome with
+numpy's generator in compiled code and adds the regret, and does nothing else.
 """
 
 import argparse
@@ -105,7 +105,7 @@ def time_requests(rounds: int) -> float:
 
 
 def time_fold(name: str) -> float:
-    """Return nanoseconds a vote, asked for and told, of folding the log of such a game."""
+    """Return nanoseconds per vote, with its duel, of replaying the log of such a game."""
     world = make_world("geometric-btl:arms=10,rounds=20000,phases=4", seed=1)
     game = trace(name, world, seed=1)
     votes = np.arange(1, len(game) + 1)

@@ -1,7 +1,7 @@
 """List the records behind the pages that were not played with the present code.
 
-`make stale` prints each stale record or part of one: what it was played with, what has changed
-since, the command that plays it again and the CPU time that this took. The pages show the same at
+`make stale` prints each stale record or part of one: the code it was played with, later
+changes, the command that plays it again and the CPU time that this took. The pages show the same at
 their top when the site is built (docs/generate.py).
 
     python -m research.benchmarks.stale adopt research/records/NAME.json --page docs/PAGE.md \
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def listed(stamps: list[Stamp]) -> str:
-    """Return what is stale, by command: what it was played with, and the CPU time of a replay."""
+    """Return the stale records by command: their code, and the CPU time of a replay."""
     stale = [(stamp, name, part) for stamp in stamps for name, part in stamp.stale().items()]
     if not stale:
         return "All records were played with the present code."

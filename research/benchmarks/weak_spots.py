@@ -1,8 +1,8 @@
-"""Play `king` where its first edition was seen to be weak, beside that and what it is measured by.
+"""Play `king` in worlds where its first edition was weak, beside that edition and windows.
 
 Each row is a world of one kind of trouble: many arms, answers that come late, winners that change
 all the time, bursts, small gaps, slow crossings, winners that come back, and no change at all. A
-cell is regret divided by that of the yardstick: the best of four sliding windows in hindsight,
+cell is regret divided by that of the reference: the best of four sliding windows in hindsight,
 `uniform` play or `dts`.
 
 `make weak-spots` writes research/records/weak-spots.json and the table in docs/research/king.md;

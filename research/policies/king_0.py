@@ -1,4 +1,4 @@
-"""King-0: the simplest king of the hill about whose regret we can prove something."""
+"""King-0: a simple king of the hill with a proved regret bound."""
 
 import math
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -41,7 +41,7 @@ def _bar(t: int) -> float:
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     numbers, rivals = state.numbers[0], state.rivals
     king, arms = numbers.king, len(rivals)
-    # One number for both: whose turn it is, and what is behind the point is a coin of its own.
+    # One number for both: the arm, and the digits behind the point are a separate coin.
     drawn = uniform(rng) * (arms - 1)
     place = int(drawn)
     coin = drawn - place
@@ -97,9 +97,9 @@ def _king(state: Any) -> int:
 
 @POLICIES.register("king-0")
 class King0(KernelPolicy):
-    """King with all that is only measured left out, so that its regret can be bounded.
+    """King without the parts that are only measured, so that its regret can be bounded.
 
-    Ours, and told nothing. It is slower than `king` and not meant to replace it.
+    Ours, without prior knowledge. It is slower than `king` and not meant to replace it.
 
     - **Slots.** In every round one of the K - 1 other arms is drawn, each with the same chance. If
       its match with the king is open, the two play a duel of it. If not, one is opened with

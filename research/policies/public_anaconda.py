@@ -282,7 +282,8 @@ class PublicAnaconda(KernelPolicy):
     It is here so that the figures made with it can be reproduced and explained. For the algorithm
     of Kleine Buening and Saha use ``anaconda``.
 
-    Told: the horizon T. Guarantee: none. It restarts about once in 750 rounds (K = 10, T = 50,000)
+    Prior knowledge: the horizon T. Guarantee: none. It restarts about once in 750 rounds (K = 10,
+    T = 50,000)
     whether or not anything changes; read its regret beside its restarts on a stationary world.
 
     **Where the code differs from the paper's algorithm**, all replicated:
@@ -300,7 +301,7 @@ class PublicAnaconda(KernelPolicy):
 
     Divergences from the code: its replay schedule is drawn when needed, not in advance, and its
     K K T sums are kept as two numbers for each pair and running base, which gives the same
-    decisions. Confidence: read line by line in the code, and compared with a literal twin.
+    decisions. Verified against: the code, line by line, and a literal reference implementation.
 
     **Late answers** are learned at once, with the weight of their asking, by the base that runs
     when they come; those asked for before a restart are ignored. A forgotten duel changes nothing.

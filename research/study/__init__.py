@@ -3,7 +3,7 @@
 Needs the extra ``report``.
 """
 
-import driftduel.lab  # noqa: F401 - first, because it says which extra is missing
+import driftduel.lab  # noqa: F401 - first, because it names the missing extra
 from research.study.opening import claims_table, opening
 from research.study.page import Rerun, Study, as_html, as_markdown, merged, read_study
 from research.study.running import (

@@ -40,8 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--because",
         metavar="TEXT",
-        help="with --only and --docs: keep the other sections there, and say why these were "
-        "played again",
+        help="with --only and --docs: keep the other sections there; the reason why these "
+        "were played again",
     )
     parser.add_argument(
         "--calibration", metavar="FILE", help="also write the safe values of C to this JSON file"
@@ -101,24 +101,24 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _check_targets(arguments: argparse.Namespace, size: str) -> None:
-    """Refuse at once what would fail only after everything was played."""
+    """Raise errors that would otherwise occur after the last game."""
     from pathlib import Path
 
     from research.study import lemmas, read_study, record_in
 
     if arguments.docs and not Path(arguments.docs).is_dir():
-        raise DriftduelError(f"docs={arguments.docs!r} must be a folder that is there.")
+        raise DriftduelError(f"docs={arguments.docs!r} must be a folder that exists.")
     record = record_in(Path(arguments.docs or ""))
     there = bool(arguments.docs) and record.exists()
     if arguments.because is not None and not (arguments.only and there):
         raise DriftduelError(
-            "--because says why some sections of a study were played again: it needs --only, and "
-            "--docs with a folder that has records/study.json."
+            "--because is the reason why some sections of a study were played again: it needs "
+            "--only, and --docs with a folder that has records/study.json."
         )
     if arguments.only and there and not arguments.because:
         raise DriftduelError(
-            f"{arguments.docs} has a study: say --because, why some of its sections were played "
-            f"again, to keep the others."
+            f"{arguments.docs} has a study: add --because with the reason why some of its sections "
+            f"were played again, to keep the others."
         )
     if arguments.because:
         before = read_study(record)

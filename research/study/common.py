@@ -1,4 +1,4 @@
-"""What a study is made of: sections of claims, tables and charts, as plain data.
+"""Parts of a study: sections of claims, tables and charts, as plain data.
 
 A section holds every number that is shown, so the page, the Markdown and the figures are written
 from one record, and that record can be kept as JSON.
@@ -34,7 +34,7 @@ __all__ = [
 
 Size = Literal["tiny", "quick", "full"]
 MODULE = "research.study.worlds"
-"""What plans import: worlds that nobody else needs, and so nobody else sees."""
+"""Module that plans import: worlds for the study only, not listed elsewhere."""
 TOLERANCE = 0.1
 """How far a measured exponent may lie above the paper's: its bounds hide powers of log T."""
 FLAT = 1.2
@@ -42,19 +42,19 @@ FLAT = 1.2
 NEAR_UNIFORM = 0.8
 """Above this share of uniform play's regret, little has been learned: 1 / 0.8 is above `FLAT`."""
 CEILING = 0.5
-"""Above this share an exponent says little, because regret cannot exceed uniform play's by much."""
+"""Above this share an exponent is uninformative, because regret hardly exceeds uniform play's."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim of the paper, and what was measured."""
+    """One claim of the paper, and its measurement."""
 
     source: str
     """Its number in the paper."""
     statement: str
     measured: str
     interval: str
-    """95% unless it says otherwise."""
+    """95% unless another level is given."""
     verdict: str
     """holds / begins at T = ... / not seen up to T = ... / undecided."""
 
@@ -104,7 +104,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure: panels side by side under one title that says what is to be seen."""
+    """A figure: panels side by side under one title that states the result."""
 
     name: str
     """Of its file."""
@@ -124,7 +124,7 @@ class Section:
     tables: list[Table]
     charts: list[Chart]
     left_out: str = ""
-    """What was not played, and why."""
+    """Experiments that were not played, and the reasons."""
     data: dict[str, Any] = field(default_factory=dict)
     """Numbers that programs read."""
 
@@ -235,7 +235,7 @@ def flat_verdict(
 
 
 def begins(horizons: list[float], fulfilled: list[bool], up_to: float | None = None) -> str:
-    """Say from which horizon on something is seen at all that follow.
+    """Return the horizon from which on a condition holds at all later ones, as text.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Experiment 6, what a constant costs: C, the replay rate, the estimate and the rule."""
+"""Experiment 6, cost of a constant: C, the replay rate, the estimate and the rule."""
 
 import math
 
@@ -70,7 +70,7 @@ def enough(arms: int, rounds: float, window: float) -> float:
 
 
 def intro(horizons: list[float]) -> str:
-    """Say what is played, and what the proof would have C be."""
+    """Return a description of the games, and the C of the proof."""
     shortest, longest = (
         " and ".join(
             f"{decimals(enough(_ARMS, t, window), 1)} at T = {rounds_text(t)}"
@@ -177,7 +177,7 @@ def _table(games: pl.DataFrame) -> Table:
 
 
 def statement(t: float) -> str:
-    """Say what is asked of C = 2."""
+    """Return the claim about C = 2."""
     return (
         f"with C = 2, enough by the proof for long windows only, it loses less than "
         f"{share(NEAR_UNIFORM)} of uniform play at T = {rounds_text(t)}"

@@ -76,9 +76,10 @@ def slope(x: Sequence[float], samples: Sequence[Sequence[float] | Floats]) -> Sl
     """Fit log(mean) against log(x) by least squares; the interval comes from the runs' scatter.
 
     By the delta method a run moves the slope by the weighted sum of its regrets, each over the
-    mean at its x. Where every x has the same number of runs, these sums are what Student's interval
-    is made of: run r has the same luck at every x, so its regrets belong together. Otherwise errors
-    of different x are taken as independent, with Satterthwaite's degrees of freedom.
+    mean at its x. Where every x has the same number of runs, Student's interval
+    is computed from these sums: run r has the same outcome draws at every x, so its regrets are
+    paired. Otherwise errors of different x are taken as independent, with Satterthwaite's
+    degrees of freedom.
 
     Parameters
     ----------

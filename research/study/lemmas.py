@@ -208,7 +208,7 @@ def _switching_table(moving: pl.DataFrame) -> Table:
 
 
 def _claims(still: pl.DataFrame, moving: pl.DataFrame) -> list[Claim]:
-    """Judge that episodes end only with a switch: each needs C large enough, so say from where on.
+    """Judge that episodes end only with a switch: each needs C large enough; state its minimum.
 
     The unit is a run: restarts of one run are not independent.
     """

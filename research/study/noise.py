@@ -36,7 +36,7 @@ _SIZES: dict[Size, tuple[int, int, tuple[int, ...]]] = {
 
 
 class _Kind(NamedTuple):
-    """A policy, and which number of switches it is told."""
+    """A policy, and the number of switches that it is given."""
 
     policy: str
     told: str = ""
@@ -49,21 +49,21 @@ class _Kind(NamedTuple):
         if not self.told:
             return self.policy
         switches = _switches(world) if self.told == "S^P" else _winner_switches(world)
-        # A variation, which it does not use, saves DEX3.S from being told the true one.
+        # DEX3.S does not use a variation; with this value it is not given the true one.
         more = ",variation=0" if self.policy == "dex3s" else ""
         return f"{self.policy}:switches={switches}{more}"
 
 
 _ANACONDA = _Kind(_OURS)
 _UNIFORM = _Kind("uniform")
-# DEX3.S is to be told the switches of the arms it competes with, MDB those of the preferences; the
-# other number, too, tells what noise does from what being told of it does.
+# The parameter of DEX3.S is the number of switches of its comparators, that of MDB the one of the
+# preferences. The other number, too, separates the effect of noise from that of the parameter.
 _DEX3S = _Kind("dex3s", "S^CW")
 _KINDS = (
     _ANACONDA, _Kind("mdb", "S^P"), _DEX3S, _Kind("dex3s", "S^P"), _UNIFORM, _Kind("mdb", "S^CW"),
 )  # fmt: skip
 _FLAT = (_ANACONDA, _DEX3S)
-"""Whose guarantees do not depend on S^P."""
+"""Policies with guarantees that do not depend on S^P."""
 
 
 def _switches(world: str) -> int:
@@ -77,7 +77,7 @@ def _switches(world: str) -> int:
 
 
 def plans(size: Size) -> list[Plan]:
-    """Return one plan for each level of noise, as rivals are told a number that depends on it."""
+    """Return one plan for each level of noise, since a parameter of the rivals depends on it."""
     rounds, runs, levels = _SIZES[size]
     worlds = [
         f"study-noise:rounds={rounds},phases={phases},every={every}"
@@ -97,7 +97,7 @@ def _winner_switches(world: str) -> int:
 
 
 def _of_kind(games: pl.DataFrame, kind: _Kind) -> pl.DataFrame:
-    """Choose the games of a policy; without noise both versions of a rival are told the same."""
+    """Return the games of a policy; without noise both versions of a rival are equal."""
     wanted = [
         policy == kind.spec(world) for world, policy in games.select("world", "policy").iter_rows()
     ]
@@ -139,16 +139,15 @@ def analyse(games: pl.DataFrame) -> Section:
     text = (
         f"Three arms; the winner beats both others with probability "
         f"{0.5 + of(family['world'][0], 'margin')}, and these two swap their "
-        "order more and more often, up to every round. MDB is told S^P, which is what its "
-        "guarantee is about; that of DEX3.S (Saha and Gupta, Theorem 4.1) is about any sequence of "
-        "arms, so it is told S^CW, that is S^CW + 1 phases. S^P would do as well in theory, and is "
-        "shown too: the larger the number that either is told, the more rounds it spends on "
-        "looking. "
+        "order more and more often, up to every round. MDB is given S^P, the number in its "
+        "guarantee; that of DEX3.S (Saha and Gupta, Theorem 4.1) is about any sequence of "
+        "arms, so it is given S^CW, that is S^CW + 1 phases. S^P would do as well in theory, and "
+        "is shown too: the larger this parameter, the more rounds are spent on exploration. "
         "Where MDB's formula (with its default of delta) asks for more rounds than there are, it "
         "watches some of the pairs only and never plays what it has learned: its places near "
-        "uniform play are that breakdown. Where it is told of fewer, it sees swaps and restarts; "
-        "fast ones average out in its windows. MDB told S^CW instead shows what the noise itself "
-        "does. ANACONDA (C = 0.5) is told T only."
+        "uniform play are that breakdown. With a smaller parameter it detects swaps and restarts; "
+        "fast ones average out in its windows. MDB with S^CW instead shows the effect of the noise "
+        "itself. ANACONDA (C = 0.5) is given T only."
     )
     title = f"Regret and restarts as losers swap more often, T = {rounds_text(rounds)}"
     chart = Chart("noise", title, panels, "Bands are 95% intervals over runs.")

@@ -94,7 +94,7 @@ def _tests(asked: Question, section: Section) -> list[Claim]:
 
 
 def _answer(verdicts: Sequence[str]) -> str:
-    """Return one answer for several tests; those that are undecided have no say."""
+    """Return one answer for several tests; undecided ones are ignored."""
     decided = [verdict for verdict in verdicts if not verdict.startswith("undecided")]
     seen = [verdict for verdict in decided if not verdict.startswith("not seen")]
     if not decided:
@@ -118,7 +118,7 @@ def _tally(verdicts: Sequence[str]) -> str:
 
 
 def opening(sections: Sequence[Section]) -> str:
-    """Return a paragraph that says what was seen, for people who read no further."""
+    """Return a paragraph with the results, as a summary."""
     played = {section.number: section for section in sections}
     parts = [
         _verdicts(sections),
@@ -180,7 +180,7 @@ def _causes(rate: Section, noise: Section, significant: Section) -> str:
 
 
 def _rate(section: Section) -> str:
-    """Say from which horizon on regret grows like sqrt(T), for each number of arms."""
+    """Return the horizon from which on regret grows like sqrt(T), for each number of arms."""
     arms: dict[str, list[str]] = {}
     for claim in _tests(QUESTIONS[0], section):
         if match := re.search(r"\((K = \d+), ANACONDA, C = 0.5\)", claim.statement):

@@ -61,11 +61,11 @@ def merged(before: Study, again: Study, because: str) -> Study:
     Parameters
     ----------
     before
-        What was published, of the same size.
+        The published study, of the same size.
     again
         Some of its sections.
     because
-        Why they were played again; the page says so.
+        Reason of the replay, for the page.
     """
     if before.size != again.size:
         raise DriftduelError(
@@ -84,7 +84,7 @@ def merged(before: Study, again: Study, because: str) -> Study:
 
 
 def read_study(source: Path | Mapping[str, Any]) -> Study:
-    """Read ``study.json``, or what it holds."""
+    """Read ``study.json``, or its content."""
     record = parse_json(read_text(source)) if isinstance(source, Path) else source
     try:
         sections = [section_from(section) for section in record["sections"]]
@@ -135,8 +135,8 @@ _METHOD = (
     f"bounds have powers of log T. It is fitted to regrets of at most {share(CEILING)} of uniform "
     "play's: closer to that ceiling, a slope is that of uniform play itself, 0 in phases and "
     "variation, 1 in T. The local slopes of section 1 are shown nevertheless; one that starts "
-    "near uniform play is too steep. Run r of a policy has the same luck in every world and at "
-    "every constant, so intervals of slopes and ratios are paired where the numbers of runs "
+    "near uniform play is too steep. Run r of a policy has the same outcome draws in every world "
+    "and at every constant, so intervals of slopes and ratios are paired where the numbers of runs "
     "agree. An upper bound that holds may be far from tight, and a claim that holds for one C may "
     "fail for another: each C has a row. Theorems need a C that is large enough; rows of a C "
     "with needless restarts stay undecided."
@@ -233,7 +233,7 @@ def _answers(study: Study) -> list[dict[str, str]]:
 
 
 def _shown(table: Table) -> dict[str, Any]:
-    """Say of every cell of a table whether it is a number, which is set to the right."""
+    """Return for each cell of a table whether it is a number, which is aligned to the right."""
     columns = list(zip(*table.rows, strict=True)) if table.rows else [()] * len(table.head)
     kinds = [
         "number" if cells and all(cell[:1].isdigit() or cell[:1] in "-+" for cell in cells) else ""

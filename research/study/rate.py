@@ -110,8 +110,8 @@ def analyse(games: pl.DataFrame) -> Section:
     text = (
         f"Worlds of {PHASES} equal phases (S^CW = {PHASES - 1}); in each, a new random order in "
         f"which the better arm of any two wins with probability {0.5 + GAP}. Every horizon is a "
-        f"set of games of its own, told that horizon. The upper bound is drawn without its "
-        f"constant and its log^3 T, the lower bound without its constant: only their slopes "
+        f"separate set of games with that horizon as parameter. The upper bound is drawn without "
+        f"its constant and its log^3 T, the lower bound without its constant: only their slopes "
         f"count. Uniform play is exact."
     )
     charts = [
@@ -212,7 +212,7 @@ def _source(paper: str, policy: str) -> str:
 
 
 def _false(restarts: float, switches: float) -> str | None:
-    """Return a verdict where a constant is so small that restarts hide what there is to see."""
+    """Return a verdict if a constant is so small that restarts hide the effect."""
     if restarts <= switches + 1:
         return None
     return f"undecided: {rough(restarts)} restarts where {switches:g} would do"

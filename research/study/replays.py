@@ -31,11 +31,11 @@ _LEVELS = (3.0, 4.0, 5.0, 6.0, 8.0)
 
 
 _ARMS = (2, 5)
-"""Of the stationary games whose good set is looked at."""
+"""Numbers of arms of the stationary games with a recorded good set."""
 
 
 def observe(size: Size, say: Callable[[str], None]) -> dict[str, Any]:
-    """Play the games that must be looked at closely, and return what was seen as plain data."""
+    """Play the traced games, and return the observations as plain data."""
     rounds, traces, runs = _SIZES[size]
     seen: dict[str, Any] = {"rounds": rounds, "winner": [], "traces": [], "level": _LEVEL}
     short = min(rounds, 100_000)
@@ -110,7 +110,7 @@ def _summary(played: Trace) -> dict[str, Any]:
 def _perfect(played: Trace, edges: list[int], winners: Any) -> tuple[int, int]:
     """Count perfect replays (Proposition A.1), and those that eliminate their arm.
 
-    K = 2 and the gap is constant, so each phase is cut into bad segments of one length, begun anew
+    K = 2 and the gap is constant, so each phase is cut into bad segments of one length, restarted
     with every episode.
     """
     length = math.ceil((_SEGMENT * _LEVEL * 2 / _GAP) ** 2)
@@ -190,7 +190,7 @@ def replay_charts(seen: dict[str, Any]) -> list[Chart]:
             + (", ".join(f"{r:,}" for r in picture["restarts"]) or "none") + ".",
         ),
         Chart(
-            "lemmas-replay-regret", "What a replay costs, by its length",
+            "lemmas-replay-regret", "Cost of a replay, by its length",
             [Panel("own rounds of each replay", "planned length m", "regret", [*lines, guide])],
             "Rounds in which a child replay runs count for the child.",
         ),
@@ -314,7 +314,7 @@ def _idle(scale: float) -> float:
 
 
 def _stays(arms: int, seen: dict[str, Any]) -> Claim:
-    """Say from which C log T on the winner stayed in the good set in all runs."""
+    """Return the C log T from which on the winner stayed in the good set in all runs."""
     rows = [row[1:] for row in seen["winner"] if row[0] == arms]
     first = len(rows)
     while first and rows[first - 1][1] == 0:

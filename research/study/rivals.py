@@ -1,4 +1,4 @@
-"""Experiment 7, the rivals: who wins where, and from which horizon on ANACONDA overtakes."""
+"""Experiment 7, the rivals: best policy by world, and the horizons where ANACONDA overtakes."""
 
 from typing import NamedTuple
 
@@ -66,7 +66,7 @@ class Standing(NamedTuple):
     """How ANACONDA stands against one rival."""
 
     verdict: str
-    """As `begins` says it of less regret."""
+    """The result of `begins` for less regret."""
     ratio: float | None
     """Its regret over the rival's, at the longest horizon both played."""
     last: float
@@ -78,12 +78,12 @@ class Standing(NamedTuple):
 def overtaking(
     ours: dict[float, dict[int, float]], rival: dict[float, dict[int, float]]
 ) -> Standing:
-    """Say from which horizon on our regret is below a rival's.
+    """Return the horizon from which on our regret is below a rival's.
 
     Parameters
     ----------
     ours, rival
-        By horizon and run, the regret. Runs share their luck, so differences are paired.
+        By horizon and run, the regret. Runs share their outcome draws, so differences are paired.
     """
     horizons = sorted(ours.keys() & rival.keys())
     below, more, last = [], False, None
@@ -98,14 +98,14 @@ def overtaking(
 
 
 def _since(standing: Standing) -> str:
-    """Say from which horizon on it has less regret, or how things stand at the last one."""
+    """Return the horizon from which on it has less regret, or the state at the last one."""
     if standing.verdict.startswith(("holds", "begins")):
         return standing.verdict.removeprefix("begins at ").replace("holds", "always")
     return "more" if standing.more else "undecided"
 
 
 def _sorted_out(standings: dict[str, Standing]) -> str:
-    """Say than whom it has less regret and from where on, than whom more, and who is open."""
+    """Return the rivals by result: less regret with its horizon, more regret, undecided."""
     groups: dict[str, list[str]] = {"less regret than": [], "more than": [], "undecided:": []}
     for rival, standing in standings.items():
         at = f"T = {rounds_text(standing.last)}"
@@ -164,11 +164,11 @@ def analyse(games: pl.DataFrame) -> Section:
             )
         )
     text = (
-        f"Six worlds; MDB and DEX3.S are told the true number of switches of the winner, which for "
-        f"DEX3.S is all that its theorem asks for (in section 2 it is told S^P too), the sliding "
-        f"window its default of {_WINDOW:,} answers, ANACONDA only T, `king`, which is our own, "
-        f"nothing. Runs share their luck, so who is better is decided by paired differences; with "
-        f"the few runs of the longest horizons only large ones show."
+        f"Six worlds; MDB and DEX3.S are given the true number of switches of the winner, which "
+        f"for DEX3.S is the parameter of its theorem (in section 2 it is given S^P too), the "
+        f"sliding window its default of {_WINDOW:,} answers, ANACONDA only T, and `king`, our own "
+        f"policy, nothing. Runs share their outcome draws, so differences are paired; with the few "
+        f"runs of the longest horizons only large ones show."
     )
     tables = [
         Table(

@@ -66,7 +66,7 @@ def budget(
 ) -> list[tuple[str, int, int, int, float]]:
     """Return for each experiment: games, games finished, rounds and core seconds still to play.
 
-    What was never played is timed by a short trial.
+    Games of a kind without a finished game are timed by a short trial.
     """
     rows: dict[str, list[float]] = {}
     for name, folder, plan in _planned(size, Path(out), only):
@@ -99,7 +99,7 @@ def run_study(
     out
         The folder. Games are kept in ``lab``; stopping and starting again loses none.
     watch
-        Somebody who looks on.
+        Listener to the progress.
     only
         Names of experiments; all unless given.
     workers
@@ -107,7 +107,7 @@ def run_study(
     progress
         Called with a few words before each longer step.
     """
-    environment("research.study")  # if pages cannot be made, say so before long work
+    environment("research.study")  # an error about missing extras must precede long work
     out = Path(out)
     say = progress or (lambda text: None)
     frames: dict[str, list[pl.DataFrame]] = {}
@@ -144,7 +144,7 @@ def run_study(
 
 
 def _kept(path: Path, observe: Callable[..., Any], size: Size, say: Progress) -> Any:
-    """Observe, or read what was observed before by the same version."""
+    """Observe, or read the observations of an earlier run of the same version."""
     if path.exists():
         try:
             record = parse_json(read_text(path))
@@ -152,7 +152,7 @@ def _kept(path: Path, observe: Callable[..., Any], size: Size, say: Progress) ->
             if (record["version"], record["size"]) == (__version__, size):
                 if digest == _digest(seen):
                     return seen
-                raise DriftduelError("its content is not what was written.")
+                raise DriftduelError("its content does not match its digest.")
         except (DriftduelError, KeyError, TypeError) as error:
             reason = error if isinstance(error, DriftduelError) else "it is no note of a study."
             say(f"{path} is damaged and made again: {reason}")
@@ -220,8 +220,8 @@ def write_docs(study: Study, out: Path, docs: Path, because: str | None = None) 
         A folder like ``research``: the data goes to ``records`` in it, the page to ``pages``, its
         pictures to ``pages/study``.
     because
-        Why these sections were played again: they take the place of those in the ``study.json``
-        that is there, whose other sections stay.
+        Why these sections were played again: they replace those in the present
+        ``study.json`` and keep its other sections.
     """
     record, page = record_in(docs), docs / "pages" / "study.md"
     whole = study if because is None else merged(read_study(record), study, because)

@@ -14,7 +14,7 @@ ANACONDA = "ANACONDA, C = 0.5"
 
 
 def in_short(sections: Sequence[Section]) -> list[tuple[str, str]]:
-    """Return the title of each section, and a sentence or two on what it found."""
+    """Return the title of each section, and a sentence or two about its results."""
     return [(section.title, _SENTENCES[section.number](section)) for section in sections]
 
 
@@ -78,7 +78,7 @@ def _noise(section: Section) -> str:
 
 
 def _told(panel: Panel, what: str) -> dict[str, Series]:
-    """Return the lines of those who are told so, by name."""
+    """Return the lines of the policies with this parameter, by name."""
     end = f", told {what}"
     return {s.name.removesuffix(end): s for s in panel.series if s.name.endswith(end)}
 
@@ -123,7 +123,7 @@ def _lemmas(section: Section) -> str:
 
 
 def _grows(section: Section) -> bool:
-    """Tell whether a longer game asks for a larger C log T: for some K, and for none a smaller."""
+    """Return whether longer games need a larger C log T: for some K, and for none a smaller."""
     by_arms: dict[int, list[float]] = {}
     for row in sorted(section.data["calibration"], key=lambda row: row["rounds"]):
         by_arms.setdefault(row["arms"], []).append(row["level"])
@@ -171,7 +171,7 @@ def rivals_overtaken(section: Section) -> tuple[int, int, list[str]]:
 
 
 def least_regret(section: Section) -> tuple[str, int, int]:
-    """Return who loses least most often, how often, and in how many worlds and horizons."""
+    """Return the most frequent policy with least regret, its count, and the number of games."""
     best = section.tables[1]
     wins = Counter(row[best.head.index("least regret")] for row in best.rows)
     return (*wins.most_common(1)[0], len(best.rows))

@@ -129,8 +129,8 @@ def analyse(games: pl.DataFrame) -> Section:
         f"and beat the two others by {of(world, 'lead')}; these drift past each other "
         "as well. SST and STI hold in every round. The contenders alone make the CW "
         "variation; the faster pair makes V. So V can reach regret only through duels between two "
-        "losers, which decide almost nothing: a mild test of V, as runs share their luck; section "
-        "2 is the harder one."
+        "losers, which decide almost nothing: a mild test of V, as runs share their outcome draws; "
+        "section 2 is the harder one."
     )
     table = Table(
         "Slow drift", ["where", "policy", "regret", "95% interval"], rows,

@@ -52,7 +52,7 @@ class Noise(World):
         return Chunk(starts, end, rows, self.matrices, np.empty((0, 3)), NO_LINK)
 
     def condorcet_winners(self) -> list[tuple[int, int | None]]:
-        """Tell who wins when, without walking through every swap of the losers."""
+        """Return the winners with their first rounds; swaps of the losers do not count."""
         return [(int(first), phase % 3) for phase, first in enumerate(self.starts)]
 
 
@@ -76,7 +76,7 @@ class Drift(World):
         """Return the rounds ``first, ..., end - 1`` as arrays."""
         places = np.arange((first - 1) // self.step, (end - 2) // self.step + 1)
         starts = np.maximum(places * self.step + 1, first).astype(np.int64)
-        # The middle of a step: a wave then never stands at zero, where nobody would win.
+        # The middle of a step: a wave is then never exactly zero, without a winner.
         time = (places + 0.5) * self.step / self.rounds
         matrices = np.full((len(starts), 4, 4), 0.5)
         matrices[:, :2, 2:] += self.lead

@@ -1,4 +1,4 @@
-"""King-0: a twin after its docstring, late answers, and how often a king falls for nothing."""
+"""King-0: a reference implementation after its docstring, late answers, and false alarms."""
 
 import math
 
@@ -55,7 +55,7 @@ class Twin:
 
 
 def compare(policy, twin):
-    """Check that a policy and its twin know the same."""
+    """Check that a policy and its reference have the same state."""
     numbers, rivals = policy.state.numbers[0], policy.state.rivals
     assert (numbers.king, numbers.coronations) == (twin.king, twin.coronations)
     for j in range(policy.arms):
@@ -67,7 +67,7 @@ def compare(policy, twin):
 
 
 def live(seed, rounds, late, phase=200):
-    """Let a policy and its twin live through the same; return coronations and dropped answers."""
+    """Play the same duels with a policy and its reference; return coronations, dropped answers."""
     rng = np.random.default_rng(seed)
     K = int(rng.integers(2, 7))
     policy = make_policy("king-0", K, seed)

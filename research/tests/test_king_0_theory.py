@@ -37,7 +37,7 @@ def courses(chances):
 
 
 def ordered(gaps, order):
-    """Tell whether (1) of the page holds for a list of the arms."""
+    """Return whether (1) of the page holds for a list of the arms."""
     D = gaps[np.ix_(order, order)]
     triples = itertools.combinations(range(len(order)), 3)
     return bool((D[np.triu_indices(len(D), 1)] >= -1e-12).all()) and all(
@@ -82,7 +82,7 @@ def test_gaps_against_the_king_pay_for_those_in_its_favour(table):
 
 
 def game(seed, rounds=1_500, arms=4, phase=40):
-    """Play where all utilities change all the time; return what Lemma 1 says is not positive.
+    """Play where all utilities change all the time; return the quantity that Lemma 1 bounds by 0.
 
     Regret less its bound, the cost of matches less theirs, and regret less that of matches alone.
     """
@@ -132,7 +132,7 @@ def growth(D, x):
 def test_one_of_the_stakes_grows_by_the_square_of_the_gap(D):
     x = stake_for(D)
     assert D <= x <= 2 * D
-    if D > 1e-3:  # below, rounding is larger than what is to be seen
+    if D > 1e-3:  # below, rounding is larger than the effect
         assert growth(D, x) >= D * D * (1 - 1e-9)
     else:  # log(1 + x z) >= x z - x^2/2 - x^3 for x <= 1/8; its mean is larger than D^2
         assert 2 * D * x - x * x / 2 - x**3 >= D * D
@@ -196,7 +196,7 @@ def test_the_sum_over_rounds_is_f():
 @given(st.integers(0, 2**32), st.floats(-0.45, 0.45), st.floats(-0.45, 0.45))
 @settings(max_examples=60 if jit_enabled() else 10)
 def test_a_better_challenger_with_the_same_coins_is_never_behind(seed, one, other):
-    """The coupling of step 1, on the policy: two games with the same slots, coins and luck."""
+    """The coupling of step 1, on the policy: two games with the same slots, coins and draws."""
     low, high = sorted((one, other))
     worse, better = (make_policy("king-0", 2, seed) for _ in range(2))
     j = 1 - worse.best()

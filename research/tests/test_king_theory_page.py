@@ -114,7 +114,7 @@ def numbers_of_settings():
 def test_the_policy_promises_what_the_page_proves():
     assert "sqrt(K (S + 1) T log K log T)" in POLICIES["king-0"].factory.guarantee
     assert "$\\sqrt{K (S+1)\\, T \\log K \\log T}$" in PAGE
-    # The smallest stake's share is below sqrt(T) as long as the page says.
+    # The smallest stake's share is below sqrt(T) up to the T of the page.
     assert pytest.approx(2**42) == 1 / script.FLOOR**2
     assert math.floor(2**42 / 1e12) == 4
     assert "up to $T = 4 \\cdot 10^{12}$" in PAGE

@@ -1,4 +1,4 @@
-"""The limit on king's page: what nobody can beat, and what those reach who are told a lot."""
+"""The limit on king's page: the lower bound, and the regret with prior knowledge."""
 
 import itertools
 import json
@@ -26,7 +26,7 @@ def case_of(row):
 
 
 def by_hand(rounds, gap, change):
-    """Try every action after everything that may be heard, without a grid."""
+    """Try every action after every sequence of answers, without a grid."""
 
     @cache
     def least(p, left):

@@ -55,7 +55,7 @@ def test_no_gaps_make_a_match_cost_more_than_a_quarter(gaps):
 
 
 def test_the_best_adversary_gets_a_quarter_and_no_more():
-    """Backwards from the last duel: what can be had from a lead on, if every gap is chosen well."""
+    """Backwards from the last duel: the largest cost from each lead on."""
     choices = np.linspace(0, 0.5, 11)
     best = np.zeros(402)  # by lead, from -1 on; nothing more can be had in the end
     for _ in range(400):

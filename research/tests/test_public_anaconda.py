@@ -42,7 +42,7 @@ def test_public_anaconda_is_the_published_code(arms):
             bases[:] = [[t, 1 << 62, set(range(K))]]
             twin["good"] = set(range(K))
         good = twin["good"]
-        if len(info.replays) > len(bases):  # when a replay starts is luck; what it does is not
+        if len(info.replays) > len(bases):  # the start of a replay is random; its duels are not
             assert info.replays[-1][0] == t - 1
             assert info.replays[-1][1] - t in [2**i for i in range(2, 14)]
             bases.append([*info.replays[-1], set(range(K))])

@@ -1,4 +1,4 @@
-"""Records behind pages: each has a stamp, and a page that shows a stale one says so at its top."""
+"""Records behind pages: each has a stamp, and a page with a stale one has a warning at its top."""
 
 import json
 import re
@@ -26,7 +26,7 @@ def test_every_record_has_a_stamp_that_fits(path):
     found = read_stamp(RECORDS, path)
     command = f"python -m research.benchmarks.stale adopt {path} --page PAGE.md"
     assert found is not None, f"{path.name} has no stamp: stamp it in its script, or {command}"
-    assert found.fits(RECORDS), f"{path.name} is not what was stamped: run its script, or {command}"
+    assert found.fits(RECORDS), f"{path.name} differs from its stamp: run its script, or {command}"
     for page in found.pages:
         assert (ROOT / page).is_file()
 

@@ -27,7 +27,7 @@ def test_the_table_on_the_page_is_that_of_the_file():
 
 @pytest.mark.parametrize("row", RECORD["rows"], ids=lambda row: f"{row['kind']}-{row['gamma']}")
 def test_everybody_loses_what_the_bound_says(row):
-    # The bound by hand: what a round costs on average over roles and sides, in 1/sqrt(T).
+    # The bound by hand: the mean cost of a round over roles and sides, in 1/sqrt(T).
     matrices = make_world(script.world(row["kind"], row["gamma"])).matrices
     mean = sum((P[(P > 0.5).sum(axis=1).argmax()] - 0.5).sum() for P in matrices) / 6
     assert row["bound"] == pytest.approx(mean * math.sqrt(script.ROUNDS), abs=1e-5)

@@ -61,7 +61,7 @@ def vote_often(arena, rng, count, begin=0, undo=True):
 @pytest.fixture(scope="module")
 def arena():
     rng = np.random.default_rng(1)
-    with Arena(items=new_items(), seed=1, grace=5.0) as arena:
+    with Arena(items=new_items(), seed=1, grace=600.0) as arena:
         vote_often(arena, rng, 500)
         arena.join("late")
         arena.add_items(

@@ -41,9 +41,13 @@ OPTIONS = {"grace": 1.0, "votes_a_day": 10**6}
 @pytest.fixture
 def two(postgres_url):
     """Two servers in this process, each with its own connections; the first owns the arena x."""
+    from driftduel.arena.stores.postgres import PostgresStore
+
     with ExitStack() as stack:
-        halls = [ArenaManager(open_store(postgres_url)) for _ in range(2)]
-        token = halls[0].create("x", ["a", "b", "c"], **OPTIONS)
+        # However busy the machine: heartbeats are in time, a vote is undone within its grace.
+        stores = [PostgresStore(postgres_url, heartbeat_timeout=2 * LONG) for _ in range(2)]
+        halls = [ArenaManager(store) for store in stores]
+        token = halls[0].create("x", ["a", "b", "c"], **OPTIONS | {"grace": LONG})
         halls[0].arena("x")
         urls = [stack.enter_context(in_background(manager, settings=FREE)) for manager in halls]
         yield halls, urls, token

@@ -18,6 +18,7 @@ from driftduel.arena.stores import (
     open_store,
     take,
 )
+from driftduel.arena.stores.base import KEPT_EVENTS
 from driftduel.errors import DriftduelError, MissingExtraError
 
 
@@ -252,6 +253,39 @@ def test_hooks(store):
     assert store.drop_hook("a", hook)
     assert store.hooks("a") == []
     assert len(store.hooks("b")) == 1
+
+
+def test_snapshots_delete_events_that_no_webhook_needs(store):
+    make(store, "a", "b")
+    seq = {"a": store.last_seq("a"), "b": store.last_seq("b")}
+
+    def add(arena, records, *, events=(), snapshot=None):
+        new = [Record(seq[arena] + i, 0, "told", {}) for i in range(1, records + 1)]
+        seq[arena] += records
+        events = [(new[i].seq, 0, "{}") for i in events]
+        assert store.append([Append(arena, new, snapshot, events=events)]) == [None]
+        return [event[0] for event in events]
+
+    def kept(arena):
+        return [found for found, _ in store.events(arena, 0, 99)]
+
+    first = add("a", 2, events=[0, 1])
+    slow, quick = (store.put_hook("a", f"http://{h}/", b"", ["sure"], done=1) for h in "hi")
+    both = [*first, *add("a", KEPT_EVENTS + 9, events=[0, 99])]
+    other = add("b", 9, events=[0])
+    store.mark_delivered(quick, seq["a"])
+    add("a", 1, snapshot=b"state")
+    assert kept("a") == both, "the slow webhook needs them"
+    store.mark_delivered(slow, first[0] + KEPT_EVENTS)
+    assert kept("a") == both, "without a snapshot nothing is deleted"
+    add("a", 1, snapshot=b"state")
+    assert kept("a") == both[1:]
+    store.mark_delivered(slow, seq["a"])
+    add("a", 1, snapshot=b"state")
+    assert kept("a") == both[3:]
+    assert kept("b") == other, "another arena keeps its events"
+    add("b", KEPT_EVENTS, snapshot=b"state")
+    assert kept("b") == [], "without webhooks nobody reads them"
 
 
 def test_ownership(store):

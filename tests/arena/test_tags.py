@@ -52,7 +52,7 @@ def test_both_bad_can_be_undone_and_voided():
 
 
 def test_a_vote_has_the_tags_of_its_duel_and_its_own():
-    with Arena(options=["a", "b"], grace=5.0) as arena:
+    with Arena(options=["a", "b"], grace=600.0) as arena:
         shown = arena.ask("ann", tags={"lang": "de", "channel": "app"})
         arena.vote(shown.duel, "left", tags={"lang": "en", "age": "x"}, reason="clearer\nshorter")
         arena.undo(shown.duel)

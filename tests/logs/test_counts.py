@@ -64,9 +64,6 @@ def test_every_vote_is_counted_once_in_each_tensor():
         np.add.at(ties, (log[a][tie], log[b][tie]), 1.0)
     np.testing.assert_allclose(counts.shown, shown)
     np.testing.assert_allclose(counts.tied.sum(axis=0), ties)
-    # The parts are read on a grid as the whole is.
-    grid = counts.grid(50)
-    np.testing.assert_allclose(counts.parts_over(grid).sum(axis=0), counts.over(grid))
 
 
 @pytest.mark.parametrize("bins", [1, 7, 256])
@@ -217,14 +214,6 @@ def test_only_some_options():
     for wrong, words in ((["a"], "two different"), (["a", "x"], "no option 'x'")):
         with pytest.raises(DriftduelError, match=words):
             counts.only(wrong)
-
-
-def test_options_that_come_late_are_told():
-    log = votes(4000)
-    late = np.arange(4000) >= 3000
-    rows = late | ((log["first"] != 2) & (log["second"] != 2))
-    assert counts_from_votes(**taken(log, rows)).rarely_present() == ("2",)
-    assert counts_from_votes(**log).rarely_present() == ()
 
 
 def test_of_very_many_groups_a_sample_is_kept_whole(monkeypatch):

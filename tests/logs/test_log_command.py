@@ -93,6 +93,27 @@ def test_the_first_place_is_told_apart_from_who_is_shown_there(votes, capsys, tm
     assert "between equals" in said(capsys, "summary", str(tmp_path / "shown.csv")).out
 
 
+@pytest.mark.parametrize("model", [[], ["--no-first-place"]])
+def test_every_statement_about_the_first_place_has_the_same_number(votes, model, capsys, tmp_path):
+    rng = np.random.default_rng(2)
+    mine = rng.random(len(votes)) < 0.15  # wins of the place, not of the option
+    shown = votes.with_columns(
+        winner=pl.when(pl.Series(mine)).then(pl.col("first")).otherwise(pl.col("winner"))
+    )
+    file = str(tmp_path / "shown.csv")
+    shown.write_csv(file)
+    record = told(capsys, "summary", file, *model)
+    place = record["first_advantage"]
+    low, high = record["first_advantage_between"]
+    assert 0.5 < low < place < high
+    text = " ".join(said(capsys, "summary", file, *model).out.split())
+    assert f"first place wins {100 * place:.1f}%" in text
+    assert bool(record["first_place"]) == (not model) == ("net of the first place" in text)
+    if not model:
+        assert place == pytest.approx(1 / (1 + np.exp(-record["first_place"])))
+        assert f"wins {100 * place:.1f}% of the decided votes" in text
+
+
 def test_too_few_groups_tell_nothing_and_that_is_said(votes, capsys, tmp_path):
     votes.with_columns(voter=pl.lit("me")).write_csv(tmp_path / "mine.csv")
     record = told(capsys, "changes", str(tmp_path / "mine.csv"), "--group", "voter")

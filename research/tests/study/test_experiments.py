@@ -54,7 +54,7 @@ def test_plans_are_sound(module, size):
 @pytest.mark.long
 @pytest.mark.parametrize("name", [module.NAME for module in MODULES])
 def test_plans_are_made_without_further_ado(name):
-    """In a process of their own, where nobody has registered the study's worlds yet."""
+    """In a separate process, in which the study's worlds are not registered yet."""
     code = f"from research.study import EXPERIMENTS; EXPERIMENTS[{name!r}].plans('tiny')"
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True)
 

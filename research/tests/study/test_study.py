@@ -122,7 +122,7 @@ def test_a_study_that_was_stopped_goes_on_to_the_same_numbers(tmp_path):
 
 
 def test_a_game_that_was_cut_short_is_not_an_observation(monkeypatch):
-    """Ctrl-C ends the game at its next stretch and lets `play` return what there is."""
+    """Ctrl-C ends the game at its next stretch; `play` returns the finished rounds."""
     monkeypatch.setattr(
         "research.study.replays.play",
         lambda policy, world, seed: play(policy, world, seed, progress=press),
@@ -225,8 +225,8 @@ def test_the_command_shows_its_budget_and_plays(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--docs", "{0}/none"), "must be a folder that is there"),
-        (("--docs", str(DOCS), "--only", "rate"), "say --because, why"),
+        (("--docs", "{0}/none"), "must be a folder that exists"),
+        (("--docs", str(DOCS), "--only", "rate"), "add --because with the reason"),
         (("--docs", str(DOCS), "--only", "rate", "--because", "so."), "cannot be put into it"),
         (("--docs", str(DOCS), "--because", "so."), "it needs --only"),
         (("--docs", "{0}", "--only", "rate", "--because", "so."), "that has records/study.json"),

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from driftduel.cli import arena_items as items, arena_owning as owning
-from driftduel.cli.examples import epilog
+from driftduel.cli.common import add_commands
 from driftduel.cli.log_tags import print_subgroups
 from driftduel.errors import DriftduelError
 
@@ -33,15 +33,7 @@ _STORE = "sqlite:arena.db"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the commands and their arguments."""
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for name, summary in COMMANDS.items():
-        command = commands.add_parser(
-            name,
-            help=summary,
-            description=f"{summary[0].upper()}{summary[1:]}.",
-            epilog=epilog(f"arena {name}"),
-            formatter_class=parser.formatter_class,
-        )
+    for name, command in add_commands(parser, "arena", COMMANDS):
         if name not in ("serve", "demo", "list", "schema"):
             about = "the arena; * for a token that creates arenas"
             about = about if name == "token" else "the arena"

@@ -1,9 +1,10 @@
 """Exit codes and arguments shared by several commands."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from driftduel._internal.defaults import BENCHMARK, GOAL, MODE, SEED
+from driftduel.cli.examples import epilog
 
 __all__ = [
     "BAD_INPUT",
@@ -11,9 +12,11 @@ __all__ = [
     "INTERRUPTED",
     "UNREAD",
     "add_benchmark",
+    "add_commands",
     "add_game",
     "add_goal",
     "add_imports",
+    "add_mode",
     "add_wide",
     "arm_name",
     "load_imports",
@@ -24,6 +27,24 @@ FAILED = 1  # some cells failed
 BAD_INPUT = 2
 INTERRUPTED = 130
 UNREAD = 141  # the reader closed the pipe; the code of a process killed by SIGPIPE
+
+
+def add_commands(
+    parser: argparse.ArgumentParser, area: str, summaries: Mapping[str, str]
+) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield name and parser of each command of an area such as `log`, with its examples."""
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, summary in summaries.items():
+        yield (
+            name,
+            commands.add_parser(
+                name,
+                help=summary,
+                description=f"{summary[0].upper()}{summary[1:]}.",
+                epilog=epilog(f"{area} {name}"),
+                formatter_class=parser.formatter_class,
+            ),
+        )
 
 
 def add_imports(parser: argparse.ArgumentParser) -> None:
@@ -95,6 +116,11 @@ def add_game(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"seed of the game; equal seeds give equal games ({SEED})",
     )
+    add_mode(parser)
+
+
+def add_mode(parser: argparse.ArgumentParser) -> None:
+    """Declare --mode, the mode of play of all policies."""
     parser.add_argument(
         "--mode",
         choices=("serve", "panel"),

@@ -3,10 +3,16 @@
 import argparse
 
 from driftduel._internal.defaults import POINTS, RUNS, SEED
-from driftduel.cli.common import INTERRUPTED, add_benchmark, add_goal, add_imports, add_wide
+from driftduel.cli.common import (
+    INTERRUPTED,
+    add_benchmark,
+    add_goal,
+    add_imports,
+    add_mode,
+    add_wide,
+)
 from driftduel.cli.lab import (
     add_engine,
-    add_mode,
     engine_arguments,
     play_with_progress,
     print_table,

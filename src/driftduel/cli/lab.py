@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from driftduel._internal.defaults import MODE
 from driftduel.cli.common import FAILED
 from driftduel.cli.signals import print_stopped
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 __all__ = [
     "add_engine",
     "add_labels",
-    "add_mode",
     "engine_arguments",
     "play_with_progress",
     "print_table",
@@ -48,16 +46,6 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
 def engine_arguments(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the parsed arguments of `add_engine` as keyword arguments of `compare`, `sweep`."""
     return {name: getattr(arguments, name) for name in ("engine", "workers", "cluster", "replan")}
-
-
-def add_mode(parser: argparse.ArgumentParser) -> None:
-    """Declare --mode, the mode of play of all policies."""
-    parser.add_argument(
-        "--mode",
-        choices=("serve", "panel"),
-        default=MODE,
-        help="serve (default): an arm may be shown alone; panel: always two different arms",
-    )
 
 
 def add_labels(parser: argparse.ArgumentParser) -> None:

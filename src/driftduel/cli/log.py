@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from driftduel._internal.wording import whole
 from driftduel.cli import log_ahead, log_features, log_page, log_play, log_tags
-from driftduel.cli.examples import epilog
+from driftduel.cli.common import add_commands
 
 if TYPE_CHECKING:
     from driftduel.logs import Fit, Log
@@ -54,15 +54,7 @@ _QUIET_SECONDS = 2.0  # before progress is shown
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the commands and their arguments."""
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for name, summary in COMMANDS.items():
-        command = commands.add_parser(
-            name,
-            help=summary,
-            description=f"{summary[0].upper()}{summary[1:]}.",
-            epilog=epilog(f"log {name}"),
-            formatter_class=parser.formatter_class,
-        )
+    for name, command in add_commands(parser, "log", COMMANDS):
         if name not in ("demo", "schema"):
             _add_log(command)
         _ADD[name](command)

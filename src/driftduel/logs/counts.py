@@ -202,16 +202,6 @@ class Counts:
         """Return the (B, K, K) wins in the stretches of a grid."""
         return np.add.reduceat(self.wins, grid[:-1], axis=0)
 
-    def parts_over(self, grid: Ints) -> Floats:
-        """Return the (PARTS, B, K, K) wins of each part in the stretches of a `grid`."""
-        return np.add.reduceat(self.parts, self.coarse[grid[:-1]], axis=1)
-
-    def rarely_present(self, share: float = 0.9, bins: int = 20) -> tuple[str, ...]:
-        """Return the options without a vote in more than ``1 - share`` of a few long stretches."""
-        wins = self.over(self.grid(bins))
-        there = ((wins.sum(axis=1) + wins.sum(axis=2)) > 0).mean(axis=0)
-        return tuple(name for name, part in zip(self.names, there, strict=True) if part < share)
-
     def only(self, names: Sequence[str]) -> "Counts":
         """Return the counts of the votes between these options, in the order given."""
         unknown = [name for name in names if name not in self.names]

@@ -1,6 +1,5 @@
 """Summaries of a log as values and sentences, shared by the terminal, JSON and the page."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from driftduel._internal.wording import (
     share,
     whole,
 )
-from driftduel.logs.position import first_advantage
 from driftduel.logs.posterior import Change, Fit
 from driftduel.logs.reading import Log
 from driftduel.logs.times import time_text, time_value
@@ -46,7 +44,7 @@ def describe_log(log: Log, fit: Fit) -> dict[str, Any]:
     counts, now = log.counts, fit.now
     both = counts.wins.sum(axis=0)
     seen = int((np.triu(both + both.T, 1) > 0).sum())
-    placed = first_advantage(counts)
+    placed = fit.first_advantage
     groups = counts.groups
     heaviest = None
     if groups is not None and groups.share == 1 and counts.slates != 1:
@@ -138,10 +136,11 @@ def _remarks_on_now(log: Log, fit: Fit) -> list[str]:
                 f"Not sure yet that {now.winner} is preferred to {against}, if the log is analysed "
                 "again and again (anytime-valid, 5% error)."
             )
-    if fit.first_place:
+    placed = fit.first_advantage
+    if fit.first_place and placed is not None:
         remarks.append(
             "All statements are net of the first place: the option shown first of two equal ones "
-            f"wins {share(1 / (1 + math.exp(-fit.first_place)), 1)} of the decided votes."
+            f"wins {share(placed[0], 1)} of the decided votes."
         )
     remarks += caveats(fit)
     return remarks

@@ -38,6 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from driftduel._internal.intervals import student
 from driftduel.errors import DriftduelError
 from driftduel.evidence import ALPHA, log_stakes, starting_votes, threshold
 from driftduel.logs.feature_votes import Feature, FeatureVotes
@@ -335,8 +336,6 @@ def routing_gain(votes: FeatureVotes, prices: Floats | None = None) -> RoutingGa
     prices
         (K,) log-odds.
     """
-    from scipy.stats import t as student
-
     price = np.zeros(len(votes.names)) if prices is None else prices
     rows = np.arange(len(votes))
     base, full = _progressive(votes, []), _progressive(votes, votes.features)
@@ -361,7 +360,7 @@ def routing_gain(votes: FeatureVotes, prices: Floats | None = None) -> RoutingGa
         parts.append(one - two)
     gain = by_single - by_router
     variance = (_TEST_BLOCKS - 1) * float(np.var(parts))
-    half = float(student.ppf(0.975, _TEST_BLOCKS - 1)) * math.sqrt(variance)
+    half = float(student(_TEST_BLOCKS - 1)) * math.sqrt(variance)
     return RoutingGain(
         float(by_single), float(by_router), float(gain), float(gain - half), float(gain + half),
         float(slopes[1]), len(votes) - begin,

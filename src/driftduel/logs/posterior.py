@@ -6,6 +6,7 @@ phi if votes depend on each other. How often such statements are right is measur
 ``make study-logs``.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -64,6 +65,7 @@ _FEWEST_DRAWS = 200
 _MOVED = 0.02, 0.05  # changes of the parameters h (logit) and nu (relative) that need another pass
 _TREND = 0.05  # error level of the test for drift within the stretches
 _PASSES = 3
+_INTERVAL = 1.96  # half-width of a 95% interval in standard errors
 _REPORTED = 0.95  # probability of a new winner when an option joined or left
 _CLEAR = 0.8  # probability of a winner that delimits a change of a walk
 
@@ -201,6 +203,19 @@ class Fit:
     def first_place(self) -> float:
         """The advantage of the option shown first, as a logit; 0 if the log has no first place."""
         return self.vote_model.first_place
+
+    @property
+    def first_advantage(self) -> tuple[float, float, float] | None:
+        """Share of wins of the first of two equal options, with its 95% interval, or None.
+
+        The value is that of the vote model, which all statements are net of. Without this term
+        (`first_place=False`) it is estimated from the counts; None if they do not determine it.
+        """
+        h, error = self.vote_model.first_place, _INTERVAL * self.vote_model.error
+        if error == 0.0:
+            return first_advantage(self.counts)
+        share, low, high = (1 / (1 + math.exp(-x)) for x in (h, h - error, h + error))
+        return share, low, high
 
     @cached_property
     def starts(self) -> Floats:

@@ -36,6 +36,7 @@ __all__ = [
     "MOST_SHADED",
     "REGRET",
     "Chart",
+    "curve_traces",
     "hover_interval",
     "label",
     "log_axis",
@@ -83,6 +84,32 @@ def label(spec: str, width: int = 24) -> str:
 def hover_interval(low: float | None, high: float | None) -> str:
     """Return the second line of the tooltip of a mean: its interval."""
     return "" if low is None else f"<br>95%: {interval(low, high)}"
+
+
+def curve_traces(
+    policy: int, name: str, low: ArrayLike | None, mean: ArrayLike, high: ArrayLike | None,
+    hovertemplate: str,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Return the traces of a policy's curve over the shared rounds `at`, with its band if any."""
+    group = {"policy": policy, "x": "at", "legendgroup": str(policy), "type": "scatter"}
+    traces: list[dict[str, Any]] = []
+    if low is not None and high is not None:
+        hidden = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
+        traces.append({**group, **hidden, "y": numbers(low)})
+        band = {"y": numbers(high), "fill": "tonexty", "paint": ["fill"]}
+        traces.append({**group, **hidden, **band})
+    line = {
+        **group,
+        "paint": ["line", "marker"],
+        "mode": "lines+markers",
+        "name": label(name, 99),
+        "y": numbers(mean),
+        "line": {"width": 2},
+        "marker": {"size": 7, "maxdisplayed": 9},
+        "cliponaxis": False,
+        "hovertemplate": hovertemplate,
+    }
+    return [*traces, line]
 
 
 def log_axis() -> dict[str, Any]:

@@ -9,6 +9,7 @@ from driftduel.arena.records import Record
 from driftduel.errors import DriftduelError, LogError
 
 __all__ = [
+    "KEPT_EVENTS",
     "MOST_HOOKS",
     "PREFIX",
     "SNAPSHOTS",
@@ -29,6 +30,9 @@ __all__ = [
 
 #: Number of snapshots kept per arena.
 SNAPSHOTS = 3
+#: Number of newest records whose events are kept after delivery, for webhooks that are being
+#: registered: a new one starts at a record that was the newest shortly before.
+KEPT_EVENTS = 1_000
 #: Maximum number of webhooks per arena.
 MOST_HOOKS = 20
 #: Number of digits of a token's digest that are shown.
@@ -345,7 +349,11 @@ class ArenaStore(Protocol):
         """Store the last delivered record of a webhook; the value never decreases."""
 
     def events(self, arena: str, after: int, limit: int) -> list[tuple[int, str]]:
-        """Return seq and content of events after a record, in order; records are not split."""
+        """Return seq and content of events after a record, in order; records are not split.
+
+        Each snapshot deletes the events that no webhook still needs, except for those of the
+        newest `KEPT_EVENTS` records.
+        """
 
     def arenas_with_hooks(self) -> list[str]:
         """Return the names of the arenas that have webhooks."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from driftduel.arena.records import Record, ref_of
 from driftduel.arena.stores.base import (
+    KEPT_EVENTS,
     PREFIX,
     SNAPSHOTS,
     Append,
@@ -83,6 +84,9 @@ class MemoryStore:
         if entry.snapshot is not None:
             others = [each for each in data.snapshots if each[0] != len(data.log)]
             data.snapshots = [*others, (len(data.log), entry.snapshot)][-SNAPSHOTS:]
+            done = [hook.done for hook in self._hooks.values() if hook.arena == entry.arena]
+            oldest = min(done, default=len(data.log)) - KEPT_EVENTS
+            data.events = [event for event in data.events if event[0] > oldest]
 
     def records(
         self, arena: str, after: int = 0, limit: int = 10_000, *, verified: bool = False

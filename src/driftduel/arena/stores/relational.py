@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from driftduel.arena.records import Record, decode_body, encode_body, ref_of
 from driftduel.arena.stores.base import (
+    KEPT_EVENTS,
     PREFIX,
     SNAPSHOTS,
     Append,
@@ -191,7 +192,7 @@ class RelationalStore(ABC):
     def _put_snapshots(
         self, run: RunSql, arena: str, states: list[tuple[int, bytes, bytes]]
     ) -> None:
-        """Insert snapshots of an arena, and delete all but the newest."""
+        """Insert snapshots of an arena; delete all but the newest, and events past their use."""
         for seq, state, sum_ in states:
             run(
                 "INSERT INTO arena_snapshots (arena, seq, state, checksum) VALUES (?, ?, ?, ?)"
@@ -208,6 +209,14 @@ class RelationalStore(ABC):
             arena,
             arena,
             SNAPSHOTS,
+        )
+        run(
+            "DELETE FROM arena_events WHERE arena = ? AND seq <= (SELECT coalesce(min(done), ?)"
+            " FROM arena_hooks WHERE arena = ?) - ?",
+            arena,
+            max(seq for seq, *_ in states),
+            arena,
+            KEPT_EVENTS,
         )
 
     def records(

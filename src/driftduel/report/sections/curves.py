@@ -9,7 +9,13 @@ import numpy as np
 from driftduel._internal.wording import code, number
 from driftduel.figures import far_apart
 from driftduel.lab import Changes, Curve, WorldFindings
-from driftduel.report.chart import MOST_SHADED, REGRET, Chart, label, numbers, phase_shapes
+from driftduel.report.chart import (
+    MOST_SHADED,
+    REGRET,
+    Chart,
+    curve_traces,
+    phase_shapes,
+)
 from driftduel.report.section import OneWorld, Section
 
 __all__ = ["about_curves", "regret_chart", "section"]
@@ -122,28 +128,8 @@ def regret_chart(world: WorldFindings) -> Chart:
         if curve is None:
             continue
         highest = max(highest, float(curve.mean[-1] if curve.high is None else curve.high[-1]))
-        group = {"policy": s.policy, "x": "at", "legendgroup": str(s.policy), "type": "scatter"}
-        if curve.low is not None and curve.high is not None:
-            hidden = {
-                "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False,
-            }  # fmt: skip
-            low = np.maximum(curve.low, curve.mean * 1e-3)  # a log axis cannot show 0
-            traces.append({**group, **hidden, "y": numbers(low)})
-            band = {"y": numbers(curve.high), "fill": "tonexty", "paint": ["fill"]}
-            traces.append({**group, **hidden, **band})
-        traces.append(
-            {
-                **group,
-                "paint": ["line", "marker"],
-                "mode": "lines+markers",
-                "name": label(s.name, 99),
-                "y": numbers(curve.mean),
-                "line": {"width": 2},
-                "marker": {"size": 7, "maxdisplayed": 9},
-                "cliponaxis": False,
-                "hovertemplate": REGRET,
-            }
-        )
+        low = None if curve.low is None else np.maximum(curve.low, curve.mean * 1e-3)  # log axis
+        traces += curve_traces(s.policy, s.name, low, curve.mean, curve.high, REGRET)
     shapes = phase_shapes(world.changes, world.rounds)
     layout: dict[str, Any] = {
         "xaxis": {"title": {"text": "round"}, "range": [0, world.rounds], "hoverformat": ",d"},

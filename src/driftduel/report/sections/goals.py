@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from driftduel.lab import GoalFindings, WorldFindings
-from driftduel.report.chart import Chart, label, log_axis, numbers, phase_shapes
+from driftduel.report.chart import Chart, curve_traces, log_axis, phase_shapes
 from driftduel.report.section import OneWorld, Section, column
 
 __all__ = ["goal_chart", "section"]
@@ -50,30 +50,12 @@ def section(of: OneWorld) -> Section | None:
 def goal_chart(world: WorldFindings, found: GoalFindings, drawn: set[int]) -> Chart:
     """Return the chart of a goal: the curve of each policy with its 95% band."""
     traces: list[dict[str, Any]] = []
-    hidden = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
     for row in found.rows:
         place = row["place"]
         if place not in drawn:
             continue
         curve = found.curves[place]
-        group = {"policy": place, "x": "at", "legendgroup": str(place), "type": "scatter"}
-        if curve.low is not None and curve.high is not None:
-            traces.append({**group, **hidden, "y": numbers(curve.low)})
-            band = {"y": numbers(curve.high), "fill": "tonexty", "paint": ["fill"]}
-            traces.append({**group, **hidden, **band})
-        traces.append(
-            {
-                **group,
-                "paint": ["line", "marker"],
-                "mode": "lines+markers",
-                "name": label(row["policy"], 99),
-                "y": numbers(curve.mean),
-                "line": {"width": 2},
-                "marker": {"size": 7, "maxdisplayed": 9},
-                "cliponaxis": False,
-                "hovertemplate": "%{y:.1%}",
-            }
-        )
+        traces += curve_traces(place, row["policy"], curve.low, curve.mean, curve.high, "%{y:.1%}")
     stationary = not world.changes.rounds
     axis: dict[str, Any] = {"title": {"text": "votes"}, "hoverformat": ",d"}
     if stationary:
