@@ -5,10 +5,12 @@ import json
 import numpy as np
 import pytest
 
-msgspec = pytest.importorskip("msgspec")
+pytest.importorskip("msgspec")
 pytest.importorskip("polars")
 pytest.importorskip("scipy")
 pytest.importorskip("starlette")
+
+import msgspec
 
 from driftduel.arena import Arena, ArenaError
 from driftduel.arena.board_fields import CertifiedChange
