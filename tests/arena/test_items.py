@@ -19,6 +19,7 @@ from driftduel.arena.markdown import to_html
 from driftduel.arena.replay import digest, load_state, replay_log, verify_log
 from driftduel.arena.state import ArenaState
 from driftduel.arena.stores import ItemRow
+from driftduel.cli import main
 from driftduel.errors import DriftduelError, LogError
 from tests.arena.clock import Clock
 from tests.arena.literal_pool import LiteralPool
@@ -272,6 +273,42 @@ def test_other_items_are_refused_with_their_place(item, word):
     assert message.startswith("item 3: ")
     assert word in message
     assert len(message) < 300
+
+
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [
+        ({"options": ["a", "b", "other"]}, "answer of 'c', which is no option"),
+        ({"balance": "language"}, "no item has the balance tag 'language'; the tags are: lang."),
+        ({"balance": "number"}, "more than 200 values"),
+    ],
+)
+def test_items_that_do_not_fit_create_no_arena(settings, word, tmp_path, capsys):
+    items = some_items(300)
+    if settings.get("balance") == "number":
+        items = [item | {"tags": {"number": item["id"]}} for item in items]
+    manager = ArenaManager(open_store("memory:"))
+    with pytest.raises(ArenaError, match=word):
+        manager.create(
+            "x", settings.get("options"), items=list(check_items(items)),
+            **{key: value for key, value in settings.items() if key != "options"},
+        )  # fmt: skip
+    assert not manager.store.exists("x")
+    path = tmp_path / "items.jsonl"
+    path.write_text("\n".join(map(json.dumps, items)))
+    words = ["arena", "new", "x", "--items", str(path), "--store", f"sqlite:{tmp_path / 'x.db'}"]
+    words += [f"--option={each}" for each in settings.get("options", ())]
+    words += [f"--balance={settings['balance']}"] if "balance" in settings else []
+    assert main(words) == 2
+    assert word in capsys.readouterr().err
+    assert not (tmp_path / "x.db").exists()
+
+
+def test_answers_may_name_options_by_id():
+    manager = ArenaManager(open_store("memory:"))
+    items = [{"id": "1", "answers": {"o1": "A", "cider": "C"}, "tags": {"lang": "de"}}]
+    manager.create("x", ["ale", "cider"], items=list(check_items(items)), balance="lang")
+    assert {*manager.arena("x").items()[0].answers} == {"ale", "cider"}
 
 
 def test_files_are_read_line_by_line(tmp_path):

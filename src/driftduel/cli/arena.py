@@ -246,6 +246,7 @@ def _new(arguments: argparse.Namespace) -> None:
         PageSettings,
         in_batches,
         option_names,
+        option_texts,
         read_items,
         wait_durable,
     )
@@ -260,7 +261,8 @@ def _new(arguments: argparse.Namespace) -> None:
             settings[key] = getattr(arguments, key)
     path = arguments.items
     if path is not None:  # the whole file is checked before the arena is created
-        named = option_names(read_items(path))
+        texts = option_texts(options) if options else None
+        named = option_names(read_items(path), texts, arguments.balance)
         options = options or named
     manager = ArenaManager(_store(arguments))
     changed = ItemsChanged()
