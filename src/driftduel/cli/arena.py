@@ -19,7 +19,7 @@ COMMANDS = {
     "new": "create an arena, and print its owner's token",
     "serve": "serve the arenas of a store: vote pages, boards, HTTP interface",
     "board": "print the leader, the evidence for it, and the changes",
-    "export": "write the votes as CSV or Parquet, which 'driftduel log' reads",
+    "export": "write the votes as CSV, JSON lines or Parquet, which 'driftduel log' reads",
     "import": "import the votes of a log into an arena before its first duel",
     "schema": "print the JSON Schema of a line of items, votes or preferences",
     "check": "replay the whole log, and compare with hashes and snapshot",
