@@ -59,7 +59,9 @@ def test_unknown_languages_are_english_and_own_words_win():
 def test_only_words_of_the_page_can_be_replaced():
     page = PageSettings().changed(words={"tie": "Same"})
     assert page.words == {"tie": "Same"}
-    with pytest.raises(ArenaError, match=r"words has the key 'undoo'; did you mean 'undo'\?"):
+    with pytest.raises(ArenaError, match=r"key 'undoo' \(did you mean 'undo'\?\); the keys are"):
         page.changed(words={"undoo": "Back"})
-    with pytest.raises(ArenaError, match="words has the key 'xyzzy'; use question, prompt, left"):
+    with pytest.raises(
+        ArenaError, match="unknown key 'xyzzy'; the keys are question, prompt, left"
+    ):
         page.changed(words={"xyzzy": "Back"})

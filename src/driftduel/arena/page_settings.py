@@ -71,17 +71,19 @@ class PageSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             )
         for key, word in page.words.items():
             if key not in word_keys():
-                raise ArenaError(
-                    "bad-request", f"words has the key {key!r:.40}; {_known_words(key)}"
-                )
+                raise _unknown_word(key)
             _check_text(f"the word {key!r:.40}", word, _LONGEST_WORD)
         ordered = tuple(each for each in BUTTONS if each in page.buttons)
         return msgspec.structs.replace(page, buttons=ordered)
 
 
-def _known_words(key: str) -> str:
+def _unknown_word(key: str) -> ArenaError:
     close = get_close_matches(key, word_keys(), 1)
-    return f"did you mean {close[0]!r}?" if close else f"use {', '.join(word_keys())}."
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    return ArenaError(
+        "bad-request",
+        f"words has the unknown key {key!r:.40}{hint}; the keys are {', '.join(word_keys())}.",
+    )
 
 
 def _check_text(name: str, text: str, longest: int) -> None:
