@@ -115,8 +115,11 @@ async def compare(votes: int, rounds: int, many: int) -> dict[str, Any]:
         name: [a / b for a, b in zip(each, kept["without"], strict=True)]
         for name, each in kept.items()
     }
+    best = {name: max(each) for name, each in kept.items()}
     return {
         "votes_per_cpu_second": {name: statistics.median(each) for name, each in kept.items()},
+        "best": best,
+        "ratio_of_best": {name: each / best["without"] for name, each in best.items()},
         "ratio": {name: statistics.median(each) for name, each in ratios.items()},
         "ratios": ratios,
     }

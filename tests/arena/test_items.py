@@ -11,7 +11,7 @@ pytest.importorskip("markdown_it")
 
 from hypothesis import given, settings, strategies as st
 
-from driftduel.arena import Arena, ArenaError, open_store, wait_durable
+from driftduel.arena import Arena, ArenaError, Content, open_store, wait_durable
 from driftduel.arena.item_texts import ItemTexts, decode_item, render
 from driftduel.arena.items import check_items, group_value, option_names, read_items
 from driftduel.arena.manager import ArenaManager
@@ -548,8 +548,8 @@ def test_contents_read_before_a_change_do_not_enter_the_cache_after_it():
         return row
 
     store.item = item
-    assert texts.prompt(1).content == "Question *1*"
-    assert texts.prompt(1) is None
+    assert texts.shown(1)[0].content == "Question *1*"
+    assert texts.shown(1, "o1") == (None, [Content("text", "")])
     assert texts.item(1) == decode_item(None)
 
 

@@ -79,15 +79,14 @@ class ItemTexts:
         self._size = self._dropped = 0
         self._lock = threading.Lock()  # not held while the store is read
 
-    def prompt(self, number: int) -> Content | None:
-        """Return the prompt of an item, or None."""
+    def shown(self, number: int, *options: str) -> tuple[Content | None, list[Content]]:
+        """Return the prompt of an item, or None, and the answers of options, given by their ids."""
         cached = self._get(number)
-        return self._render(cached, "", cached.item.prompt) if cached.item.prompt else None
-
-    def answer(self, number: int, option_id: str) -> Content:
-        """Return an answer to an item."""
-        cached = self._get(number)
-        return self._render(cached, option_id, cached.item.answers.get(option_id, _EMPTY))
+        prompt, answers = cached.item.prompt, cached.item.answers
+        return (
+            self._render(cached, "", prompt) if prompt else None,
+            [self._render(cached, each, answers.get(each, _EMPTY)) for each in options],
+        )
 
     def item(self, number: int) -> ItemContent:
         """Return the stored contents of an item."""
@@ -95,7 +94,8 @@ class ItemTexts:
 
     def answers(self, number: int) -> Mapping[str, Content]:
         """Return all answers to an item, by option id."""
-        return {option: self.answer(number, option) for option in self._get(number).item.answers}
+        options = list(self._get(number).item.answers)
+        return dict(zip(options, self.shown(number, *options)[1], strict=True))
 
     def drop(self, number: int) -> None:
         """Remove an item with changed contents from the cache."""

@@ -431,15 +431,13 @@ class LiveArena:
             return shown
         assert shown.left is not None
         assert shown.right is not None
-        texts = self._item_texts
+        sides = shown.left, shown.right
+        prompt, answers = self._item_texts.shown(item, *(side.id for side in sides))
         left, right = (
-            msgspec.structs.replace(
-                option, kind=answer.kind, content=answer.content, html=answer.html
-            )
-            for option in (shown.left, shown.right)
-            for answer in (texts.answer(item, option.id),)
+            Option(side.id, side.name, each.kind, each.content, side.present, each.html)
+            for side, each in zip(sides, answers, strict=True)
         )
-        return msgspec.structs.replace(shown, left=left, right=right, prompt=texts.prompt(item))
+        return ShownDuel(shown.duel, left, right, shown.expires, prompt=prompt)
 
     def is_open(self, duel: str) -> bool:
         """Return whether a duel has no answer yet."""
@@ -824,7 +822,7 @@ class LiveArena:
         return Item(
             number,
             item_id,
-            texts.prompt(number),
+            texts.shown(number)[0],
             {
                 self.option(option_id).name: content
                 for option_id, content in texts.answers(number).items()
