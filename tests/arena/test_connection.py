@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import re
 import socket
 from collections import Counter
 from contextlib import ExitStack, closing, suppress
@@ -17,7 +18,7 @@ pytest.importorskip("uvicorn")
 from driftduel.arena.manager import ArenaManager
 from driftduel.arena.serving import in_background
 from driftduel.arena.stores import open_store
-from driftduel.arena.web.connection import _LONGEST_HEAD, _CoalescingTransport
+from driftduel.arena.web.connection import _LONGEST_HEAD, Connection, _CoalescingTransport
 from driftduel.arena.web.settings import ServerSettings
 from tests.fuzz.inputs import damaged
 from tests.waiting import no_hanging
@@ -86,6 +87,45 @@ def test_a_head_without_an_end_is_not_read_for_ever():
         connection.sendall(head.ljust(_LONGEST_HEAD, b"x"))
         connection.sendall(b"x")  # one more than there may be
         said(all_of(connection), 413, "too-large")
+
+
+def test_a_long_body_that_arrives_with_its_head_is_no_long_head(monkeypatch):
+    """Chunks of any size give the same: a busy server receives head and body in one call."""
+    manager = ArenaManager(open_store("memory:"))
+    token = manager.create("models", ["a", "b"], items=True)
+    items = [{"id": f"p{n}", "answers": {"a": "x" * 20_000, "b": "y"}} for n in range(20)]
+    body = json.dumps({"items": items}).encode()
+    head = (
+        b"POST /v1/arenas/models/items HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+        + token.encode()
+        + b"\r\nContent-Type: application/json\r\n"
+    )
+    whole = b"%sContent-Length: %d\r\n\r\n%s" % (head, len(body), body)
+    long = head + b"X-Long: " + b"x" * 3 * _LONGEST_HEAD + b"\r\nContent-Length: 0\r\n\r\n"
+    receive, held = Connection.data_received, {}
+
+    def in_one_call(self, data):
+        held[self] = held.get(self, b"") + data
+        if len(held[self]) == length:
+            receive(self, held.pop(self))
+
+    monkeypatch.setattr(Connection, "data_received", in_one_call)
+    with no_hanging(), in_background(manager) as url:
+        for sent, statuses in (
+            (whole, [201]),
+            (whole + whole.replace(b"/items", b"/items?", 1), [409, 409]),
+            (long, [413]),
+            (b"nonsense" + whole, [400]),
+        ):
+            length = len(sent)
+            with connected(url) as connection:
+                connection.sendall(sent)
+                answer = b""
+                while answer.count(b"HTTP/1.1 ") < len(statuses) and (
+                    part := connection.recv(65536)
+                ):
+                    answer += part
+            assert [int(code) for code in re.findall(rb"HTTP/1\.1 (\d+)", answer)] == statuses
 
 
 def test_a_live_board_may_last(impatient):

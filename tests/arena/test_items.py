@@ -1,6 +1,7 @@
 """Arenas with items: what is shown to whom, what is in the log, and what survives."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -10,13 +11,15 @@ pytest.importorskip("markdown_it")
 
 from hypothesis import given, settings, strategies as st
 
-from driftduel.arena import Arena, ArenaError, open_store, wait_durable
-from driftduel.arena.item_texts import render
+from driftduel.arena import Arena, ArenaError, Content, open_store, wait_durable
+from driftduel.arena.item_texts import ItemTexts, decode_item, render
 from driftduel.arena.items import check_items, group_value, option_names, read_items
 from driftduel.arena.manager import ArenaManager
 from driftduel.arena.markdown import to_html
 from driftduel.arena.replay import digest, load_state, replay_log, verify_log
 from driftduel.arena.state import ArenaState
+from driftduel.arena.stores import ItemRow
+from driftduel.cli import main
 from driftduel.errors import DriftduelError, LogError
 from tests.arena.clock import Clock
 from tests.arena.literal_pool import LiteralPool
@@ -272,6 +275,42 @@ def test_other_items_are_refused_with_their_place(item, word):
     assert len(message) < 300
 
 
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [
+        ({"options": ["a", "b", "other"]}, "answer of 'c', which is no option"),
+        ({"balance": "language"}, "no item has the balance tag 'language'; the tags are: lang."),
+        ({"balance": "number"}, "more than 200 values"),
+    ],
+)
+def test_items_that_do_not_fit_create_no_arena(settings, word, tmp_path, capsys):
+    items = some_items(300)
+    if settings.get("balance") == "number":
+        items = [item | {"tags": {"number": item["id"]}} for item in items]
+    manager = ArenaManager(open_store("memory:"))
+    with pytest.raises(ArenaError, match=word):
+        manager.create(
+            "x", settings.get("options"), items=list(check_items(items)),
+            **{key: value for key, value in settings.items() if key != "options"},
+        )  # fmt: skip
+    assert not manager.store.exists("x")
+    path = tmp_path / "items.jsonl"
+    path.write_text("\n".join(map(json.dumps, items)))
+    words = ["arena", "new", "x", "--items", str(path), "--store", f"sqlite:{tmp_path / 'x.db'}"]
+    words += [f"--option={each}" for each in settings.get("options", ())]
+    words += [f"--balance={settings['balance']}"] if "balance" in settings else []
+    assert main(words) == 2
+    assert word in capsys.readouterr().err
+    assert not (tmp_path / "x.db").exists()
+
+
+def test_answers_may_name_options_by_id():
+    manager = ArenaManager(open_store("memory:"))
+    items = [{"id": "1", "answers": {"o1": "A", "cider": "C"}, "tags": {"lang": "de"}}]
+    manager.create("x", ["ale", "cider"], items=list(check_items(items)), balance="lang")
+    assert {*manager.arena("x").items()[0].answers} == {"ale", "cider"}
+
+
 def test_files_are_read_line_by_line(tmp_path):
     path = tmp_path / "items.jsonl"
     path.write_text("\ufeff" + "\n".join(map(json.dumps, some_items(3))), "utf-8")
@@ -469,6 +508,49 @@ def test_contents_beyond_the_cache_are_read_again():
             assert shown.left.content.startswith(shown.left.name)
             arena.vote(shown.duel, "left")
         assert len(arena._live._item_texts._cache) < 5
+
+
+def test_the_store_is_read_without_the_lock(monkeypatch):
+    """While a thread reads contents, an event loop must not have to use threads as well."""
+    with Arena(items=some_items(30, "ab")) as arena:
+        live, read, free = arena._live, arena._live.store.item, []
+
+        def item(name, number):
+            free.append(in_a_thread(live.can_run_inline))
+            return read(name, number)
+
+        monkeypatch.setattr(live.store, "item", item)
+        first = wait_durable(live.ask("ann"))
+        _, second = wait_durable(live.vote_and_ask(first.duel, "left"))
+        assert free == [True, True]
+        for shown in (first, second):
+            number = shown.prompt.content.split("*")[1]
+            sides = [(side.name, side.content) for side in (shown.left, shown.right)]
+            assert sorted(sides) == [(name, f"{name} on {number}") for name in "ab"]
+
+
+def in_a_thread(function):
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(function).result()
+
+
+def test_contents_read_before_a_change_do_not_enter_the_cache_after_it():
+    store = open_store("memory:")
+    ArenaManager(store).create("x", None, items=list(check_items(some_items(1, "ab"))))
+    texts = ItemTexts(store, "x")
+    read, change = store.item, [lambda: store.put_items("x", [ItemRow(1, "", "")])]
+
+    def item(name, number):
+        row = read(name, number)
+        while change:  # another thread erases the item between the read and its result
+            change.pop()()
+            texts.drop(number)
+        return row
+
+    store.item = item
+    assert texts.shown(1)[0].content == "Question *1*"
+    assert texts.shown(1, "o1") == (None, [Content("text", "")])
+    assert texts.item(1) == decode_item(None)
 
 
 def test_twenty_voters_on_two_hundred_prompts():

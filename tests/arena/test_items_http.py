@@ -190,6 +190,7 @@ def test_the_page_has_settings_and_words():
         assert (page["title"], page["question"], page["words"]) == ("T", "Q?", {"skip": "Weiter"})
         assert page["translated"]["skip"] == "Weiter"
         assert len(page["translated"]) > 5
+        assert page["items"] is True
         for bad in (
             {"buttons": ["left", "tie"]}, {"language": "../x"}, {"title": "x" * 201}, {"x": 1},
             {"reveal": "yes"}, {"words": {"a": 3}},
@@ -328,6 +329,7 @@ def test_the_client_has_all_of_it(tmp_path):
         assert len(client.items(after=1000)) == 202
         assert client.set_page(question="Which?").question == client.page().question == "Which?"
         reference = client.put_file(PIXEL, "image/png")
+        assert client.put_file(PIXEL) == reference  # the server reads the type from the bytes
         assert reference.startswith("file:")
         shown = client.ask("ann", tags={"lang": "en"})
         assert shown.prompt.content

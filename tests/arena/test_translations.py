@@ -8,7 +8,9 @@ import pytest
 
 pytest.importorskip("msgspec")
 
-from driftduel.arena.translations import languages, words_of
+from driftduel.arena import ArenaError
+from driftduel.arena.page_settings import PageSettings
+from driftduel.arena.translations import languages, word_keys, words_of
 
 SCRIPT = (files("driftduel.arena.web") / "static" / "drift-duel.js").read_text("utf-8")
 WORD = re.compile(r'"?([a-z-]+)"?: ("(?:[^"\\]|\\.)*")')
@@ -26,6 +28,7 @@ def test_every_language_has_every_word_with_its_placeholders():
     words = english()
     assert len(words) > 40
     assert languages() == ("en", "de", "fr", "es")
+    assert {*word_keys()} == words.keys()
     for language in languages()[1:]:
         found = words_of(language)
         assert found.keys() == words.keys(), language
@@ -51,3 +54,14 @@ def test_unknown_languages_are_english_and_own_words_win():
     assert words_of("DE-ch") == words_of("de")
     assert words_of("fr", {"tie": "Égal"}) == words_of("fr") | {"tie": "Égal"}
     assert words_of("en", {"tie": "Same"}) == {"tie": "Same"}
+
+
+def test_only_words_of_the_page_can_be_replaced():
+    page = PageSettings().changed(words={"tie": "Same"})
+    assert page.words == {"tie": "Same"}
+    with pytest.raises(ArenaError, match=r"key 'undoo' \(did you mean 'undo'\?\); the keys are"):
+        page.changed(words={"undoo": "Back"})
+    with pytest.raises(
+        ArenaError, match="unknown key 'xyzzy'; the keys are question, prompt, left"
+    ):
+        page.changed(words={"xyzzy": "Back"})

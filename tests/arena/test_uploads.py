@@ -17,6 +17,7 @@ def test_a_file_of_each_type_is_accepted(media, data):
     assert checked_media(data, media) == media
     assert checked_media(data, f"{media.upper()}; charset=x") == media
     assert checked_media(data, "") == media
+    assert checked_media(data, "application/octet-stream") == media
 
 
 def test_every_accepted_type_is_tested():

@@ -17,7 +17,7 @@ from driftduel.arena.arena import Arena
 from driftduel.arena.board import Board
 from driftduel.arena.client import ArenaClient
 from driftduel.arena.live import LiveArena
-from driftduel.arena.manager import ArenaManager
+from driftduel.arena.manager import ArenaManager, option_texts as option_texts
 from driftduel.arena.page_settings import PageSettings
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record

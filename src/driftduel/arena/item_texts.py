@@ -1,6 +1,7 @@
 """The contents of an arena's items: read from the store when they are shown, and cached."""
 
 import re
+import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -61,7 +62,7 @@ class _Cached(NamedTuple):
 
 
 class ItemTexts:
-    """A cache of contents with a limit in bytes; access requires the lock of the arena.
+    """A cache of contents with a limit in bytes; thread-safe.
 
     Parameters
     ----------
@@ -75,17 +76,17 @@ class ItemTexts:
         self._store, self._arena, self._most = store, arena, most_bytes
         self._files = files_url(arena)
         self._cache: OrderedDict[int, _Cached] = OrderedDict()
-        self._size = 0
+        self._size = self._dropped = 0
+        self._lock = threading.Lock()  # not held while the store is read
 
-    def prompt(self, number: int) -> Content | None:
-        """Return the prompt of an item, or None."""
+    def shown(self, number: int, *options: str) -> tuple[Content | None, list[Content]]:
+        """Return the prompt of an item, or None, and the answers of options, given by their ids."""
         cached = self._get(number)
-        return self._render(cached, "", cached.item.prompt) if cached.item.prompt else None
-
-    def answer(self, number: int, option_id: str) -> Content:
-        """Return an answer to an item."""
-        cached = self._get(number)
-        return self._render(cached, option_id, cached.item.answers.get(option_id, _EMPTY))
+        prompt, answers = cached.item.prompt, cached.item.answers
+        return (
+            self._render(cached, "", prompt) if prompt else None,
+            [self._render(cached, each, answers.get(each, _EMPTY)) for each in options],
+        )
 
     def item(self, number: int) -> ItemContent:
         """Return the stored contents of an item."""
@@ -93,25 +94,34 @@ class ItemTexts:
 
     def answers(self, number: int) -> Mapping[str, Content]:
         """Return all answers to an item, by option id."""
-        return {option: self.answer(number, option) for option in self._get(number).item.answers}
+        options = list(self._get(number).item.answers)
+        return dict(zip(options, self.shown(number, *options)[1], strict=True))
 
     def drop(self, number: int) -> None:
         """Remove an item with changed contents from the cache."""
-        cached = self._cache.pop(number, None)
-        self._size -= cached.size if cached else 0
+        with self._lock:
+            self._dropped += 1
+            cached = self._cache.pop(number, None)
+            self._size -= cached.size if cached else 0
 
     def _get(self, number: int) -> _Cached:
-        cached = self._cache.get(number)
-        if cached is not None:
-            self._cache.move_to_end(number)
-            return cached
+        with self._lock:
+            cached = self._cache.get(number)
+            if cached is not None:
+                self._cache.move_to_end(number)
+                return cached
+            dropped = self._dropped
         row = self._store.item(self._arena, number)
         # Rendered Markdown is longer than its source; the factor is a rough average.
         size = 1000 + 3 * (0 if row is None else len(row.content))
-        cached = self._cache[number] = _Cached(decode_item(row), {}, size)
-        self._size += size
-        while self._size > self._most and len(self._cache) > 1:
-            self._size -= self._cache.popitem(last=False)[1].size
+        cached = _Cached(decode_item(row), {}, size)
+        with self._lock:
+            # Race: contents that were read before a change must not enter the cache after it.
+            if dropped == self._dropped and number not in self._cache:
+                self._cache[number] = cached
+                self._size += size
+            while self._size > self._most and len(self._cache) > 1:
+                self._size -= self._cache.popitem(last=False)[1].size
         return cached
 
     def _render(self, cached: _Cached, key: str, stored: StoredContent) -> Content:

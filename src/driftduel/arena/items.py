@@ -7,18 +7,19 @@ An item in JSON, one per line of a file::
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
+from driftduel.arena.item_pool import MOST_GROUPS
 from driftduel.arena.markdown import is_image
-from driftduel.arena.names import check_name, name_key
+from driftduel.arena.names import check_name, find_named, name_key
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.settings import MOST_OPTIONS
-from driftduel.arena.stores import require_storable
+from driftduel.arena.stores import OptionText, require_storable
 from driftduel.arena.tags import check_tag_text
 from driftduel.errors import DriftduelError
 
@@ -201,14 +202,54 @@ def group_value(tags: ItemTags, balance: str | None) -> str:
     return value if isinstance(value, str) else ", ".join(sorted(value))
 
 
-def option_names(items: Iterable[NewItem]) -> list[str]:
-    """Return the names of the options with an answer, in the order in which they occur."""
+def option_names(
+    items: Iterable[NewItem],
+    options: Sequence[OptionText] | None = None,
+    balance: str | None = None,
+) -> list[str]:
+    """Check the items of a new arena; return the names of the options with an answer, in order.
+
+    Parameters
+    ----------
+    items
+        All items that are added with the arena.
+    options
+        The options of the arena; None: those with an answer.
+    balance
+        The balance tag of the arena.
+
+    Raises
+    ------
+    ArenaError
+        ``bad-request``, for an answer of another option, for too many options or values of the
+        balance tag, and if no item has this tag.
+    """
     names: dict[str, str] = {}
+    groups: set[str] = set()
+    count, tags = 0, dict[str, None]()
     for item in items:
         for name in item.answers:
-            names.setdefault(name_key(name), name)
+            if name_key(name) not in names:
+                if options is not None and find_named(options, name) is None:
+                    raise _wrong(
+                        f"item {item.id!r:.80} has an answer of {name!r:.40}, which is no option; "
+                        "add the option, or omit the options: then they are those with an answer."
+                    )
+                names[name_key(name)] = name
         if len(names) > MOST_OPTIONS:
             raise _wrong(f"the items have answers of more than {MOST_OPTIONS} options.")
+        count += 1
+        if balance is not None:
+            tags |= dict.fromkeys(item.tags)
+            groups.add(group_value(item.tags, balance))
+            if len(groups) > MOST_GROUPS:
+                raise _wrong(
+                    f"the balance tag {balance!r:.40} has more than {MOST_GROUPS} values; use a "
+                    "tag with fewer."
+                )
+    if count and balance is not None and balance not in tags:
+        known = ", ".join(list(tags)[:8]) or "none"
+        raise _wrong(f"no item has the balance tag {balance!r:.40}; the tags are: {known}.")
     return list(names.values())
 
 

@@ -62,6 +62,7 @@ _SNAPSHOT_EVERY = 10_000
 _RECENT = 10_000
 # Proposals of the policy without an item for the voter, before the least shown pair is taken.
 _MOST_PASSED = 8
+_LOCK_SECONDS = 0.001
 
 
 class _Answered(NamedTuple):
@@ -324,12 +325,13 @@ class LiveArena:
             origin = None
             if voter is None:
                 known, origin = None, known
-            shown = self._choose(state, known, resume, origin, checked)
+            shown, item = self._choose(state, known, resume, origin, checked)
             # After the last possible error: a voter without a duel is not stored.
             if name is not None:
                 self._keep_voter(name, known or origin or "", key)
             self._send()
-            return self._pending(shown)
+            pending = self._pending(None)
+        return pending._replace(answer=self._with_contents(shown, item))
 
     def _choose(
         self,
@@ -338,8 +340,8 @@ class LiveArena:
         resume: bool,
         source: str | None,
         tags: dict[str, str],
-    ) -> ShownDuel:
-        """Choose a duel for a voter or a source, given by their pseudonyms."""
+    ) -> tuple[ShownDuel, int]:
+        """Choose a duel for a voter or a source, given by their pseudonyms; see `_show`."""
         now = self._now()
         mine = state.open_each.get(known, ()) if known is not None else ()
         if resume and mine:
@@ -359,7 +361,9 @@ class LiveArena:
         for ref in refs[:-1]:
             self._settle_one(now, "forgot", ref, "capped" if state.pool is None else "no item")
         out = state.open.get(refs[-1])
-        return self._show(refs[-1]) if out else ShownDuel(alone=self.option(state.ids[self._alone]))
+        if out is None:
+            return ShownDuel(alone=self.option(state.ids[self._alone])), 0
+        return self._show(refs[-1])
 
     def _ask_policy(
         self,
@@ -404,28 +408,36 @@ class LiveArena:
             self._send()
             return self._pending(None)
 
-    def _show(self, ref: int) -> ShownDuel:
+    def _show(self, ref: int) -> tuple[ShownDuel, int]:
+        """Return an open duel without the contents of its item, and the number of the item."""
         out = self.state.open[ref]
         word = self.state.word_of(ref)
         assert word is not None
-        right = out.first + out.second - out.left
-        return ShownDuel(
+        shown = ShownDuel(
             duel=DuelName(ref, word).encode(self._secret, self.name),
-            left=self._side(out.left, out.item),
-            right=self._side(right, out.item),
+            left=self.option(self.state.ids[out.left]),
+            right=self.option(self.state.ids[out.first + out.second - out.left]),
             expires=out.until / 1000,
-            prompt=self._item_texts.prompt(out.item) if out.item else None,
         )
+        return shown, out.item
 
-    def _side(self, arm: int, item: int) -> Option:
-        """Return an option as it is shown: with items, its content is the answer."""
-        option = self.option(self.state.ids[arm])
+    def _with_contents(self, shown: ShownDuel, item: int) -> ShownDuel:
+        """Return a duel with prompt and answers; call without the lock.
+
+        The contents are read from the store. If the lock were held meanwhile, an event loop would
+        find it taken, and run each further request in a worker thread (`can_run_inline`).
+        """
         if not item:
-            return option
-        answer = self._item_texts.answer(item, option.id)
-        return Option(
-            option.id, option.name, answer.kind, answer.content, option.present, answer.html
+            return shown
+        assert shown.left is not None
+        assert shown.right is not None
+        sides = shown.left, shown.right
+        prompt, answers = self._item_texts.shown(item, *(side.id for side in sides))
+        left, right = (
+            Option(side.id, side.name, each.kind, each.content, side.present, each.html)
+            for side, each in zip(sides, answers, strict=True)
         )
+        return ShownDuel(shown.duel, left, right, shown.expires, prompt=prompt)
 
     def is_open(self, duel: str) -> bool:
         """Return whether a duel has no answer yet."""
@@ -435,13 +447,15 @@ class LiveArena:
             return False
 
     def can_run_inline(self, *, voter: str | None = None, duel: str | None = None) -> bool:
-        """Return whether `ask` or `vote` would run without blocking on the lock or the store.
+        """Return whether `ask` or `vote` would run without blocking on the store.
 
-        An event loop must not block; it runs other calls in a worker thread.
+        An event loop must not block; it runs other calls in a worker thread. It waits a
+        millisecond for the lock: a thread that computes releases it sooner, and without the wait
+        one call in a thread would send the following ones to threads, too (a convoy).
         """
         if self._handle.broken is not None or not (voter is None or voter in self._voters):
             return False
-        if not self._lock.acquire(blocking=False):
+        if not self._lock.acquire(timeout=_LOCK_SECONDS):
             return False  # the holder of the lock may be blocked on the store
         self._lock.release()
         if self.state.pool is not None and not self.store.is_local:
@@ -513,13 +527,17 @@ class LiveArena:
         with self._transaction() as state:
             asked = state.open.get(self._ref(duel))
             answered, again = self._record_vote(state, duel, answer)
+            shown: ShownDuel | None
             try:
                 kept = {} if asked is None else asked.tags or {}
-                shown = self._choose(state, answered.voter, again, answered.source, kept)
+                shown, item = self._choose(state, answered.voter, again, answered.source, kept)
             except ArenaError:
-                shown = None  # closed, or nothing left to compare: the vote is recorded anyway
+                shown, item = None, 0  # closed, or nothing left: the vote is recorded anyway
             self._send()
-            return self._pending((answered.vote, shown))
+            pending = self._pending(None)
+        if shown is not None:
+            shown = self._with_contents(shown, item)
+        return pending._replace(answer=(answered.vote, shown))
 
     def _record_vote(
         self, state: ArenaState, duel: str, answer: "_VoteArguments"
@@ -804,7 +822,7 @@ class LiveArena:
         return Item(
             number,
             item_id,
-            texts.prompt(number),
+            texts.shown(number)[0],
             {
                 self.option(option_id).name: content
                 for option_id, content in texts.answers(number).items()

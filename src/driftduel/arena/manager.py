@@ -95,7 +95,10 @@ class ArenaManager:
         if self.store.exists(name):
             raise ArenaError("name-taken", f"arena {name!r} exists already; choose another name.")
         checked = [] if items is None or isinstance(items, bool) else items
-        texts = option_texts(option_names(checked) if options is None else options)
+        texts = None if options is None else option_texts(options)
+        if checked or texts is None:
+            names = option_names(checked, texts, settings.get("balance"))
+            texts = option_texts(names) if texts is None else texts
         with_items = items is not None and items is not False
         made = settings_of(len(texts), items=with_items, **settings)
         body = {"settings": msgspec.to_builtins(made), "options": [text.id for text in texts]}

@@ -1,12 +1,14 @@
 """Settings of the vote page: texts and buttons. They may change, and are not part of the log."""
 
 import re
+from difflib import get_close_matches
 from typing import Any
 
 import msgspec
 
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.stores import require_storable
+from driftduel.arena.translations import word_keys
 from driftduel.errors import DriftduelError
 
 __all__ = ["BUTTONS", "LANGUAGE", "PageSettings", "decode_page", "encode_page"]
@@ -16,7 +18,7 @@ BUTTONS = ("left", "right", "tie", "both-bad", "skip")
 LANGUAGE = r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,3}"
 """Regular expression of a language tag."""
 _LONGEST = {"title": 200, "question": 500, "instructions": 5000}
-_MOST_WORDS, _LONGEST_WORD = 200, 500
+_LONGEST_WORD = 500
 
 
 class PageSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -27,7 +29,7 @@ class PageSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     question: str = ""
     """The question above the options; empty: a default in the language of the page."""
     instructions: str = ""
-    """Text for voters, in Markdown."""
+    """Text for voters, without markup."""
     language: str = "en"
     """Language tag of the page, such as ``de`` or ``pt-BR``."""
     buttons: tuple[str, ...] = ("left", "right", "tie", "skip")
@@ -37,7 +39,7 @@ class PageSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reasons: bool = False
     """Whether the page has a field for the reason of a vote."""
     words: dict[str, str] = {}
-    """Words of the page, in place of those of its language."""
+    """Words of the page, in place of those of its language; keys are those of `word_keys`."""
 
     def changed(self, **changes: Any) -> "PageSettings":
         """Return a copy with other values.
@@ -67,13 +69,21 @@ class PageSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 f"buttons={', '.join(page.buttons)!r:.80} must have left and right, and may have "
                 "tie, both-bad and skip.",
             )
-        if len(page.words) > _MOST_WORDS:
-            raise ArenaError("bad-request", f"words has more than {_MOST_WORDS} keys.")
         for key, word in page.words.items():
-            _check_text("a key of words", key, _LONGEST_WORD)
+            if key not in word_keys():
+                raise _unknown_word(key)
             _check_text(f"the word {key!r:.40}", word, _LONGEST_WORD)
         ordered = tuple(each for each in BUTTONS if each in page.buttons)
         return msgspec.structs.replace(page, buttons=ordered)
+
+
+def _unknown_word(key: str) -> ArenaError:
+    close = get_close_matches(key, word_keys(), 1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    return ArenaError(
+        "bad-request",
+        f"words has the unknown key {key!r:.40}{hint}; the keys are {', '.join(word_keys())}.",
+    )
 
 
 def _check_text(name: str, text: str, longest: int) -> None:

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import msgspec
 
-__all__ = ["languages", "words_of"]
+__all__ = ["languages", "word_keys", "words_of"]
 
 
 @lru_cache(maxsize=1)
@@ -39,3 +39,8 @@ def words_of(language: str, own: Mapping[str, str] | None = None) -> dict[str, s
 def languages() -> tuple[str, ...]:
     """Return the languages of the file, and English."""
     return ("en", *_load())
+
+
+def word_keys() -> tuple[str, ...]:
+    """Return the keys of all words of the vote page."""
+    return tuple(_load()["de"])

@@ -47,7 +47,7 @@ def checked_media(data: bytes, declared: str) -> str:
     data
         The bytes of the file.
     declared
-        The value of the header Content-Type, or an empty string.
+        The value of the header Content-Type; empty or ``application/octet-stream``: unknown.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def checked_media(data: bytes, declared: str) -> str:
         contradict the declared type; ``too-large``.
     """
     said = declared.partition(";")[0].strip().lower()
-    said = _ALIASES.get(said, said)
+    said = "" if said == "application/octet-stream" else _ALIASES.get(said, said)
     if said and said not in MEDIA:
         raise ArenaError(
             "bad-request",

@@ -19,7 +19,7 @@ COMMANDS = {
     "new": "create an arena, and print its owner's token",
     "serve": "serve the arenas of a store: vote pages, boards, HTTP interface",
     "board": "print the leader, the evidence for it, and the changes",
-    "export": "write the votes as CSV or Parquet, which 'driftduel log' reads",
+    "export": "write the votes as CSV, JSON lines or Parquet, which 'driftduel log' reads",
     "import": "import the votes of a log into an arena before its first duel",
     "schema": "print the JSON Schema of a line of items, votes or preferences",
     "check": "replay the whole log, and compare with hashes and snapshot",
@@ -238,6 +238,7 @@ def _new(arguments: argparse.Namespace) -> None:
         PageSettings,
         in_batches,
         option_names,
+        option_texts,
         read_items,
         wait_durable,
     )
@@ -252,7 +253,8 @@ def _new(arguments: argparse.Namespace) -> None:
             settings[key] = getattr(arguments, key)
     path = arguments.items
     if path is not None:  # the whole file is checked before the arena is created
-        named = option_names(read_items(path))
+        texts = option_texts(options) if options else None
+        named = option_names(read_items(path), texts, arguments.balance)
         options = options or named
     manager = ArenaManager(_store(arguments))
     changed = ItemsChanged()

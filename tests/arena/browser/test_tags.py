@@ -26,7 +26,7 @@ def item(number):
     answers = {model: f"Answer {number} of {place}" for place, model in enumerate(MODELS)}
     topic = ["maths", "code", HOSTILE][number % 3]
     return {"id": f"p{number}", "prompt": f"Prompt {number}", "answers": answers,
-            "tags": {"topic": topic}}  # fmt: skip
+            "tags": {"source": "same", "topic": topic}}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +57,10 @@ def test_the_board_states_that_the_tag_matters_and_where_the_order_is_reversed(c
     page = open_board(compared, visits, compared[2])
     expect(page.locator("#tag-statements")).to_contain_text("topic")
     expect(page.locator("#tag-statements li.sure")).to_have_count(1)
+    # A tag with one value is a filter only.
+    expect(page.locator("#tag-statements li")).to_have_count(1)
+    assert page.locator("#tag-key option").all_inner_texts() == ["topic (3 values)"]
+    assert "source: same (400 votes)" in page.locator("#tag-filter option").all_inner_texts()
     expect(page.locator("#tag-warnings")).to_contain_text("maths")
     rows = page.locator("#tag-shares tbody tr")
     expect(rows).to_have_count(9)

@@ -405,6 +405,14 @@ def test_a_voter_who_has_seen_everything_is_thanked(fake, visit):
     assert page.get_by_role("button", name=LEFT).count() == 0
 
 
+def test_with_items_nothing_comes_back_tomorrow(fake, visit):
+    fake.settings = {"items": True}
+    fake.nothing_left = True
+    page = visit.page
+    page.reload()
+    expect(note(page)).to_contain_text("There is nothing more to compare here at the moment")
+
+
 def test_a_link_that_is_refused_is_said_and_leaves_no_token_in_the_address(fake, visits):
     fake.refuse_links = True
     page = visits(fake.url).open("/vote/headlines#token=abc").page

@@ -62,14 +62,26 @@ class Connection(HttpToolsProtocol):
         super().connection_made(_CoalescingTransport(transport, self.loop))  # type: ignore[arg-type]
 
     def data_received(self, data: bytes) -> None:
-        """Pass data to the parser, unless the head of the request is too long."""
-        if self._head is not None:
-            self._head += len(data)
-            if self._head > _LONGEST_HEAD:
+        """Pass data to the parser, unless the head of the request is too long.
+
+        Data may hold the end of a head and the body behind it, or several requests. The parser
+        therefore gets no more than the rest of the longest head while a head is incomplete.
+        """
+        while self._head is not None and self._head + len(data) > _LONGEST_HEAD:
+            rest = _LONGEST_HEAD - self._head
+            self._head = _LONGEST_HEAD
+            if rest:
+                super().data_received(data[:rest])
+            if self.transport.is_closing():
+                return
+            if self._head == _LONGEST_HEAD:  # otherwise the parser has seen the end of the head
                 self._refuse(
                     "too-large", f"The head of the request is longer than {_LONGEST_HEAD:,} bytes."
                 )
                 return
+            data = data[rest:]
+        if self._head is not None:
+            self._head += len(data)
         super().data_received(data)
 
     def on_message_begin(self) -> None:

@@ -10,6 +10,7 @@ from driftduel.arena.page_settings import LANGUAGE, PageSettings
 from driftduel.arena.responses import Item, Option, ShownDuel, Vote
 from driftduel.arena.tag_report import ItemShare, TagCounts
 from driftduel.arena.tags import LONGEST_REASON, LONGEST_TAG, MOST_TAGS
+from driftduel.arena.translations import word_keys
 from driftduel.arena.web.item_schema import ITEM
 from driftduel.arena.webhook_events import EVENTS
 
@@ -181,7 +182,7 @@ class PageChange(_Request, frozen=True):
     words: (
         Annotated[
             dict[
-                Annotated[str, Meta(max_length=500, pattern=_NO_NUL)],
+                Annotated[str, Meta(extra_json_schema={"enum": list(word_keys())})],
                 Annotated[str, Meta(max_length=500, pattern=_NO_NUL)],
             ],
             Meta(max_length=200),
@@ -295,6 +296,8 @@ class Page(PageSettings, frozen=True):
     """Settings of the vote page; `translated` has its words in its language."""
 
     translated: dict[str, str] = msgspec.field(default_factory=dict)
+    items: bool = False
+    """Whether the options are compared on items."""
 
 
 class Items(_Answer, frozen=True):

@@ -62,7 +62,8 @@ def item_operations(service: Service) -> list[Operation]:
         arena = call.arena
         changes = m.set_fields(call.body)
         page = await to_thread.run_sync(lambda: arena.set_page(**changes))
-        return m.Page(**m.set_fields(page), translated=words_of(page.language, page.words))
+        words = words_of(page.language, page.words)
+        return m.Page(**m.set_fields(page), translated=words, items=arena.has_items)
 
     async def lost(call: Call) -> Struct:
         option, limit = call.query.option, call.query.limit

@@ -108,7 +108,8 @@ def voter_operations(service: Service) -> list[Operation]:
     async def page(call: Call) -> Struct:
         settings = call.arena.page
         fields = msgspec.structs.asdict(settings)
-        return Page(**fields, translated=words_of(settings.language, settings.words))
+        words = words_of(settings.language, settings.words)
+        return Page(**fields, translated=words, items=call.arena.has_items)
 
     async def session(call: Call) -> Response:
         # Login CSRF: a page of another site must not choose the token of this browser.

@@ -61,12 +61,15 @@ export class TagSection {
     const tags = body.tags || [];
     at("tags-part").hidden = !tags.length;
     if (!tags.length) return;
-    const found = await Promise.all(tags.slice(0, TAGS).map(({ tag }) => this.differences(tag)));
+    // A tag with one value has nothing to compare; it can be a filter.
+    const several = tags.filter(({ count }) => count > 1);
+    const found = await Promise.all(several.slice(0, TAGS).map(({ tag }) => this.differences(tag)));
     at("tag-statements").replaceChildren(...found.map(({ status, body }, i) => (
-      made("li", status === 200 ? plain(body.statement) : plain(body.detail || `${tags[i].tag} cannot be compared just now.`), body.matters ? { class: "sure" } : {}))));
+      made("li", status === 200 ? plain(body.statement) : plain(body.detail || `${several[i].tag} cannot be compared just now.`), body.matters ? { class: "sure" } : {}))));
     const most = found.reduce((best, { body }, i) => ((body.evidence || 0) > (found[best].body.evidence || 0) ? i : best), 0);
-    const first = this.filter ? this.filter.split(":")[0] : tags[most].tag;
-    choose(at("tag-key"), tags.map(({ tag, count }) => [tag, `${tag} (${counted(count, "value")})`]), first);
+    const keys = several.length ? several : tags;
+    const first = this.filter ? this.filter.split(":")[0] : keys[most].tag;
+    choose(at("tag-key"), keys.map(({ tag, count }) => [tag, `${tag} (${counted(count, "value")})`]), first);
     const all = tags.flatMap(({ tag, values }) => values.map(({ value, votes }) => [`${tag}:${value}`, `${tag}: ${value} (${counted(votes, "vote")})`]));
     if (this.filter && !all.some(([one]) => one === this.filter)) all.push([this.filter, this.filter]);
     choose(at("tag-filter"), [["", "all votes"], ...all], this.filter || "");

@@ -45,6 +45,7 @@
     "owned-elsewhere": "The arena is moving to another machine. It goes on by itself in a moment.",
     "store-trouble": "The arena cannot save votes just now. Nothing is lost: it will be tried again by itself.",
     "nothing-left": "Nothing is left to compare today. Thank you for your votes; come back tomorrow.",
+    "nothing-more": "There is nothing more to compare here at the moment. Thank you for your votes.",
     closed: "This arena is closed. Thank you for your votes.",
     "no-such-arena": "There is no arena of this name here.",
   };
@@ -246,7 +247,8 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       if (settings.title) { document.title = settings.title; document.querySelector("h1").textContent = settings.title; }
     }
 
-    message(problem) { return this.words[problem.word] || problem.message; }
+    // With items there is no daily limit, so nothing changes tomorrow.
+    message(problem) { return this.words[problem.word === "nothing-left" && this.settings.items ? "nothing-more" : problem.word] || problem.message; }
 
     // -- the server
     async call(path, body, more = {}) {
