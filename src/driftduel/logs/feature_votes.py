@@ -13,7 +13,13 @@ from driftduel._internal.wording import counted
 from driftduel.errors import DriftduelError
 from driftduel.logs.columns import quote
 from driftduel.logs.tagged import find_column, pair_rows
-from driftduel.requests import MOST_FEATURES, RequestShape
+from driftduel.requests import (
+    MOST_FEATURES,
+    MOST_VALUES,
+    RequestShape,
+    indicators,
+    standardised,
+)
 
 if TYPE_CHECKING:
     from driftduel.logs.reading import Log
@@ -25,7 +31,6 @@ Ints = NDArray[np.int64]
 
 FEATURE = "feature "
 """The prefix of the names of feature columns among the rows of a log."""
-_MOST_VALUES = 32
 _LEAST_VOTES = 50
 
 
@@ -173,23 +178,20 @@ def _feature(column: pl.Series, name: str) -> Feature:
             f"another column."
         )
     if _is_number(column):
-        values = column.to_numpy()
-        values = values / float(abs(values).max())  # first, so that squares do not overflow
-        deviation = float(values.std())
-        if not deviation > 0:
+        values = standardised(column.to_numpy())
+        if values is None:
             raise DriftduelError(
                 f"the values of the feature {quote(name)} differ by less than their precision; "
                 f"choose another column."
             )
-        return Feature(name, ((values - values.mean()) / deviation)[:, None])
+        return Feature(name, values[:, None])
     categories = sorted(column.unique().to_list())
-    if len(categories) > _MOST_VALUES:
+    if len(categories) > MOST_VALUES:
         raise DriftduelError(
             f"the feature {quote(name)} has {len(categories):,} different values; a category has "
-            f"at most {_MOST_VALUES}: choose a coarser column."
+            f"at most {MOST_VALUES}: choose a coarser column."
         )
-    indicators = column.to_numpy()[:, None] == np.array(categories, object)
-    return Feature(name, indicators.astype(np.float64), tuple(categories))
+    return Feature(name, indicators(column.to_list(), categories), tuple(categories))
 
 
 def _is_number(column: pl.Series) -> bool:
