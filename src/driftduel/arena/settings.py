@@ -123,8 +123,8 @@ def settings_of(
             f"the number of options is {options}; it must be from 2 to {MOST_OPTIONS}.",
         )
     features = TypedFeatures.of(settings.get("features", ()))
-    policy = "adaptive-logistic" if features or priced else "king"
-    values: dict[str, object] = {"policy": policy, "mode": "panel", "items": items}
+    default = "adaptive-logistic" if features or priced else "king"
+    values: dict[str, object] = {"policy": default, "mode": "panel", "items": items}
     if settings.get("claim") == "judges":  # every vote of a judge counts
         values["votes_a_day"] = _MOST_VOTES
     values |= settings

@@ -36,7 +36,7 @@ from driftduel.policies import (
 )
 from driftduel.requests import ScaledRequest, TypedFeatures, short_value
 
-__all__ = ["PICKS", "ArenaState", "OpenDuel", "check_price"]
+__all__ = ["MOST_PRICE", "PICKS", "ArenaState", "OpenDuel", "check_price"]
 
 PICKS = ("left", "right", "tie", "both-bad", "skip")
 _EVEN = ("tie", "both-bad")  # picks without a winner
@@ -48,7 +48,7 @@ _DAY = 86_400_000
 _MOST_LEASES = 10
 # Number of proposals examined for a voter that reached the cap on some pairs.
 _MOST_PROPOSALS = 32
-_MOST_PRICE = 100.0
+MOST_PRICE = 100.0
 # How far the scaled request in a record may be from the one that its values give.
 _SCALING_ERROR = 1e-9
 
@@ -237,7 +237,7 @@ class ArenaState:
         ------
         ArenaError
             ``nothing-left``, if the voter has seen all items with all pairs; ``closed``;
-            ``bad-request`` for a request that is not valid.
+            ``wrong-request`` for a request that does not fit the features.
         """
         self.need_open()
         self.need_items(voter)
@@ -295,25 +295,25 @@ class ArenaState:
         Raises
         ------
         ArenaError
-            ``bad-request``, with the name of the first missing, unknown or wrong feature.
+            ``wrong-request``, with the name of the first missing, unknown or wrong feature.
         """
         if not self.features:
             if request is None:
                 return None
             raise ArenaError(
-                "bad-request",
+                "wrong-request",
                 "the arena has no features, so it takes no request; omit it, or create an arena "
                 "with features.",
             )
         if request is None:
             raise ArenaError(
-                "bad-request",
+                "wrong-request",
                 f"the arena has features; pass a request with {self.features.describe()}.",
             )
         try:
             return self.features.checked(request)
         except DriftduelError as error:
-            raise ArenaError("bad-request", str(error)) from None
+            raise ArenaError("wrong-request", str(error)) from None
 
     def _scaled(
         self, request: Any, scaled: ScaledRequest | None
@@ -1020,11 +1020,11 @@ class ArenaState:
 def check_price(price: Any) -> float:
     """Return a price as a float, or raise ArenaError."""
     known = isinstance(price, int | float) and not isinstance(price, bool)
-    if not known or not abs(price) <= _MOST_PRICE:
+    if not known or not abs(price) <= MOST_PRICE:
         raise ArenaError(
             "bad-request",
-            f"a price is {short_value(price)}; it must be log-odds from {-_MOST_PRICE:g} to "
-            f"{_MOST_PRICE:g}.",
+            f"a price is {short_value(price)}; it must be log-odds from {-MOST_PRICE:g} to "
+            f"{MOST_PRICE:g}.",
         )
     return float(price)
 

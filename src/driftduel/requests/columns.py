@@ -35,4 +35,5 @@ def indicators(values: Sequence[str], categories: Sequence[str]) -> Floats:
            [1., 0.]])
     """
     column = np.array(values, object)[:, None]
-    return (column == np.array(categories, object)).astype(np.float64)
+    found: Floats = (column == np.array(categories, object)).astype(np.float64)
+    return found

@@ -3,10 +3,12 @@
 import math
 import unicodedata
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from driftduel._internal.wording import counted
 from driftduel.errors import DriftduelError
 from driftduel.requests.columns import MOST_VALUES
 from driftduel.requests.scaling import CLIP, MOST_FEATURES, RequestShape, ScaledRequest
@@ -135,7 +137,8 @@ class TypedFeatures:
         """
         if not isinstance(request, Mapping):
             raise DriftduelError(
-                f"the request is {short_value(request)}; it must be an object with {self.describe()}."
+                f"the request is {short_value(request)}; it must be an object with "
+                f"{self.describe()}."
             )
         for name in request:
             if not any(feature.name == name for feature in self.features):
@@ -152,16 +155,14 @@ class TypedFeatures:
 
     def describe(self) -> str:
         """Return a phrase with all names and their values."""
-        return "; ".join(
-            f"{each.name!r}: {each.allowed()}" for each in self.features[:_LISTED]
-        ) + ("; ..." if len(self.features) > _LISTED else "")
+        return "; ".join(f"{each.name!r}: {each.allowed()}" for each in self.features[:_LISTED]) + (
+            "; ..." if len(self.features) > _LISTED else ""
+        )
 
     def numbers(self, request: Any) -> list[float]:
         """Return a request as the numbers of its shape, or raise."""
         checked = self.checked(request)
-        return [
-            number for each in self.features for number in each.numbers(checked[each.name])
-        ]
+        return [number for each in self.features for number in each.numbers(checked[each.name])]
 
     def scale(self, request: Any) -> ScaledRequest:
         """Return a request as a vector of length 1, or raise."""
@@ -173,10 +174,8 @@ class TypedFeatures:
         for feature in self.features:
             text = request.get(feature.name)
             if not feature.values and isinstance(text, str):
-                try:
+                with suppress(ValueError):  # `checked` raises the error
                     request[feature.name] = float(text)
-                except ValueError:
-                    pass  # `checked` raises the error
         return self.checked(request)
 
 
@@ -205,20 +204,21 @@ def parse_feature(given: Any) -> Feature:
         given = _from_text(given)
     if not isinstance(given, Mapping) or not given.keys() <= {"name", "values", "centre", "scale"}:
         raise DriftduelError(
-            f"the feature {short_value(given)} must be NAME=VALUE,VALUE, NAME:number, or an object with "
-            f"name and values, or with name, centre and scale."
+            f"the feature {short_value(given)} must be NAME=VALUE,VALUE, NAME:number, or an "
+            f"object with name and values, or with name, centre and scale."
         )
-    name, values = given.get("name"), given.get("values") or ()
-    _check_text(name, "name of a feature")
+    values = given.get("values") or ()
+    name = _checked_text(given.get("name"), "name of a feature")
     if isinstance(values, str) or not isinstance(values, Sequence):
         raise DriftduelError(f"the values of the feature {name!r} must be a list of strings.")
     for value in values:
-        _check_text(value, f"value of the feature {name!r}")
+        _checked_text(value, f"value of the feature {name!r}")
     if len(set(values)) < len(values):
         raise DriftduelError(f"the feature {name!r} has a value twice; name each value once.")
     if len(values) == 1 or len(values) > MOST_VALUES:
         raise DriftduelError(
-            f"the feature {name!r} has {len(values)} values; a category has 2 to {MOST_VALUES}."
+            f"the feature {name!r} has {counted(len(values), 'value')}; a category has 2 to "
+            f"{MOST_VALUES}."
         )
     centre = _number(name, "centre", given.get("centre", 0.0))
     scale = _number(name, "scale", given.get("scale", 1.0))
@@ -255,8 +255,8 @@ def _number(name: str, what: str, given: Any) -> float:
     return number
 
 
-def _check_text(text: Any, what: str) -> None:
-    """Raise DriftduelError if a name or a value is not a short line of text."""
+def _checked_text(text: Any, what: str) -> str:
+    """Return a name or a value; raise DriftduelError if it is not a short line of text."""
     if type(text) is not str or not 0 < len(text) <= _LONGEST:
         raise DriftduelError(
             f"the {what} is {short_value(text)}; it must be a string of 1 to {_LONGEST} characters."
@@ -266,6 +266,7 @@ def _check_text(text: Any, what: str) -> None:
             raise DriftduelError(
                 f"the {what} has a control character (U+{ord(sign):04X}); remove it."
             )
+    return text
 
 
 def short_value(value: Any) -> str:
