@@ -51,6 +51,7 @@ from driftduel.requests import TypedFeatures
 
 if TYPE_CHECKING:
     from driftduel.arena.board import Board
+    from driftduel.arena.request_report import EvidenceReader
     from driftduel.arena.tag_report import ItemShare, TagCounts
     from driftduel.arena.vote_table import VoteTable
     from driftduel.logs import Subgroups
@@ -123,6 +124,7 @@ class LiveArena:
         self._board: tuple[int, dict[str, OptionText], Board] | None = None
         self._text_lock = threading.RLock()
         self._agreement, self._agreement_lock = AgreementCounter(), threading.Lock()
+        self._evidence: EvidenceReader | None = None
         self._table_lock = threading.Lock()
         self._table: VoteTable | None = None
         self._compared: dict[str, tuple[int, Subgroups]] = {}
@@ -995,7 +997,8 @@ class LiveArena:
         With `tag`, the text ``KEY:VALUE``, ranking and pairs describe the votes with this tag, and
         the board makes no claim.
         """
-        from driftduel.arena.board import snapshot_board
+        from driftduel.arena.board import add_evidence, snapshot_board
+        from driftduel.arena.request_report import EvidenceReader
 
         if tag is not None:
             key, value = parse_tag(tag)
@@ -1010,6 +1013,9 @@ class LiveArena:
             make = snapshot_board(self.name, self.state, self.options())
             judged = self.state.tally.judged > 0
         made = make()  # without the lock, so that votes are not blocked
+        if made.requests is not None:
+            reader = self._evidence = self._evidence or EvidenceReader()
+            made = self._read_votes(lambda table: add_evidence(made, reader, table))
         if judged:
             with self._agreement_lock:
                 self._agreement.read(self.store, self.name)

@@ -630,7 +630,9 @@ class ArenaState:
             out = self.held.pop(ref, None)
             if out is not None and out.counts:
                 voter = self._evidence_voter(ref, out)
-                change = self.tally.add_learned(answer, out, voter, self.seq, self.at)
+                change = self.tally.add_learned(
+                    answer, out, voter, self.seq, self.at, certify=not self.features
+                )
                 if change is not None:
                     keys = ("before", "after", "from_vote", "to_vote")
                     certified.append([change[key] for key in keys])

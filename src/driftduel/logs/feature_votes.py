@@ -24,7 +24,7 @@ from driftduel.requests import (
 if TYPE_CHECKING:
     from driftduel.logs.reading import Log
 
-__all__ = ["FEATURE", "Feature", "FeatureVotes", "feature_column", "feature_votes"]
+__all__ = ["FEATURE", "FeatureColumn", "FeatureVotes", "feature_column", "feature_votes"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -35,7 +35,7 @@ _LEAST_VOTES = 50
 
 
 @dataclass(frozen=True)
-class Feature:
+class FeatureColumn:
     """One feature of the requests.
 
     Parameters
@@ -74,7 +74,7 @@ class FeatureVotes:
     """
 
     names: Sequence[str]
-    features: tuple[Feature, ...]
+    features: tuple[FeatureColumn, ...]
     low: Ints
     high: Ints
     won: NDArray[np.bool_]
@@ -89,12 +89,12 @@ class FeatureVotes:
         """(n,) the index of the pair of each vote."""
         return self.low * len(self.names) + self.high
 
-    def shape(self, chosen: Sequence[Feature]) -> RequestShape:
+    def shape(self, chosen: Sequence[FeatureColumn]) -> RequestShape:
         """Return the shape of a request of these features."""
         one_hot = len(chosen) == 1 and bool(chosen[0].categories)
         return RequestShape(sum(f.numbers.shape[1] for f in chosen), one_hot)
 
-    def requests(self, chosen: Sequence[Feature]) -> Floats:
+    def requests(self, chosen: Sequence[FeatureColumn]) -> Floats:
         """Return the scaled requests (n, d) of these features; without any, d = 1."""
         columns = [f.numbers for f in chosen]
         rows = np.concatenate(columns, axis=1) if columns else np.zeros((len(self), 0))
@@ -158,7 +158,7 @@ def feature_votes(log: "Log") -> FeatureVotes:
     )
 
 
-def _feature(column: pl.Series, name: str) -> Feature:
+def _feature(column: pl.Series, name: str) -> FeatureColumn:
     """Return a column as a feature, or raise; text of which all values are numbers is a number."""
     gaps = column.is_null()
     if column.dtype == pl.String:
@@ -184,14 +184,14 @@ def _feature(column: pl.Series, name: str) -> Feature:
                 f"the values of the feature {quote(name)} differ by less than their precision; "
                 f"choose another column."
             )
-        return Feature(name, values[:, None])
+        return FeatureColumn(name, values[:, None])
     categories = sorted(column.unique().to_list())
     if len(categories) > MOST_VALUES:
         raise DriftduelError(
             f"the feature {quote(name)} has {len(categories):,} different values; a category has "
             f"at most {MOST_VALUES}: choose a coarser column."
         )
-    return Feature(name, indicators(column.to_list(), categories), tuple(categories))
+    return FeatureColumn(name, indicators(column.to_list(), categories), tuple(categories))
 
 
 def _is_number(column: pl.Series) -> bool:

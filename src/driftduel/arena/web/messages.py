@@ -83,7 +83,8 @@ ArenaName = Annotated[
     str, Meta(min_length=1, max_length=63, pattern=r"^[a-z0-9][a-z0-9_-]*(?![\s\S])")
 ]
 Spec = Annotated[str, Meta(min_length=1, max_length=500, pattern=_PLAIN)]
-_Tag = Annotated[str, Meta(min_length=1, max_length=LONGEST_TAG, pattern=_PLAIN)]
+_TAG_TEXT = r"^(?![\s\S]*[\x00-\x1f\x7f-\x9f\u2028\u2029])"
+_Tag = Annotated[str, Meta(min_length=1, max_length=LONGEST_TAG, pattern=_TAG_TEXT)]
 Tags = Annotated[dict[_Tag, _Tag], Meta(max_length=MOST_TAGS)]
 Kind = Literal["text", "markdown", "image"]
 # The arena checks names and values, which depend on its features, and has better sentences.

@@ -158,7 +158,8 @@ def voter_operations(service: Service) -> list[Operation]:
         ),
         Operation(
             "ask", "POST", _DUELS, "Ask for a duel", ask, ShownDuel,
-            scope="vote", takes=Ask, body_optional=True, problems=("closed", "nothing-left", "wrong-request"),
+            scope="vote", takes=Ask, body_optional=True,
+            problems=("closed", "nothing-left", "wrong-request"),
         ),
         Operation(
             "undo", "POST", f"{_DUELS}/{{duel}}/undo",
