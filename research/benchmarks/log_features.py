@@ -92,7 +92,8 @@ def simulated(
         score *= 1 - 1 / (_MEMORY * options)
         score[low[t] if won[t] else high[t]] += 1
         score[high[t] if won[t] else low[t]] -= 1
-    features = [FeatureColumn("category", np.eye(categories)[category], tuple("abcdefgh"[:categories]))]
+    indicators = np.eye(categories)[category]
+    features = [FeatureColumn("category", indicators, tuple("abcdefgh"[:categories]))]
     for place in range(numbers):
         values = rng.normal(size=votes)
         values = (values - values.mean()) / values.std()

@@ -326,7 +326,7 @@ def lines_of(votes: pl.DataFrame) -> Iterator[str]:
             for key, value in row.items()
             if key.startswith(_REQUEST) and value is not None
         }
-        plain |= {"tags": _tags_of(row)} | ({"request": request} if request else {})
+        plain |= {"tags": _tags_of(row), "request": request}
         yield json.dumps(plain, ensure_ascii=False)
 
 

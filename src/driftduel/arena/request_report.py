@@ -11,14 +11,14 @@ from driftduel.evidence import ALPHA
 
 __all__ = ["EvidenceReader"]
 
-_GROWTH = 1.1
+_GROWTH = 10  # a look has at least a tenth more votes than the one before
 _MOST_LOG = math.log(1e6)
 
 
 def _look(votes: int) -> int:
     """Return the number of votes at the last look: looks are at 50 votes, and 10% more each."""
     look = FEWEST_VOTES
-    while (following := math.ceil(look * _GROWTH)) <= votes:
+    while (following := look + -(-look // _GROWTH)) <= votes:
         look = following
     return look if votes >= FEWEST_VOTES else 0
 

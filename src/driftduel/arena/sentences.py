@@ -292,7 +292,7 @@ def _category_leaders(board: "Board") -> str:
             if each.feature == feature and each.leader is not None:
                 values.setdefault(_quote(each.leader.name), []).append(_quote(each.value))
         if values:
-            leads = listed([f"{name} for {listed(where)}" for name, where in values.items()])
+            leads = "; ".join(f"{name} for {listed(where)}" for name, where in values.items())
             text.append(f"Leaders by {_quote(feature)}: {leads}.")
     return " ".join(text)
 

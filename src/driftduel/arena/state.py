@@ -905,8 +905,8 @@ class ArenaState:
         if again != body:
             key = next(key for key in {**body, **again} if body.get(key) != again.get(key))
             raise LogError(
-                f"record {seq} ({kind}) has {key}={body.get(key)!r}; replaying the records before "
-                f"it gives {again.get(key)!r}.",
+                f"record {seq} ({kind}) has {key}={_shown(body.get(key))}; replaying the records "
+                f"before it gives {_shown(again.get(key))}.",
                 seq,
             )
 
@@ -1029,6 +1029,13 @@ def check_price(price: Any) -> float:
             f"{MOST_PRICE:g}.",
         )
     return float(price)
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # an integer of more than 4,300 digits
+        return "a huge number"
 
 
 def _today_key(out: OpenDuel) -> tuple[str, int, int]:
