@@ -126,6 +126,8 @@ def test_the_log_folds_to_the_same_state_with_everything_that_can_happen(tmp_pat
         assert arena.prices()["o3"] == 3.2
         arena.ask("voter 1", request={"category": "chat", "length": 0})
         state, snapshot = load_state(arena._live.store, "arena")
+        asked = sum(record.kind == "asked" for record in arena.records())
+        assert state.means.counts.sum() == asked  # each request has one category
         assert snapshot > 0
         assert digest(state) == digest(replay_log(arena._live.store, "arena"))
         assert "all hashes are correct" in verify_log(arena._live.store, "arena")
