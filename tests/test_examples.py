@@ -36,7 +36,7 @@ SHOWN = {
     ],
     "router": [
         r"chat: small\ncode: coder\ncode, with another price: large",
-        r"Leaders by category: small for chat and large for code\. Preferences depend on the",
+        r"Leaders by category: small for chat; large for code\. Preferences depend on the",
     ],
     "votes_in_a_database": [r"died \d\d times; 2000 duels, 5 open; ship 3"],
     "live_votes": [
