@@ -1,6 +1,8 @@
 """A router of four models with prices: requests with features, late answers, a restart."""
 
 import random
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from driftduel.arena import Arena
 
@@ -11,9 +13,12 @@ QUALITY = {  # a stub for the models: how good their answers are, by category
 }
 
 
+folder = TemporaryDirectory()
+
+
 def open_router():
     return Arena(
-        "router.db",
+        str(Path(folder.name) / "router.db"),
         options=list(PRICES),
         prices=PRICES,
         features=["category=chat,code", "length:number:500:300"],
@@ -41,3 +46,4 @@ router.set_prices({"coder": 3.0})
 print(f"code, with another price: {router.best({'category': 'code', 'length': 500}).name}")
 print(router.board().says.requests)
 router.close()
+folder.cleanup()
