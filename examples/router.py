@@ -1,5 +1,6 @@
 """A router of four models with prices: requests with features, late answers, a restart."""
 
+# %%
 import random
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,10 +14,12 @@ QUALITY = {  # a stub for the models: how good their answers are, by category
 }
 
 
+# %%
 folder = TemporaryDirectory()
 
 
 def open_router():
+    """Open the router, or create it; features and prices are those of its creation."""
     return Arena(
         str(Path(folder.name) / "router.db"),
         options=list(PRICES),
@@ -26,6 +29,7 @@ def open_router():
     )
 
 
+# %%
 rng, router, waiting = random.Random(1), open_router(), []
 for number in range(2000):
     request = {"category": rng.choice(list(QUALITY)), "length": rng.gauss(500, 300)}
@@ -36,10 +40,11 @@ for number in range(2000):
         lead = QUALITY[request["category"]]
         lead = lead[duel.left.name] - lead[duel.right.name]
         router.vote(duel.duel, "left" if rng.random() < 1 / (1 + 2.718**-lead) else "right")
-    if number == 1000:  # the process stops; the log has everything, also the open duels
+    if number == 1000:  # the process stops; the log has also the open duels
         router.close()
         router = open_router()
 
+# %%
 for category in QUALITY:
     print(f"{category}: {router.best({'category': category, 'length': 500}).name}")
 router.set_prices({"coder": 3.0})
