@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parents[1] / "examples"
 # A program that `driftduel arena judge` starts; tests/arena/test_judging.py runs it.
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "judge")
 NEEDS_LAB = {"first_comparison", "own_policy", "own_world"}
-NEEDS_ARENA = {"six_models"}
+NEEDS_ARENA = {"router", "six_models"}
 SHOWN = {
     "first_comparison": [
         r"switches: 3 of which significant: 3",
@@ -33,6 +33,10 @@ SHOWN = {
     "six_models": [
         r"model-f leads",
         r"Sure, from [\d,]+ votes of these voters on this pool of items",
+    ],
+    "router": [
+        r"chat: small\ncode: coder\ncode, with another price: large",
+        r"Leaders by category: small for chat; large for code\. Preferences depend on the",
     ],
     "votes_in_a_database": [r"died \d\d times; 2000 duels, 5 open; ship 3"],
     "live_votes": [

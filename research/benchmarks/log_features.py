@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel.logs.feature_votes import Feature, FeatureVotes
+from driftduel.logs.feature_votes import FeatureColumn, FeatureVotes
 from driftduel.logs.features import dependence_changes, feature_evidence, routing_gain
 from research.benchmarks.page_marks import on_page
 from research.places import DOCS, RECORDS, page_name
@@ -92,11 +92,12 @@ def simulated(
         score *= 1 - 1 / (_MEMORY * options)
         score[low[t] if won[t] else high[t]] += 1
         score[high[t] if won[t] else low[t]] -= 1
-    features = [Feature("category", np.eye(categories)[category], tuple("abcdefgh"[:categories]))]
+    indicators = np.eye(categories)[category]
+    features = [FeatureColumn("category", indicators, tuple("abcdefgh"[:categories]))]
     for place in range(numbers):
         values = rng.normal(size=votes)
         values = (values - values.mean()) / values.std()
-        features.append(Feature(f"number {place}", values[:, None]))
+        features.append(FeatureColumn(f"number {place}", values[:, None]))
     return FeatureVotes(
         NAMES[:options], tuple(features), low, high, won, np.arange(votes, dtype=np.float64), chosen
     )

@@ -1,5 +1,6 @@
 """The OpenAPI document and the server say the same."""
 
+import json
 import re
 
 import pytest
@@ -94,7 +95,7 @@ def test_what_needs_a_token_says_so(arena, document):
 def test_the_schema_of_the_board_is_that_of_its_type(document):
     schema = msgspec.json.schema(Board, ref_template="#/components/schemas/{name}")
     schemas = document["components"]["schemas"]
-    for name, part in schema["$defs"].items():
+    for name, part in json.loads(json.dumps(schema["$defs"])).items():
         assert schemas[name] == part
     assert set(schemas["Board"]["properties"]) == set(Board.__struct_fields__)
     answer = document["paths"]["/v1/arenas/{arena}/board"]["get"]["responses"]["200"]

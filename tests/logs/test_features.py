@@ -16,7 +16,7 @@ from driftduel.cli import main
 from driftduel.errors import DriftduelError
 from driftduel.evidence import ALPHA, log_stakes, starting_votes
 from driftduel.logs import describe_features, read_log
-from driftduel.logs.feature_votes import Feature, FeatureVotes, feature_votes
+from driftduel.logs.feature_votes import FeatureColumn, FeatureVotes, feature_votes
 from driftduel.logs.features import (
     SCALES,
     _progressive,
@@ -147,7 +147,7 @@ def test_the_expected_evidence_is_at_most_one_without_an_effect(monkeypatch):
     """Exact: all outcomes of two blocks of four votes, whatever the strengths and one change."""
     monkeypatch.setattr("driftduel.logs.features._SIZES", (4,))
     x = np.array([0, 0, 1, 0, 1, 1, 0, 1])
-    feature = Feature("x", np.eye(2)[x], ("a", "b"))
+    feature = FeatureColumn("x", np.eye(2)[x], ("a", "b"))
     zeros = np.zeros(len(x), np.int64)
     for before, after, cut in ((0.8, 0.8, 0), (0.9, 0.2, 3)):
         expected = 0.0
@@ -285,7 +285,7 @@ def test_a_change_of_the_dependence_is_found_and_one_of_the_requests_is_none():
     assert 2_900 < change.since <= change.vote
     category = votes.features[0].numbers.argmax(axis=1)
     kept = np.flatnonzero((category == half) | (rng.random(6_000) < 0.1))
-    feature = Feature("category", votes.features[0].numbers[kept], ("a", "b"))
+    feature = FeatureColumn("category", votes.features[0].numbers[kept], ("a", "b"))
     moved = FeatureVotes(votes.names, (feature,), *(each[kept] for each in arrays(votes)))
     assert dependence_changes(moved) == []
 

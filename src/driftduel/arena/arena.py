@@ -46,13 +46,17 @@ class Arena:
     items
         Items of a new arena, on which its options are compared: mappings with `id`, `answers` (a
         dict from names of options to Markdown), and optionally `prompt` and `tags`.
+    prices
+        Prices of options of a new arena by name, in log-odds; the others have the price 0.
     name
         Name of the arena; a store can hold many.
     clock
         Function that returns the time in seconds since 1970.
     settings
         Settings of a new arena: `policy`, `mode`, `order`, `ties`, `seed`, `grace`, `lease`,
-        `votes_a_day` and so on (`driftduel.arena.Settings`). The defaults are those of
+        `votes_a_day`, `features` and so on (`driftduel.arena.Settings`). With `features`, such as
+        ``["category=chat,code", "length:number"]``, duels depend on requests; they never change, so
+        an arena that exists must have the same. The defaults are those of
         ``driftduel arena new``. By default a vote can be undone until the next duel is asked for or
         the board is read. Pass `grace` to keep every vote undoable for that many seconds, as a
         server does.
@@ -75,6 +79,7 @@ class Arena:
         *,
         options: Iterable[str | Mapping[str, Any]] | None = None,
         items: Iterable[Mapping[str, Any]] | None = None,
+        prices: Mapping[str, float] | None = None,
         name: str = "arena",
         clock: Callable[[], float] = time.time,
         **settings: Unpack[ArenaSettings],
@@ -88,8 +93,10 @@ class Arena:
                         f"arena {name!r} does not exist; pass options= or items= to create it.",
                     )
                 checked = None if items is None else list(check_items(items))
-                self._manager.create(name, options, items=checked, **settings)
+                self._manager.create(name, options, items=checked, prices=prices, **settings)
             self._live = self._manager.arena(name)
+            if "features" in settings:
+                self._live.check_features(settings["features"])
         except BaseException:
             self._manager.close()
             raise
@@ -102,10 +109,13 @@ class Arena:
         *,
         resume: bool = False,
         tags: Mapping[str, str] | None = None,
+        request: Mapping[str, Any] | None = None,
     ) -> ShownDuel:
         """Choose the next duel; `resume` returns the voter's open duel, if there is one.
 
-        The tags (at most 8, of at most 64 characters) become tags of the vote.
+        The tags (at most 8, of at most 64 characters) become tags of the vote. An arena with
+        features needs the request, a dict with a value of each feature; a duel is resumed for an
+        equal request only.
 
         Raises
         ------
@@ -113,7 +123,7 @@ class Arena:
             ``nothing-left``, if the voter reached the cap on every pair that is to be compared.
         """
         self._learn()
-        return wait_durable(self._live.ask(voter, resume=resume, tags=tags))
+        return wait_durable(self._live.ask(voter, resume=resume, tags=tags, request=request))
 
     def renew(self, duel: str) -> float:
         """Renew the lease of a duel; return its end in seconds since 1970, 0 if it is not open."""
@@ -255,10 +265,22 @@ class Arena:
         """Process expired graces and leases."""
         wait_durable(self._live.tick())
 
-    def best(self) -> Option | None:
-        """Return the current leader, or None."""
+    def best(self, request: Mapping[str, Any] | None = None) -> Option | None:
+        """Return the option to use for a request after prices, or None.
+
+        Without a request it is the leader: the best one for the mean of the last requests.
+        """
         self._learn()
-        return self._live.best()
+        return self._live.best(request)
+
+    def prices(self) -> dict[str, float]:
+        """Return the price of each option by its id; an empty dict if the policy takes none."""
+        return self._live.prices()
+
+    def set_prices(self, prices: Mapping[str, float]) -> dict[str, float]:
+        """Change the prices of some options (ids or names), in log-odds; return all by id."""
+        self._learn()
+        return wait_durable(self._live.set_prices(prices))
 
     def board(self, tag: str | None = None) -> "Board":
         """Return the board: leader, evidence, changes and counts.

@@ -15,6 +15,7 @@ from driftduel._internal.wording import counted, duration, interval, number, sha
 from driftduel.arena.bias import left_share
 from driftduel.arena.board_fields import (
     Answers,
+    CategoryLeader,
     CertifiedChange,
     Fields,
     ItemCounts,
@@ -24,8 +25,10 @@ from driftduel.arena.board_fields import (
     Line,
     NearestChallenger,
     OptionName,
+    OptionPrice,
     Pairs,
     RankedOption,
+    RequestReport,
     RivalEvidence,
     Sentences,
     Since,
@@ -37,6 +40,7 @@ from driftduel.arena.evidence import certainty_needs, votes_until_sure
 from driftduel.arena.judge_agreement import AgreementCounter
 from driftduel.arena.ranking import History, WindowVote, rank_options
 from driftduel.arena.replay import load_state
+from driftduel.arena.request_report import EvidenceReader
 from driftduel.arena.responses import Option, option_of
 from driftduel.arena.sentences import clean, guarantee, judge_sentence, sentences, warnings
 from driftduel.arena.state import ArenaState
@@ -44,8 +48,9 @@ from driftduel.arena.stores import ArenaStore
 from driftduel.arena.tags import parse_tag
 from driftduel.arena.vote_table import VoteSubset, VoteTable
 from driftduel.evidence import ALPHA
+from driftduel.policies import RequestPolicy
 
-__all__ = ["Board", "board_of", "load_board", "snapshot_board"]
+__all__ = ["Board", "add_evidence", "board_of", "load_board", "snapshot_board"]
 
 _WIDTH = 80
 _FEW_PICKS = 30
@@ -76,6 +81,10 @@ class Board(Fields, frozen=True, kw_only=True):
     """Number of present and retired items, and how evenly they were shown; null without items."""
     judges: list[JudgeAgreement] = msgspec.field(default_factory=list)
     """Automatic judges: agreement with people on shared pairs and items, and position bias."""
+    prices: list[OptionPrice] = msgspec.field(default_factory=list)
+    """The price of each option in log-odds; empty for a policy that takes none."""
+    requests: RequestReport | None = None
+    """Features of the requests, whether they matter, leaders by category; null without features."""
     since: Since | None
     """When the leader took the lead."""
     stretch: int
@@ -90,7 +99,8 @@ class Board(Fields, frozen=True, kw_only=True):
     """Estimated number of votes until sure if preferences stay as they are; 0 if sure; null if
     there is no estimate."""
     challenger: NearestChallenger | None
-    """The rival closest to taking the lead, with its ``share`` of the required evidence."""
+    """The rival closest to taking the lead, with its ``share`` of the required evidence or its
+    odds."""
     votes: int
     """Votes that arrived in time, with ties and without skips."""
     learned: int
@@ -163,7 +173,7 @@ class Board(Fields, frozen=True, kw_only=True):
     """Whether the arena is closed."""
     says: Sentences
     """The sentences: ``claim``, ``doubt``, ``waiting``, ``challenger``, ``certified``, ``changes``,
-    ``ranking``, ``left``."""
+    ``ranking``, ``left``, ``requests``."""
     guarantee: str
     """The guarantee, with its assumption."""
     warnings: list[str]
@@ -179,6 +189,7 @@ class Board(Fields, frozen=True, kw_only=True):
         head = f"{clean(self.arena)} ({self.policy}, {self.mode} mode)"
         when = "" if self.since is None else f"Since {_time(self.since.at)}."
         parts.append([head, *_wrap(says.claim, says.doubt, when, says.waiting)])
+        parts.append(_wrap(says.requests))
         parts += [_wrap(warning) for warning in self.warnings]
         for title, columns, right, rows in self._tables():
             body = fitted(rows, columns, right, (), _WIDTH)
@@ -194,7 +205,7 @@ class Board(Fields, frozen=True, kw_only=True):
         says = self.says
         when = "" if self.since is None else f" Since {_time(self.since.at)}."
         head = f"{says.claim} {says.doubt}{when}"
-        notes = [says.waiting] if says.waiting else []
+        notes = [text for text in (says.waiting, says.requests) if text]
         above = [f"<p><strong>{escape(head)}</strong></p>", *map(_p, notes + self.warnings)]
         tables = [
             f"{_p(title)}<table><thead>{_tr(columns, 'th')}</thead><tbody>"
@@ -315,6 +326,11 @@ def snapshot_board(
         "items": None if pool is None else ItemCounts(
             pool.present, len(pool) - pool.present, settings.balance, *pool.extent()
         ),
+        "prices": [
+            OptionPrice(*_id_and_name(option), price)
+            for option, price in zip(refs, state.prices or (), strict=False)
+        ],
+        "requests": _request_report(state, refs),
         "since": None if stretch is None else Since(*tally.since),
         "stretch": 0 if stretch is None else stretch.number,
         "evidence": [
@@ -420,7 +436,7 @@ def _filtered(
         filter=TagFilter(subset.tag, subset.value, len(subset.refs)),
         leader=None, sure=False, since=None, stretch=0, evidence=[], counted_voters=0,
         votes_needed=None, challenger=None, changes=[], lead_changes=0, certified_changes=[],
-        alarms=0, ranking=_ranking(refs, shares, present, pairs, *totals),
+        alarms=0, requests=None, prices=[], ranking=_ranking(refs, shares, present, pairs, *totals),
         ranking_votes=len(chosen), pairs=pairs, history=empty,
     )  # fmt: skip
 
@@ -440,11 +456,34 @@ def load_board(store: ArenaStore, arena: str, tag: str | None = None) -> Board:
     options = [option_of(state, texts, option_id) for option_id in state.ids]
     subset = None if tag is None else VoteTable(store, arena).update().subset(*parse_tag(tag))
     board = board_of(arena, state, options, subset)
+    if state.features and subset is None:
+        board = add_evidence(board, EvidenceReader(), VoteTable(store, arena).update())
     if not state.tally.judged:
         return board
     counter = AgreementCounter()
     counter.read(store, arena)
     return msgspec.structs.replace(board, judges=counter.agreements())
+
+
+def add_evidence(board: Board, reader: EvidenceReader, table: VoteTable) -> Board:
+    """Return the board of an arena with features with the evidence that they matter."""
+    assert board.requests is not None
+    requests = msgspec.structs.replace(board.requests, evidence=reader.read(table))
+    board = msgspec.structs.replace(board, requests=requests)
+    return msgspec.structs.replace(board, says=sentences(board))
+
+
+def _request_report(state: ArenaState, refs: list[OptionName]) -> RequestReport | None:
+    """Return the leaders by category; None without features."""
+    if state.means is None:
+        return None
+    leaders = []
+    if isinstance(state.policy, RequestPolicy) and state.takes_requests:
+        for feature, value, requests, mean in state.means.rows():
+            best = refs[state.policy.best_on_average(mean)] if requests else None
+            leaders.append(CategoryLeader(feature, value, requests, best))
+    features = list(state.features.features)
+    return RequestReport(features, state.takes_requests, leaders)
 
 
 def _id_and_name(option: OptionName) -> tuple[str, str]:

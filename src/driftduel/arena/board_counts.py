@@ -139,11 +139,19 @@ class BoardCounts:
         self.window.remove(ref)
 
     def add_learned(
-        self, answer: Learned, out: "OpenDuel", voter: int | None, seq: int, at: int
+        self,
+        answer: Learned,
+        out: "OpenDuel",
+        voter: int | None,
+        seq: int,
+        at: int,
+        *,
+        certify: bool = True,
     ) -> Change | None:
         """Count a learned vote; return the change of preferences that it certifies, if any.
 
-        `voter` is the number of the voter in the evidence; None: the vote is not evidence.
+        `voter` is the number of the voter in the evidence; None: the vote is not evidence. With
+        features no change is certified: a pair meets at requests that change with time.
         """
         first, second, ref = answer.duel.first, answer.duel.second, answer.duel.round
         self.counted += 1
@@ -160,7 +168,7 @@ class BoardCounts:
         self.wins[(left, right) if won else (right, left)] += 1
         self.lefts += won
         self.rights += 1 - won
-        return None if shown is None else self._certify(shown, seq, at)
+        return None if shown is None or not certify else self._certify(shown, seq, at)
 
     def _certify(self, shown: PairStatement, seq: int, at: int) -> Change | None:
         """Store a pair statement; return a change if the last one about the pair was opposite."""

@@ -4,9 +4,13 @@ from typing import Any
 
 import msgspec
 
+from driftduel.requests import Feature
+
 __all__ = [
     "Answers",
+    "CategoryLeader",
     "CertifiedChange",
+    "FeatureEvidence",
     "Fields",
     "ItemCounts",
     "JudgeAgreement",
@@ -15,8 +19,10 @@ __all__ = [
     "Line",
     "NearestChallenger",
     "OptionName",
+    "OptionPrice",
     "Pairs",
     "RankedOption",
+    "RequestReport",
     "RivalEvidence",
     "Sentences",
     "Since",
@@ -73,7 +79,55 @@ class NearestChallenger(OptionName, frozen=True):
     """The rival closest to taking the lead."""
 
     share: float
-    """Its evidence as a fraction of the policy's threshold, from 0 to 1."""
+    """Its evidence as a fraction of the policy's threshold, from 0 to 1; with
+    ``adaptive-logistic`` its odds against the leader for the mean request, after prices."""
+
+
+class OptionPrice(OptionName, frozen=True):
+    """The price of an option."""
+
+    price: float
+    """In log-odds."""
+
+
+class CategoryLeader(Fields, frozen=True):
+    """The policy's best guess for the requests with one value of a category."""
+
+    feature: str
+    value: str
+    requests: int
+    """Number of requests with this value."""
+    leader: OptionName | None
+    """The best option for the mean of the last ones, after prices; null before the first."""
+
+
+class FeatureEvidence(Fields, frozen=True):
+    """The evidence that preferences depend on the features, valid at all looks together."""
+
+    votes: int
+    """Votes that can be evidence."""
+    looked: int
+    """Votes at the last look; 0 before the first."""
+    matters: bool
+    """Whether the evidence has reached the threshold."""
+    e: float
+    """The e-value, at most a million."""
+    needed: float
+    """The threshold of the e-value."""
+    which: list[str]
+    """Features of which the evidence of each alone is enough."""
+
+
+class RequestReport(Fields, frozen=True):
+    """The features of an arena, whether they matter, and the leaders by category."""
+
+    features: list[Feature]
+    """Name, and values of a category, or centre and scale of a number."""
+    routed: bool
+    """Whether the policy chooses by the request; otherwise features are recorded only."""
+    leaders: list[CategoryLeader]
+    """One for each value of each category; empty if the policy does not choose by the request."""
+    evidence: FeatureEvidence | None = None
 
 
 class RankedOption(OptionName, frozen=True):
@@ -242,3 +296,5 @@ class Sentences(Fields, frozen=True):
     changes: str
     ranking: str
     left: str
+    requests: str = ""
+    """Leaders by category, whether features matter, prices; empty without features and prices."""

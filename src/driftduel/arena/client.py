@@ -106,10 +106,13 @@ class ArenaClient:
         *,
         resume: bool = False,
         tags: Mapping[str, str] | None = None,
+        request: Mapping[str, Any] | None = None,
     ) -> ShownDuel:
         """Choose the next duel; `resume` returns the voter's open duel, if there is one.
 
-        The tags (at most 8, of at most 64 characters) become tags of the vote.
+        The tags (at most 8, of at most 64 characters) become tags of the vote. An arena with
+        features needs the request, a dict with a value of each feature; a duel is resumed for an
+        equal request only.
 
         Raises
         ------
@@ -119,6 +122,8 @@ class ArenaClient:
         body: dict[str, Any] = {"resume": resume} | ({} if voter is None else {"voter": voter})
         if tags:
             body["tags"] = dict(tags)
+        if request is not None:
+            body["request"] = dict(request)
         return self._call("POST", self._at("duels"), body, answer=ShownDuel)
 
     def renew(self, duel: str) -> float:
@@ -263,10 +268,27 @@ class ArenaClient:
         """Close the arena: no new duels; open duels can still be answered."""
         self._call("POST", self._at("close"), answer=dict[str, bool], again=False)
 
-    def best(self) -> Option | None:
-        """Return the current leader, or None."""
-        leader = self.board()["leader"]
-        return None if leader is None else Option(str(leader["id"]), str(leader["name"]))
+    def best(self, request: Mapping[str, Any] | None = None) -> Option | None:
+        """Return the option to use for a request after prices, or None.
+
+        Without a request it is the leader: the best one for the mean of the last requests.
+        """
+        if request is None:
+            leader = self.board()["leader"]
+            return None if leader is None else Option(str(leader["id"]), str(leader["name"]))
+        body = {"request": dict(request)}
+        return self._call("POST", self._at("best"), body, answer=_BestReply).option
+
+    def prices(self) -> dict[str, float]:
+        """Return the price of each option by its id; an empty dict if the policy takes none."""
+        found = self._call("GET", self._at("prices"), answer=dict[str, dict[str, float]])
+        return found["prices"]
+
+    def set_prices(self, prices: Mapping[str, float]) -> dict[str, float]:
+        """Change the prices of some options (ids or names), in log-odds; return all by id."""
+        body = {"prices": dict(prices)}
+        path = self._at("prices")
+        return self._call("PATCH", path, body, answer=dict[str, dict[str, float]])["prices"]
 
     def board(self, tag: str | None = None) -> Board:
         """Return the board; with `tag` (``KEY:VALUE``) ranking and pairs describe its votes."""
@@ -439,6 +461,12 @@ class ArenaClient:
             kept.close()
             self._open.discard(kept)
             self._threads.connection = None
+
+
+class _BestReply(msgspec.Struct):
+    """The option to use for a request."""
+
+    option: Option | None
 
 
 class _ItemsReply(msgspec.Struct):

@@ -55,6 +55,8 @@ class ExportedVote(Struct, forbid_unknown_fields=True):
     reason: Annotated[str, Meta(max_length=LONGEST_REASON)] | None
     tags: dict[str, str]
     """Tags of the vote and of its item; the vote's take precedence."""
+    request: dict[str, str | float] = {}
+    """The request by feature; only in arenas with features."""
 
 
 class PreferencePair(Struct, forbid_unknown_fields=True):

@@ -19,6 +19,7 @@ from driftduel.arena.stores import ArenaStore, OptionText
 from driftduel.arena.vote_files import FileVote, new_items, option_names_of
 from driftduel.errors import DriftduelError
 from driftduel.logs import OPTIONS, SEVERAL, Log
+from driftduel.requests import TypedFeatures
 
 __all__ = [
     "PAIR_COLUMNS",
@@ -41,6 +42,7 @@ _BATCH = 10_000
 _IMPORT_BATCH = 1000
 _WORDS = {"tie", "tied", "draw", "equal", "even", "same", "both", "neither", "first", "second"}
 _MOMENT = "%Y-%m-%dT%H:%M:%S%.3fZ"
+_REQUEST = "request."
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "seq": pl.Int64,
@@ -73,8 +75,8 @@ def export_votes(store: ArenaStore, arena: str, *, imported: bool = False) -> pl
     Votes that were undone, voided, skipped or late are left out. The column `options` holds the
     names of the options present after a vote, as a JSON array; it is written on the first row, and
     on a row after which an option joins or leaves. Tags of the vote and of its item are columns
-    ``tags.KEY``, in which several values are joined by `` + ``. docs/reference/vote-files.md
-    describes all columns.
+    ``tags.KEY``, in which several values are joined by `` + ``. With features, requests are columns
+    ``request.NAME``. docs/reference/vote-files.md describes all columns.
 
     Parameters
     ----------
@@ -88,7 +90,13 @@ def export_votes(store: ArenaStore, arena: str, *, imported: bool = False) -> pl
     ArenaError
         ``no-such-arena``, if the arena does not exist.
     """
-    return _frame(*_votes_of(store, arena, imported=imported))
+    return _frame(*_votes_of(store, arena, imported=imported), _features_of(store, arena))
+
+
+def _features_of(store: ArenaStore, arena: str) -> TypedFeatures:
+    """Return the features of an arena."""
+    settings = store.records(arena, 0, 1)[0].body["settings"]
+    return TypedFeatures.of(settings.get("features", ()))
 
 
 def _votes_of(
@@ -147,6 +155,7 @@ def _vote(record: Any, called: Mapping[str, str], items: "ItemNames") -> dict[st
         "item": item,
         "number": body.get("item", 0),
         "reason": body.get("reason"),
+        "request": body.get("request") or {},
         "tags": {**tags, **body.get("tags", {})},
     }
 
@@ -187,14 +196,20 @@ def item_names(store: ArenaStore, arena: str) -> ItemNames:
     return names
 
 
-def _frame(votes: Sequence[dict[str, Any]], options: Sequence[str | None]) -> pl.DataFrame:
-    """Return votes as a frame with one column for each key of their tags."""
+def _frame(
+    votes: Sequence[dict[str, Any]], options: Sequence[str | None], features: TypedFeatures
+) -> pl.DataFrame:
+    """Return votes as a frame with one column for each feature, and for each key of their tags."""
     keys = sorted({key for vote in votes for key in vote["tags"]})
-    schema = {**_SCHEMA, **{f"tags.{key}": pl.String for key in keys}}
+    about: dict[str, Any] = {
+        _REQUEST + each.name: pl.String if each.values else pl.Float64 for each in features.features
+    }
+    schema = {**_SCHEMA, **about, **{f"tags.{key}": pl.String for key in keys}}
     rows = [
         {
             **vote,
             OPTIONS: text,
+            **{_REQUEST + key: each for key, each in vote["request"].items()},
             **{f"tags.{key}": _joined(each) for key, each in vote["tags"].items()},
         }
         for vote, text in zip(votes, options, strict=True)
@@ -304,8 +319,15 @@ def lines_of(votes: pl.DataFrame) -> Iterator[str]:
         pl.col(name).dt.strftime(_MOMENT) for name in ("time", "asked") if name in votes.columns
     ]
     for row in votes.with_columns(times).iter_rows(named=True):
-        plain = {key: value for key, value in row.items() if not key.startswith("tags.")}
-        yield json.dumps(plain | {"tags": _tags_of(row)}, ensure_ascii=False)
+        nested = ("tags.", _REQUEST)
+        plain = {key: value for key, value in row.items() if not key.startswith(nested)}
+        request = {
+            key.removeprefix(_REQUEST): value
+            for key, value in row.items()
+            if key.startswith(_REQUEST) and value is not None
+        }
+        plain |= {"tags": _tags_of(row), "request": request}
+        yield json.dumps(plain, ensure_ascii=False)
 
 
 def formula_like_names(votes: pl.DataFrame) -> list[str]:
@@ -397,6 +419,12 @@ def import_log(live: LiveArena, log: Log) -> int:
     ArenaError
         ``no-such-option``, if the arena lacks an option of the log.
     """
+    if live.state.features:
+        raise ArenaError(
+            "bad-request",
+            f"arena {live.name!r} has features, which the votes lack; import an export with the "
+            "columns request.NAME.",
+        )
     options = {name: live.state.arm(option_id) for option_id, name in _labels_of(live).items()}
     unknown = [name for name in log.names if name not in options]
     if unknown:
@@ -422,17 +450,39 @@ def import_votes(live: LiveArena, votes: Iterable[FileVote]) -> int:
     for name in option_names_of(votes):
         if name not in arms:
             raise _no_such_option(live, name, arms)
+    requests = [_request_of(live, vote, number) for number, vote in enumerate(votes, 1)]
     items = _import_items(live, votes) if live.has_items else {}
     for start in range(0, len(votes), _IMPORT_BATCH):
         rows = [
             [
                 arms[vote.first], arms[vote.second], PICKED[vote.pick], vote.weight,
-                vote.known_fields(live.pseudonym, items.get(vote.item_key, 0)),
+                vote.known_fields(live.pseudonym, items.get(vote.item_key, 0), request),
             ]
-            for vote in votes[start : start + _IMPORT_BATCH]
+            for vote, request in zip(
+                votes[start : start + _IMPORT_BATCH],
+                requests[start : start + _IMPORT_BATCH],
+                strict=True,
+            )
         ]  # fmt: skip
         imported += wait_durable(live.add_past_votes(rows))
     return imported
+
+
+def _request_of(live: LiveArena, vote: FileVote, number: int) -> dict[str, Any]:
+    """Return the checked request of a vote, or raise; an empty dict without features."""
+    features = live.state.features
+    if not features and not vote.request:
+        return {}
+    if not features:
+        raise ArenaError(
+            "bad-request",
+            f"vote {number} of the file has a request; create the arena with its features, or "
+            "leave out the columns request.NAME.",
+        )
+    try:
+        return features.parse(vote.request)
+    except DriftduelError as error:
+        raise ArenaError("bad-request", f"vote {number} of the file: {error}") from None
 
 
 def _import_items(live: LiveArena, votes: Sequence[FileVote]) -> dict[str, int]:

@@ -39,7 +39,7 @@ from driftduel.arena.responses import (
     Vote,
     option_of,
 )
-from driftduel.arena.state import PICKS, ArenaState
+from driftduel.arena.state import PICKS, ArenaState, check_price
 from driftduel.arena.stores import ArenaStore, ItemRow, OptionText, StoreError
 from driftduel.arena.tags import check_reason, check_tags, parse_tag
 from driftduel.arena.uploads import checked_media
@@ -47,9 +47,11 @@ from driftduel.arena.void_request import VoidRequest
 from driftduel.arena.webhook_events import events_of, has_events
 from driftduel.arena.writer import AppendHandle, Writer
 from driftduel.errors import LogError
+from driftduel.requests import TypedFeatures
 
 if TYPE_CHECKING:
     from driftduel.arena.board import Board
+    from driftduel.arena.request_report import EvidenceReader
     from driftduel.arena.tag_report import ItemShare, TagCounts
     from driftduel.arena.vote_table import VoteTable
     from driftduel.logs import Subgroups
@@ -74,6 +76,8 @@ class _Answered(NamedTuple):
     source: str | None = None
     shown: tuple[int, int] | None = None
     """Arms of the options on the left and on the right; None for a late vote."""
+    request: dict[str, str | float] | None = None
+    """The request of its duel; None without features, and for a late vote."""
 
 
 class _VoteArguments(NamedTuple):
@@ -121,6 +125,7 @@ class LiveArena:
         self._board: tuple[int, dict[str, OptionText], Board] | None = None
         self._text_lock = threading.RLock()
         self._agreement, self._agreement_lock = AgreementCounter(), threading.Lock()
+        self._evidence: EvidenceReader | None = None
         self._table_lock = threading.Lock()
         self._table: VoteTable | None = None
         self._compared: dict[str, tuple[int, Subgroups]] = {}
@@ -298,6 +303,7 @@ class LiveArena:
         resume: bool = False,
         source: str | None = None,
         tags: Mapping[str, str] | None = None,
+        request: Mapping[str, Any] | None = None,
     ) -> DurableReply[ShownDuel]:
         """Choose the next duel.
 
@@ -306,12 +312,14 @@ class LiveArena:
         voter
             Name of the voter; the log contains a pseudonym instead.
         resume
-            Return the voter's open duel, if there is one.
+            Return the voter's open duel, if there is one for an equal request.
         source
             Name of the source (token and address) if there is no voter. The evidence counts all
             votes of a source like those of one voter.
         tags
             Tags of the vote on this duel.
+        request
+            The request, if the arena has features.
 
         Raises
         ------
@@ -320,12 +328,13 @@ class LiveArena:
         """
         checked = check_tags(tags)
         with self._transaction() as state:
+            about = state.check_request(request)
             name = voter if voter is not None else source
             known, key = (None, None) if name is None else self._pseudonym_of(name)
             origin = None
             if voter is None:
                 known, origin = None, known
-            shown, item = self._choose(state, known, resume, origin, checked)
+            shown, item = self._choose(state, known, resume, origin, checked, about)
             # After the last possible error: a voter without a duel is not stored.
             if name is not None:
                 self._keep_voter(name, known or origin or "", key)
@@ -340,23 +349,25 @@ class LiveArena:
         resume: bool,
         source: str | None,
         tags: dict[str, str],
+        request: dict[str, str | float] | None,
     ) -> tuple[ShownDuel, int]:
         """Choose a duel for a voter or a source, given by their pseudonyms; see `_show`."""
         now = self._now()
         mine = state.open_each.get(known, ()) if known is not None else ()
+        mine = [ref for ref in mine if state.open[ref].request == request] if resume else ()
         if resume and mine:
             state.renew(now, mine[-1])
             return self._show(mine[-1])
         state.need_open()
         state.need_items(known)
-        passed = state.capped_proposals(now, known)
+        passed = state.capped_proposals(now, known, request)
         while (crowded := state.duel_to_evict(known)) is not None:
             self._settle_one(now, "forgot", crowded, "evicted")
-        refs = [self._ask_policy(state, now, None) for _ in range(passed)]
-        refs.append(self._ask_policy(state, now, known, source, tags))
+        refs = [self._ask_policy(state, now, request, None) for _ in range(passed)]
+        refs.append(self._ask_policy(state, now, request, known, source, tags))
         while self._passed:  # no item of this pair is left for the voter
             forced = len(refs) >= _MOST_PASSED
-            refs.append(self._ask_policy(state, now, known, source, tags, forced=forced))
+            refs.append(self._ask_policy(state, now, request, known, source, tags, forced=forced))
         # Give up the other proposals last: while they are open, the policy chooses other pairs.
         for ref in refs[:-1]:
             self._settle_one(now, "forgot", ref, "capped" if state.pool is None else "no item")
@@ -369,6 +380,7 @@ class LiveArena:
         self,
         state: ArenaState,
         now: int,
+        request: dict[str, str | float] | None,
         voter: str | None,
         source: str | None = None,
         tags: dict[str, str] | None = None,
@@ -376,7 +388,7 @@ class LiveArena:
         forced: bool = False,
     ) -> int:
         """Ask the policy for a duel and draft its record; return its ref."""
-        ref, body = state.ask(now, voter, source, tags or None, forced=forced)
+        ref, body = state.ask(now, voter, source, tags or None, forced=forced, request=request)
         self._draft_record("asked", body)
         self._alone, self._passed = body["pair"][0], "passed" in body
         return ref
@@ -521,7 +533,7 @@ class LiveArena:
         """Record an answer and choose the voter's next duel, in one transaction.
 
         If the answer was recorded before, the first response was lost: the reply has the duel of
-        that response, not a further one. The next duel has the tags of the request for this one.
+        that response, not a further one. The next duel has the request and the tags of this one.
         """
         answer = _VoteArguments.of(pick, tags, reason)
         with self._transaction() as state:
@@ -530,7 +542,10 @@ class LiveArena:
             shown: ShownDuel | None
             try:
                 kept = {} if asked is None else asked.tags or {}
-                shown, item = self._choose(state, answered.voter, again, answered.source, kept)
+                about = answered.request if asked is None else asked.request
+                shown, item = self._choose(
+                    state, answered.voter, again, answered.source, kept, state.check_request(about)
+                )
             except ArenaError:
                 shown, item = None, 0  # closed, or nothing left: the vote is recorded anyway
             self._send()
@@ -565,8 +580,9 @@ class LiveArena:
             late=late,
         )
         answered = self._answered[ref] = _Answered(
-            vote, pick, body.get("voter"), body.get("source"), body.get("shown")
-        )
+            vote, pick, body.get("voter"), body.get("source"), body.get("shown"),
+            body.get("request"),
+        )  # fmt: skip
         if len(self._answered) > _RECENT:
             self._answered.popitem(last=False)
         self._settle_due()  # with a grace of 0 the policy learns the vote now
@@ -606,7 +622,8 @@ class LiveArena:
             late=body.get("late", False),
         )
         shown = body.get("shown")
-        return _Answered(vote, body["pick"], body.get("voter"), body.get("source"), shown)
+        about = body.get("request")
+        return _Answered(vote, body["pick"], body.get("voter"), body.get("source"), shown, about)
 
     def undo(self, duel: str) -> DurableReply[int]:
         """Undo a vote within its grace period; return the sequence number of the record.
@@ -942,11 +959,50 @@ class LiveArena:
         """Sequence number of the last record."""
         return self.state.seq
 
-    def best(self) -> Option | None:
-        """Return the current leader, or None."""
+    def check_features(self, features: Any) -> None:
+        """Raise ArenaError unless these are the features of the arena, which never change."""
+        mine = self.state.features
+        if TypedFeatures.of(features) != mine:
+            known = ", ".join(str(each) for each in mine.features) or "none"
+            raise ArenaError(
+                "bad-request",
+                f"the features of arena {self.name!r} are {known:.300} and cannot change; create a "
+                "new arena.",
+            )
+
+    def best(self, request: Mapping[str, Any] | None = None) -> Option | None:
+        """Return the option to use for a request after prices, or None; nothing is written.
+
+        Parameters
+        ----------
+        request
+            The request, if the arena has features; None: the leader, the best option for the mean
+            of the last requests.
+        """
         with self._lock:
-            leader = self.state.leader
-            return None if leader is None else self.option(self.state.ids[leader])
+            best = self.state.best(request)
+            return None if best is None else self.option(self.state.ids[best])
+
+    def prices(self) -> dict[str, float]:
+        """Return the price of each option by its id; an empty dict if the policy takes none."""
+        with self._lock:
+            prices = self.state.prices
+            return {} if prices is None else dict(zip(self.state.ids, prices, strict=True))
+
+    def set_prices(self, prices: Mapping[str, Any]) -> DurableReply[dict[str, float]]:
+        """Change the prices of some options, given by id or name; return all prices by id.
+
+        A price is in log-odds: with 0.2 an option is worth it if it is preferred to a free one in
+        55% of the votes.
+        """
+        with self._transaction() as state:
+            new = list(state.prices or [0.0] * len(state.ids))
+            for name, price in prices.items():
+                new[state.arm(self.need(name).id)] = check_price(price)
+            if new != state.prices:
+                self._draft_record("priced", state.set_prices(self._now(), new))
+            self._send()
+            return self._pending(self.prices())
 
     def warm(self) -> None:
         """Compile the functions that duels, votes and the board need, before the first request."""
@@ -959,7 +1015,8 @@ class LiveArena:
         With `tag`, the text ``KEY:VALUE``, ranking and pairs describe the votes with this tag, and
         the board makes no claim.
         """
-        from driftduel.arena.board import snapshot_board
+        from driftduel.arena.board import add_evidence, snapshot_board
+        from driftduel.arena.request_report import EvidenceReader
 
         if tag is not None:
             key, value = parse_tag(tag)
@@ -974,6 +1031,9 @@ class LiveArena:
             make = snapshot_board(self.name, self.state, self.options())
             judged = self.state.tally.judged > 0
         made = make()  # without the lock, so that votes are not blocked
+        if made.requests is not None:
+            reader = self._evidence = self._evidence or EvidenceReader()
+            made = self._read_votes(lambda table: add_evidence(made, reader, table))
         if judged:
             with self._agreement_lock:
                 self._agreement.read(self.store, self.name)

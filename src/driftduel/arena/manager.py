@@ -19,6 +19,7 @@ from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
 from driftduel.arena.responses import wait_durable
 from driftduel.arena.settings import ArenaSettings, settings_of
+from driftduel.arena.state import ArenaState, check_price
 from driftduel.arena.stores import ArenaStore, OptionText, StoreError
 from driftduel.arena.writer import Writer
 from driftduel.errors import LogError
@@ -65,6 +66,7 @@ class ArenaManager:
         options: Iterable[str | Mapping[str, Any]] | None,
         *,
         items: bool | Collection[NewItem] | None = None,
+        prices: Mapping[str, Any] | None = None,
         **settings: Unpack[ArenaSettings],
     ) -> str:
         """Create an arena; return its owner's token.
@@ -78,6 +80,8 @@ class ArenaManager:
         items
             Checked items to compare the options on; True: they are added later; None or False: the
             arena has none.
+        prices
+            Prices of options by name, in log-odds.
         settings
             Keyword arguments of `driftduel.arena.settings.settings_of`.
 
@@ -100,10 +104,14 @@ class ArenaManager:
             names = option_names(checked, texts, settings.get("balance"))
             texts = option_texts(names) if texts is None else texts
         with_items = items is not None and items is not False
-        made = settings_of(len(texts), items=with_items, **settings)
+        made = settings_of(len(texts), items=with_items, priced=bool(prices), **settings)
         body = {"settings": msgspec.to_builtins(made), "options": [text.id for text in texts]}
-        first = Record(1, int(1000 * self._clock()), "opened", body)
-        self.store.create(name, secrets.token_bytes(32), [first], texts)
+        records = [Record(1, int(1000 * self._clock()), "opened", body)]
+        if prices:
+            state = ArenaState.from_first_record(records[0])
+            priced = state.set_prices(state.at, _prices_of(texts, prices))
+            records.append(Record(state.seq, state.at, "priced", priced))
+        self.store.create(name, secrets.token_bytes(32), records, texts)
         if checked:
             live = self.arena(name)
             for batch in in_batches(checked):
@@ -252,6 +260,21 @@ class ArenaManager:
         self.hand_over()
         self.writer.close()
         self.store.close()
+
+
+def _prices_of(texts: list[OptionText], prices: Mapping[str, Any]) -> list[float]:
+    """Return the price of each option; 0 for those that are not named."""
+    places = {text.name: place for place, text in enumerate(texts)}
+    found = [0.0] * len(texts)
+    for name, price in prices.items():
+        if name not in places:
+            raise ArenaError(
+                "no-such-option",
+                f"option {name!r:.80} of a price does not exist; the options are "
+                f"{', '.join(places)[:200]}.",
+            )
+        found[places[name]] = check_price(price)
+    return found
 
 
 def option_texts(options: Iterable[str | Mapping[str, Any]], first: int = 1) -> list[OptionText]:

@@ -25,6 +25,7 @@ PROBLEMS = {
     "closed": (409, "the arena is closed"),
     "nothing-left": (409, "there is nothing left to compare"),
     "not-comparable": (409, "the values of the tag cannot be compared"),
+    "wrong-request": (409, "the request does not fit the features of the arena"),
     "duel-lost": (410, "the duel is not in the log"),
     "too-large": (413, "the body is too long"),
     "wrong-media-type": (415, "the body is not JSON"),

@@ -7,7 +7,17 @@ reader's time zone.
 import math
 from typing import TYPE_CHECKING
 
-from driftduel._internal.wording import counted, interval, listed, often, rough, share, whole
+from driftduel._internal.wording import (
+    counted,
+    interval,
+    listed,
+    number,
+    often,
+    rough,
+    share,
+    short,
+    whole,
+)
 from driftduel.arena.board_fields import CertifiedChange, JudgeAgreement, Sentences
 from driftduel.evidence import ALPHA
 
@@ -15,6 +25,7 @@ if TYPE_CHECKING:
     from driftduel.arena.board import Board
 
 __all__ = [
+    "FEWEST_VOTES",
     "change_sentence",
     "clean",
     "guarantee",
@@ -27,6 +38,8 @@ _MUCH = 0.1  # share of all votes from which on a warning is given
 _FEW = 30  # votes below which no share of them is reported
 _LISTED = 3  # certified changes in the text
 _LONGEST_NAME = 60
+FEWEST_VOTES = 50
+"""Votes for the first look at the evidence that features matter."""
 
 
 def sentences(board: "Board") -> Sentences:
@@ -42,6 +55,7 @@ def sentences(board: "Board") -> Sentences:
         changes=_changes(board),
         ranking=_ranking(board),
         left=_left_side(board),
+        requests=_requests(board),
     )
 
 
@@ -75,6 +89,8 @@ def _claim(board: "Board") -> str:
     if not board.learned:
         return f"{name} leads after {past}; no vote has been learned here yet."
     verb = "led when the arena was closed" if board.closed else "leads"
+    if board.requests is not None and board.requests.routed:
+        verb += " for the mean request"
     if board.changes:
         return f"{name} {verb}; it took the lead {counted(max(ago, 0), 'vote')} ago."
     if board.imported:
@@ -97,6 +113,11 @@ def _doubt(board: "Board") -> str:
             counts = f"from {counted(board.counted_voters, 'voter')}"
         else:
             counts = f"from {counted(board.counted_voters, 'vote')} of these judges"
+        if board.requests is not None:
+            return (
+                f"Sure, {counts}: over the requests at which they met, it has beaten every other "
+                "option often enough. For some requests another option may be better."
+            )
         return f"Sure, {counts}: it has beaten every other option often enough."
     missing = [rival for rival in board.evidence if rival.e < rival.needed]
     if not missing:
@@ -141,6 +162,11 @@ def _challenger(board: "Board") -> str:
     nearest = board.challenger
     if nearest is None:
         return "No option is on its way to take the lead."
+    if _is_logistic(board):
+        return (
+            f"Nearest challenger: {_quote(nearest.name)}; its estimated odds against the leader, "
+            f"for the mean request and after prices, are {nearest.share:.2f}."
+        )
     part = share(nearest.share)
     return f"Nearest challenger: {_quote(nearest.name)}, {part} of the way to the lead."
 
@@ -184,6 +210,11 @@ def _band(low: float | None, high: float | None) -> str:
 
 def _certified_changes(board: "Board") -> str:
     found = board.certified_changes
+    if board.requests is not None:
+        return (
+            "With features no change of preferences is certified here, because another mix of "
+            "requests could look like one; “driftduel log features” tests an export for changes."
+        )
     if not found:
         return "No change of preferences is certified."
     text = " ".join(change_sentence(change) for change in found[-_LISTED:])
@@ -198,6 +229,14 @@ def _changes(board: "Board") -> str:
         return "The lead has not changed so far."
     text = f"The lead changed {often(many)}, with {counted(alarms, 'alarm')}."
     if not alarms:
+        return text
+    if _is_logistic(board):
+        text += " At an alarm, recent votes were predicted better without the older ones."
+        if bound is not None:
+            text += (
+                " If preferences had not changed and the policy's model of them were exact, at "
+                f"most {bound:.1f} {'alarm' if bound <= 1 else 'alarms'} would be expected so far."
+            )
         return text
     text += (
         " At an alarm the leader was beaten too often for chance: it was not the best option, "
@@ -223,7 +262,62 @@ def _ranking(board: "Board") -> str:
     return (
         "A description, not evidence: how often each option would be preferred to another one "
         f"drawn at random (Bradley-Terry model), in {which}. Bands are 95% for one look."
+        + ("" if board.requests is None else " Options meet at different requests.")
     )
+
+
+def _is_logistic(board: "Board") -> bool:
+    return board.policy.partition(":")[0] == "adaptive-logistic"
+
+
+def _requests(board: "Board") -> str:
+    """Return the sentences about leaders by category, features and prices."""
+    parts = [] if board.requests is None else [_category_leaders(board), _features(board)]
+    priced = [each for each in board.prices if each.price]
+    if priced:
+        named = listed([f"{_quote(each.name)} {each.price:g}" for each in priced])
+        parts.append(f"Prices in log-odds: {named}; choices subtract them, votes do not.")
+    return " ".join(part for part in parts if part)
+
+
+def _category_leaders(board: "Board") -> str:
+    """Return a sentence for each category: which option leads for which values."""
+    assert board.requests is not None
+    if not board.requests.routed:
+        return f"{clean(board.policy)} ignores the requests: its leader is the same for all."
+    text: list[str] = []
+    for feature in dict.fromkeys(each.feature for each in board.requests.leaders):
+        values: dict[str, list[str]] = {}
+        for each in board.requests.leaders:
+            if each.feature == feature and each.leader is not None:
+                values.setdefault(_quote(each.leader.name), []).append(_quote(each.value))
+        if values:
+            leads = "; ".join(f"{name} for {listed(where)}" for name, where in values.items())
+            text.append(f"Leaders by {_quote(feature)}: {leads}.")
+    return " ".join(text)
+
+
+def _features(board: "Board") -> str:
+    """Return the sentences about the evidence that the features matter."""
+    found = None if board.requests is None else board.requests.evidence
+    if board.requests is None or found is None:
+        return ""
+    who = "of different voters " if board.claim == "voters" else ""
+    if not found.looked:
+        return (
+            f"Whether features matter is not examined yet: it takes {FEWEST_VOTES} votes "
+            f"{who}with a winner, and there {'is' if found.votes == 1 else 'are'} "
+            f"{whole(found.votes)}."
+        )
+    e = "over a million" if found.e > 999_999 else short(found.e)
+    ratio = f"evidence {e} after {counted(found.looked, 'vote')}, {number(found.needed)} needed"
+    if not found.matters:
+        return f"So far no dependence of preferences on the features is established ({ratio})."
+    text = f"Preferences depend on the features ({ratio})."
+    if len(board.requests.features) == 1:
+        return text
+    which = listed([_quote(name) for name in found.which]) or "none"
+    return f"{text} Established for single features: {which}."
 
 
 def _left_side(board: "Board") -> str:
@@ -267,11 +361,21 @@ def guarantee(board: "Board") -> str:
             f"A voter's first vote on a pair counts.{people} If voters vote independently of each "
             "other, the"
         )
-    return (
+    text = (
         f"{assumed} probability that this arena is ever sure of a leader although another option "
         "did at least as well in their duels, on average over the counted votes, is at most "
-        f"{share(ALPHA)}. The probability that it ever certifies a change that did not happen is "
-        f"at most {share(ALPHA)}."
+        f"{share(ALPHA)}."
+    )
+    if board.requests is None:
+        return (
+            f"{text} The probability that it ever certifies a change that did not happen is at "
+            f"most {share(ALPHA)}."
+        )
+    return (
+        f"{text} This average is over the requests at which the two met, and without prices. If "
+        "preferences do not depend on the features, and change at most once for each pair, the "
+        "probability that the board ever reports a dependence is at most "
+        f"{share(ALPHA)}. Leaders by category are best guesses."
     )
 
 

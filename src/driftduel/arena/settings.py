@@ -1,14 +1,23 @@
 """Settings of an arena: parameters that are fixed at its creation, the first record of its log."""
 
-from collections.abc import Sequence
-from typing import TypedDict, Unpack
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict, Unpack
 
 import msgspec
 
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.tags import check_tag_text
 from driftduel.errors import DriftduelError
-from driftduel.policies import MODES, ORDERS, POLICIES, TIES, make_policy
+from driftduel.policies import (
+    MODES,
+    ORDERS,
+    POLICIES,
+    TIES,
+    RequestPolicy,
+    check_coefficients,
+    make_policy,
+)
+from driftduel.requests import Feature, TypedFeatures
 from driftduel.specs import Spec
 
 __all__ = ["CLAIMS", "EVIDENCE", "MOST_OPTIONS", "ArenaSettings", "Settings", "settings_of"]
@@ -58,6 +67,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A tag of the items whose values are shown equally often on each pair; None by default."""
     evidence: str = "all"
     """Votes that are evidence: ``all``, or ``people`` without those with the tag ``judge``."""
+    features: tuple[Feature, ...] = ()
+    """The features of a request for a duel; none by default."""
 
 
 class ArenaSettings(TypedDict, total=False):
@@ -77,10 +88,11 @@ class ArenaSettings(TypedDict, total=False):
     origins: Sequence[str]
     balance: str | None
     evidence: str
+    features: Sequence[str | Mapping[str, Any] | Feature]
 
 
 def settings_of(
-    options: int, *, items: bool = False, **settings: Unpack[ArenaSettings]
+    options: int, *, items: bool = False, priced: bool = False, **settings: Unpack[ArenaSettings]
 ) -> Settings:
     """Validate the settings of a new arena, and fill in the defaults.
 
@@ -90,9 +102,13 @@ def settings_of(
         Number of options at the start.
     items
         Whether the options are compared on items.
+    priced
+        Whether options have prices.
     settings
-        The attributes of `Settings`. Default policy: ``king``. Default order: that of asking for
-        panels, where a delay may depend on the answer, and the order of arrival otherwise.
+        The attributes of `Settings`; a feature may be a text, see `driftduel.requests`. Default
+        policy: ``king``, with features or prices ``adaptive-logistic``. Default order: that of
+        asking for panels, where a delay may depend on the answer, and the order of arrival
+        otherwise.
 
     Raises
     ------
@@ -106,20 +122,53 @@ def settings_of(
             "bad-request",
             f"the number of options is {options}; it must be from 2 to {MOST_OPTIONS}.",
         )
-    values: dict[str, object] = {"policy": "king", "mode": "panel", "items": items}
+    features = TypedFeatures.of(settings.get("features", ()))
+    default = "adaptive-logistic" if features or priced else "king"
+    values: dict[str, object] = {"policy": default, "mode": "panel", "items": items}
     if settings.get("claim") == "judges":  # every vote of a judge counts
         values["votes_a_day"] = _MOST_VOTES
     values |= settings
     values["order"] = values.get("order") or ("asked" if values["mode"] == "panel" else "arrival")
-    values["policy"] = with_dynamic_options(str(values["policy"]), options)
+    values["policy"] = with_dynamic_options(
+        with_features(str(values["policy"]), options, features), options
+    )
+    values["features"] = msgspec.to_builtins(features.features)
     try:
         made = msgspec.convert(values, Settings)
     except msgspec.ValidationError as error:
         raise ArenaError("bad-request", f"the arena's settings are not valid: {error}.") from None
     _check(made)
     # A policy that does not support these settings is refused here, before the arena is created.
-    make_policy(made.policy, options, order=made.order, ties=made.ties, mode=made.mode)
+    policy = make_policy(made.policy, options, order=made.order, ties=made.ties, mode=made.mode)
+    if priced and not isinstance(policy, RequestPolicy):
+        raise ArenaError(
+            "bad-request",
+            f"policy {made.policy!r:.80} takes no prices; use policy='adaptive-logistic'.",
+        )
     return made
+
+
+def with_features(spec: str, options: int, features: TypedFeatures) -> str:
+    """Return the spec of a policy for requests with these features.
+
+    A policy that takes no requests ignores the features; they are in the log for evaluations.
+    """
+    parsed, policy = Spec.parse(spec), make_policy(spec, options)
+    if parsed.values.keys() & {"features", "one_hot"} or policy.request_shape.features:
+        raise ArenaError(
+            "bad-request",
+            f"policy {spec!r:.80}: leave out features= and one_hot=; they follow from the features "
+            "of the arena.",
+        )
+    if not features:
+        return spec
+    check_coefficients(options, features.shape)
+    if not isinstance(policy, RequestPolicy):
+        return spec
+    more: dict[str, Any] = {"features": features.shape.features}
+    if features.shape.one_hot:
+        more["one_hot"] = "true"
+    return str(Spec(parsed.name, {**parsed.values, **more}))
 
 
 def with_dynamic_options(spec: str, arms: int) -> str:

@@ -13,6 +13,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from driftduel.arena import learning
 from driftduel.arena.board_counts import BoardCounts
@@ -20,18 +21,22 @@ from driftduel.arena.item_pool import MOST_GROUPS, MOST_ITEMS, ItemPool
 from driftduel.arena.learning import Learned, initial_policy
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
+from driftduel.arena.request_means import RequestMeans
 from driftduel.arena.settings import MOST_OPTIONS, Settings
 from driftduel.arena.tags import JUDGE, check_tags
 from driftduel.errors import DriftduelError, LogError
 from driftduel.policies import (
     Duel,
+    RequestPolicy,
+    check_coefficients,
     generator_state,
     policy_from_bytes,
     policy_to_bytes,
     restore_generator,
 )
+from driftduel.requests import ScaledRequest, TypedFeatures, short_value
 
-__all__ = ["PICKS", "ArenaState", "OpenDuel"]
+__all__ = ["MOST_PRICE", "PICKS", "ArenaState", "OpenDuel", "check_price"]
 
 PICKS = ("left", "right", "tie", "both-bad", "skip")
 _EVEN = ("tie", "both-bad")  # picks without a winner
@@ -43,6 +48,9 @@ _DAY = 86_400_000
 _MOST_LEASES = 10
 # Number of proposals examined for a voter that reached the cap on some pairs.
 _MOST_PROPOSALS = 32
+MOST_PRICE = 100.0
+# How far the scaled request in a record may be from the one that its values give.
+_SCALING_ERROR = 1e-9
 
 
 class OpenDuel(NamedTuple):
@@ -71,6 +79,8 @@ class OpenDuel(NamedTuple):
     """Number of the item; 0 without items."""
     judge: bool = False
     """Whether an automatic judge voted: the vote has the tag ``judge``."""
+    request: dict[str, str | float] | None = None
+    """The request by the names of its features; None without features."""
 
     def winner(self) -> int | None:
         """Return the arm that was picked; None for a tie and for "both bad"."""
@@ -104,6 +114,10 @@ class ArenaState:
         """For each epoch, its random word, which is part of the ids of its duels."""
         self.closed = False
         self.policy, self.coins = initial_policy(settings, len(self.ids))
+        self.features = TypedFeatures.of(settings.features)
+        """The features that every request for a duel has."""
+        self.means = RequestMeans.of(self.features) if self.features else None
+        """Mean requests for the board; None without features."""
         self.pool = ItemPool(settings.seed) if settings.items else None
         """The items without their contents; None for an arena without items."""
         self.foreign: set[int] = set()
@@ -194,6 +208,8 @@ class ArenaState:
         tags: dict[str, str] | None = None,
         *,
         forced: bool = False,
+        request: Any = None,
+        scaled: ScaledRequest | None = None,
     ) -> tuple[int, Body]:
         """Choose a duel; return its ref and the body of its record.
 
@@ -211,21 +227,36 @@ class ArenaState:
         forced
             Whether to take the pair that was shown least, among those with an item that the voter
             has not seen, in place of the policy's.
+        request
+            The request, if the arena has features.
+        scaled
+            The scaled request of a record, which a replay does not compute again: the last bit of a
+            square root may depend on the machine.
 
         Raises
         ------
         ArenaError
-            ``nothing-left``, if the voter has seen all items with all pairs; ``closed``.
+            ``nothing-left``, if the voter has seen all items with all pairs; ``closed``;
+            ``wrong-request`` for a request that does not fit the features.
         """
         self.need_open()
         self.need_items(voter)
+        request, scaled = self._scaled(request, scaled)
         self._tick(at)
-        duel = self._forced_duel(voter) if forced else self.policy.ask()
+        if forced:
+            duel = self._forced_duel(voter)
+        else:
+            duel = self.policy.ask(scaled if self.takes_requests else None)
         ref = duel.round
         left = duel.first if self.coins.random() < 0.5 else duel.second
         body: Body = {"ref": ref, "pair": [duel.first, duel.second], "left": left}
         if duel.notes:
             body["notes"] = list(duel.notes)
+        if request is not None and self.means is not None:
+            body["request"] = request
+            if not (self.takes_requests and duel.notes):  # otherwise it is the end of the notes
+                body["scaled"] = list(scaled or ())
+            self.means.add(request, scaled)
         if voter is not None:
             body["voter"], source = voter, None
         elif source is not None:
@@ -247,10 +278,93 @@ class ArenaState:
             return ref, body | self._learn(learned)
         until = self._lease_end(at, at)
         out = OpenDuel(
-            duel.first, duel.second, left, voter, at, until, source=source, tags=tags, item=item
-        )
+            duel.first, duel.second, left, voter, at, until, source=source, tags=tags, item=item,
+            request=request,
+        )  # fmt: skip
         self._put_open(ref, out)
         return ref, body
+
+    @property
+    def takes_requests(self) -> bool:
+        """Whether the policy chooses by the request; others ignore it."""
+        return self.policy.request_shape.features > 0
+
+    def check_request(self, request: Any) -> dict[str, str | float] | None:
+        """Return a request by the names of the features, or None without features.
+
+        Raises
+        ------
+        ArenaError
+            ``wrong-request``, with the name of the first missing, unknown or wrong feature.
+        """
+        if not self.features:
+            if request is None:
+                return None
+            raise ArenaError(
+                "wrong-request",
+                "the arena has no features, so it takes no request; omit it, or create an arena "
+                "with features.",
+            )
+        if request is None:
+            raise ArenaError(
+                "wrong-request",
+                f"the arena has features; pass a request with {self.features.describe()}.",
+            )
+        try:
+            return self.features.checked(request)
+        except DriftduelError as error:
+            raise ArenaError("wrong-request", str(error)) from None
+
+    def _scaled(
+        self, request: Any, scaled: ScaledRequest | None
+    ) -> tuple[dict[str, str | float] | None, ScaledRequest | None]:
+        """Return a request and its scaled form, both checked."""
+        request = self.check_request(request)
+        if request is None:
+            assert scaled is None
+            return None, None
+        computed = self.features.scale(request)
+        if scaled is None:
+            return request, computed
+        self.features.shape.scale(scaled)  # raises an error unless its length is 1
+        assert np.abs(np.subtract(scaled, computed)).max() <= _SCALING_ERROR
+        return request, scaled
+
+    def best(self, request: Any = None) -> int | None:
+        """Return the arm to use for a request after prices; without one, for the mean request.
+
+        The state does not change. A policy that takes no requests has one best guess for all.
+        """
+        if request is None:
+            return self.leader
+        checked = self.check_request(request)
+        if isinstance(self.policy, RequestPolicy) and self.takes_requests:
+            return self.policy.best(self.features.scale(checked))
+        return self.leader
+
+    @property
+    def prices(self) -> list[float] | None:
+        """The price of each option in log-odds; None for a policy that takes no prices."""
+        if not isinstance(self.policy, RequestPolicy):
+            return None
+        found: list[float] = self.policy.state.prices.tolist()
+        return found
+
+    def set_prices(self, at: int, prices: list[float]) -> Body:
+        """Replace the prices of all options, in log-odds; choices subtract them."""
+        self.need_open()
+        checked = [check_price(each) for each in prices]
+        if not isinstance(self.policy, RequestPolicy):
+            raise ArenaError(
+                "bad-request",
+                f"policy {self.settings.policy!r:.80} takes no prices; create an arena with "
+                "policy='adaptive-logistic'.",
+            )
+        if len(checked) != len(self.ids):
+            raise ArenaError("bad-request", f"prices must be {len(self.ids)} numbers.")
+        self._tick(at)
+        self.policy.set_prices(checked)
+        return {"prices": checked} | self._update_leader(alarm=False) | self._is_sure()
 
     def need_items(self, voter: str | None) -> None:
         """Raise ArenaError if there are items, and the voter has seen them all with all pairs."""
@@ -285,7 +399,7 @@ class ArenaState:
             return mine[0]
         return next(iter(self.open)) if len(self.open) >= self.settings.most_open else None
 
-    def capped_proposals(self, at: int, voter: str | None) -> int:
+    def capped_proposals(self, at: int, voter: str | None, request: Any = None) -> int:
         """Return how many of the policy's next proposals this voter may not vote on today.
 
         The proposals are drawn from a copy of the policy, so that the state does not change if the
@@ -303,8 +417,9 @@ class ArenaState:
         if not capped:
             return 0
         trial = policy_from_bytes(policy_to_bytes(self.policy))
+        scaled = self.features.scale(request) if self.takes_requests else None
         for passed in range(_MOST_PROPOSALS):
-            duel = trial.ask()
+            duel = trial.ask(scaled)
             if duel.alone or _pair(duel.first, duel.second) not in capped:
                 return passed
         raise ArenaError(
@@ -389,6 +504,8 @@ class ArenaState:
         body["shown"] = [out.left, out.first + out.second - out.left]
         if out.item:
             body["item"] = out.item
+        if out.request is not None:
+            body["request"] = out.request
         if out.voter is not None:
             body["voter"] = out.voter
         elif out.source is not None:
@@ -513,7 +630,9 @@ class ArenaState:
             out = self.held.pop(ref, None)
             if out is not None and out.counts:
                 voter = self._evidence_voter(ref, out)
-                change = self.tally.add_learned(answer, out, voter, self.seq, self.at)
+                change = self.tally.add_learned(
+                    answer, out, voter, self.seq, self.at, certify=not self.features
+                )
                 if change is not None:
                     keys = ("before", "after", "from_vote", "to_vote")
                     certified.append([change[key] for key in keys])
@@ -565,18 +684,27 @@ class ArenaState:
     def add_past_votes(self, at: int, votes: list[list[Any]]) -> Body:
         """Import past votes: lists of two arms, the value 1, 0 or -1 for a tie, and a weight.
 
-        A fifth value may have further fields of the vote, which are kept for exports.
+        A fifth value may have further fields of the vote, which are kept for exports. With
+        features, its field ``request`` is required.
         """
         self.need_open()
+        requests = [
+            self.check_request(known[0].get("request") if known else None)
+            for known in (vote[4:] for vote in votes)
+        ]
         if self.policy.ledger.asked:
             raise ArenaError(
                 "too-late",
                 "past votes can be imported before the first duel only; use a new arena.",
             )
         self._tick(at)
-        for first, second, won, weight, *_ in votes:
+        for (first, second, won, weight, *_), request in zip(votes, requests, strict=True):
             winner = (second, first, None)[won]
-            self.policy.add_past_vote(first, second, winner, weight)
+            if isinstance(self.policy, RequestPolicy) and self.takes_requests:
+                scaled = self.features.scale(request)
+                self.policy.add_past_vote(first, second, winner, weight, scaled)
+            else:
+                self.policy.add_past_vote(first, second, winner, weight)
             self.tally.heard += 1
         return {"votes": votes} | self._update_leader(alarm=False)
 
@@ -601,6 +729,10 @@ class ArenaState:
         self.need_open()
         if len(self.ids) >= MOST_OPTIONS:
             raise ArenaError("too-many", f"an arena has at most {MOST_OPTIONS} options.")
+        try:
+            check_coefficients(len(self.ids) + 1, self.features.shape)
+        except DriftduelError as error:
+            raise ArenaError("too-many", str(error)) from None
 
     def leave(self, at: int, option: str) -> Body:
         """Retire an option; its open duels can still be answered."""
@@ -745,7 +877,7 @@ class ArenaState:
         try:
             settings = msgspec.convert(record.body["settings"], Settings)
             return cls(settings, record.body["options"], record.at)
-        except (msgspec.ValidationError, KeyError, TypeError):
+        except (msgspec.ValidationError, KeyError, TypeError, DriftduelError):
             raise LogError(
                 "the arena's settings in the first record are not valid; restore a backup.",
                 record.seq,
@@ -773,8 +905,8 @@ class ArenaState:
         if again != body:
             key = next(key for key in {**body, **again} if body.get(key) != again.get(key))
             raise LogError(
-                f"record {seq} ({kind}) has {key}={body.get(key)!r}; replaying the records before "
-                f"it gives {again.get(key)!r}.",
+                f"record {seq} ({kind}) has {key}={_shown(body.get(key))}; replaying the records "
+                f"before it gives {_shown(again.get(key))}.",
                 seq,
             )
 
@@ -782,7 +914,9 @@ class ArenaState:
         match kind:
             case "asked":
                 who = body.get("voter"), body.get("source"), body.get("tags")
-                return self.ask(at, *who, forced=body.get("forced", False))[1]
+                forced, request = body.get("forced", False), body.get("request")
+                scaled = self._scaled_of(body)
+                return self.ask(at, *who, forced=forced, request=request, scaled=scaled)[1]
             case "voted":
                 tags, reason = body.get("tags"), body.get("reason", "")
                 return self.vote(at, body["ref"], body["pick"], tags, reason)
@@ -796,6 +930,8 @@ class ArenaState:
                 return self.void(at, body["votes"], body["why"])
             case "heard":
                 return self.add_past_votes(at, body["votes"])
+            case "priced":
+                return self.set_prices(at, body["prices"])
             case "joined":
                 return self.join(at, body["option"])
             case "left":
@@ -807,6 +943,13 @@ class ArenaState:
             case "era":
                 return self.begin_epoch(at, body.get("word"))
         raise DriftduelError(f"the kind {kind!r:.40} of a record is unknown.")
+
+    def _scaled_of(self, body: Body) -> ScaledRequest | None:
+        """Return the scaled request of a record; None without features."""
+        if not self.features:
+            return None
+        scaled = body["scaled"] if "scaled" in body else body["notes"][-self.features.shape.size :]
+        return ScaledRequest(scaled)
 
     def to_bytes(self) -> bytes:
         """Return a snapshot as bytes; two states are equal if and only if these values are."""
@@ -831,6 +974,7 @@ class ArenaState:
                 "tally": self.tally.to_plain(),
                 "foreign": sorted(self.foreign),
                 "pool": None if self.pool is None else self.pool.to_plain(),
+                "means": None if self.means is None else self.means.to_plain(),
             }
         )
 
@@ -866,10 +1010,32 @@ class ArenaState:
             pool = plain.get("pool")
             seed = state.settings.seed
             state.pool = None if pool is None else ItemPool.from_plain(seed, pool)
+            state.features = TypedFeatures.of(state.settings.features)
+            means = plain.get("means")
+            state.means = None if means is None else RequestMeans.from_plain(state.features, means)
             state.present = state.policy.present
         except (msgspec.DecodeError, KeyError, TypeError, ValueError, IndexError):
             raise DriftduelError("the snapshot of the arena cannot be decoded.") from None
         return state
+
+
+def check_price(price: Any) -> float:
+    """Return a price as a float, or raise ArenaError."""
+    known = isinstance(price, int | float) and not isinstance(price, bool)
+    if not known or not abs(price) <= MOST_PRICE:
+        raise ArenaError(
+            "bad-request",
+            f"a price is {short_value(price)}; it must be log-odds from {-MOST_PRICE:g} to "
+            f"{MOST_PRICE:g}.",
+        )
+    return float(price)
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # an integer of more than 4,300 digits
+        return "a huge number"
 
 
 def _today_key(out: OpenDuel) -> tuple[str, int, int]:

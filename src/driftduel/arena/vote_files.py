@@ -60,6 +60,8 @@ class FileVote(msgspec.Struct, frozen=True, kw_only=True):
     """Answers of the first and of the second option."""
     tags: dict[str, str] = {}
     reason: str = ""
+    request: dict[str, Any] = {}
+    """The features of the request; numbers may be text."""
 
     @property
     def item_key(self) -> str:
@@ -70,7 +72,9 @@ class FileVote(msgspec.Struct, frozen=True, kw_only=True):
             return ""
         return "q-" + blake2b(self.prompt.encode(), digest_size=8).hexdigest()
 
-    def known_fields(self, pseudonym: Callable[[str], str], number: int) -> dict[str, Any]:
+    def known_fields(
+        self, pseudonym: Callable[[str], str], number: int, request: dict[str, Any]
+    ) -> dict[str, Any]:
         """Return the fields that the log keeps; contents are in the item with this number."""
         fields = {
             "pick": self.pick,
@@ -80,6 +84,7 @@ class FileVote(msgspec.Struct, frozen=True, kw_only=True):
             "item_id": None if number else self.item,
             "tags": self.tags,
             "reason": self.reason,
+            "request": request,
         }
         return {key: value for key, value in fields.items() if value}
 
@@ -189,9 +194,18 @@ def _own_vote(row: Mapping[str, Any]) -> FileVote | None:
     tags = row.get("tags") or {}
     start = "tags."
     tags |= {k.removeprefix(start): v for k, v in row.items() if k.startswith(start) and v}
-    return _vote(
+    vote = _vote(
         row, row["first"], row["second"], str(row["pick"]), voter=row.get("voter"), tags=tags
     )
+    nested = row.get("request")
+    request = dict(nested) if isinstance(nested, Mapping) else {}
+    start = "request."
+    request |= {
+        k.removeprefix(start): v
+        for k, v in row.items()
+        if k.startswith(start) and v not in (None, "")
+    }
+    return None if vote is None else msgspec.structs.replace(vote, request=request)
 
 
 def _public_vote(row: Mapping[str, Any]) -> FileVote | None:

@@ -17,7 +17,15 @@ from driftduel.arena.records import Record
 from driftduel.arena.settings import Settings
 from driftduel.arena.stores import ArenaStore
 from driftduel.arena.tags import JUDGE
-from driftduel.logs import MOST_VALUES, SEVERAL, TaggedVotes, check_values
+from driftduel.logs import (
+    MOST_VALUES,
+    SEVERAL,
+    FeatureColumn,
+    FeatureVotes,
+    TaggedVotes,
+    check_values,
+)
+from driftduel.requests import TypedFeatures
 
 __all__ = ["ITEM", "VoteTable"]
 
@@ -48,7 +56,10 @@ class VoteTable:
         """Number of options before the first vote."""
         self.joined: list[int] = []
         """For each option 0, or its position in the order of those that joined later."""
+        self.features = TypedFeatures()
+        """The features of the requests."""
         self._settings: Settings | None = None
+        self._requests = array("d")
         self._seqs, self._refs = array("q"), array("q")
         self._left, self._right, self._won = array("h"), array("h"), array("b")
         self._voter, self._item, self._tags = array("q"), array("q"), array("q")
@@ -90,6 +101,7 @@ class VoteTable:
                     self._alive[row] = 0
         elif kind == "opened":
             self._settings = msgspec.convert(body["settings"], Settings)
+            self.features = TypedFeatures.of(self._settings.features)
             self.first = len(body["options"])
             self.joined = [0] * self.first
         elif kind == "joined":
@@ -119,6 +131,8 @@ class VoteTable:
         self._voter.append(int.from_bytes(blake2b(voter, digest_size=8).digest()) >> 1)
         self._item.append(body.get("item", 0))
         self._tags.append(self._tag_sets.setdefault(tags, len(self._tag_sets)))
+        if self.features:
+            self._requests.extend(self.features.numbers(body["request"]))
         self._alive.append(1)
         self._counted.append("uncounted" not in body)
 
@@ -232,6 +246,42 @@ class VoteTable:
             np.array(self.joined, np.int64),
             self.first,
         )
+
+    def request_rows(self) -> Ints:
+        """Return the rows that are evidence about the features: valid votes with a winner.
+
+        If the arena's claim is about voters, they are the first one of each voter and pair.
+        """
+        assert self._settings is not None
+        won = _column(self._won)
+        rows = np.flatnonzero(self._used("") & (won >= 0))
+        if self._settings.claim == "voters":
+            left, right, voter = (
+                _column(each)[rows] for each in (self._left, self._right, self._voter)
+            )
+            keys = np.stack((np.minimum(left, right), np.maximum(left, right), voter))
+            _, earliest = np.unique(keys, axis=1, return_index=True)
+            rows = rows[np.sort(earliest)]
+        return rows
+
+    def request_votes(self, most: int) -> FeatureVotes:
+        """Return the first votes of `request_rows`, with the numbers of their requests.
+
+        Numbers are scaled as the arena does, so that a vote does not depend on later ones.
+        """
+        rows = self.request_rows()[:most]
+        numbers = np.array(self._requests).reshape(-1, self.features.shape.features)[rows]
+        columns, at = [], 0
+        for feature in self.features.features:
+            part = numbers[:, at : at + feature.size]
+            columns.append(FeatureColumn(feature.name, part, feature.values))
+            at += feature.size
+        left, right, won = (_column(each)[rows] for each in (self._left, self._right, self._won))
+        names = [f"o{number + 1}" for number in range(len(self.joined))]
+        return FeatureVotes(
+            names, tuple(columns), np.minimum(left, right), np.maximum(left, right),
+            (won > 0) == (left < right), rows.astype(np.float64), adaptive=True,
+        )  # fmt: skip
 
     def counts(self, key: str) -> list[tuple[str, int]]:
         """Return the single values of a tag with their numbers of votes, most votes first.

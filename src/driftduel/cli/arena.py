@@ -61,9 +61,8 @@ def add_new(parser: argparse.ArgumentParser) -> None:
     """Declare the settings of a new arena."""
     parser.add_argument(
         "--policy",
-        default="king",
         metavar="SPEC",
-        help="policy that chooses the duels (king)",
+        help="policy that chooses the duels (king; with features or prices adaptive-logistic)",
     )
     parser.add_argument(
         "--mode",
@@ -84,6 +83,21 @@ def add_new(parser: argparse.ArgumentParser) -> None:
         help="voters (default): a voter's first vote on a pair is evidence; judges: every vote is",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="fixes every draw (0)")
+    parser.add_argument(
+        "--feature",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="a feature of requests, repeat for several: NAME=VALUE,VALUE for a category, "
+        "NAME:number for a standardised number, NAME:number:CENTRE:SCALE for others",
+    )
+    parser.add_argument(
+        "--price",
+        action="append",
+        default=[],
+        metavar="OPTION=PRICE",
+        help="price of an option in log-odds, repeat for several (0)",
+    )
     # The defaults are those of `driftduel.arena.Settings`, which needs an extra to be imported.
     parser.add_argument(
         "--grace", type=float, metavar="S", help="seconds in which a vote can be undone (5)"
@@ -222,6 +236,9 @@ def _add_demo(parser: argparse.ArgumentParser) -> None:
 def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
     keys = ("policy", "mode", "order", "ties", "claim", "seed", "grace", "lease", "votes_a_day")
     given = {key: getattr(arguments, key) for key in keys} | {"origins": arguments.origin}
+    given["features"] = arguments.feature
+    if arguments.price:
+        given["prices"] = owning.parse_prices(arguments.price)
     return {key: value for key, value in given.items() if value is not None}
 
 

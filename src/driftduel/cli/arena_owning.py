@@ -18,13 +18,16 @@ from driftduel.errors import DriftduelError
 if TYPE_CHECKING:
     from driftduel.arena import Arena, ArenaClient, ArenaStore, Option
 
-__all__ = ["ADD", "COMMANDS", "RUN", "arena_or_client", "print_result", "read_options"]
+__all__ = [
+    "ADD", "COMMANDS", "RUN", "arena_or_client", "parse_prices", "print_result", "read_options",
+]  # fmt: skip
 
 COMMANDS = {
     "list": "list the arenas of a store",
     "options": "list the options of an arena, with their ids",
     "join": "add an option, or readmit one that left",
     "leave": "retire an option: it is no longer shown",
+    "price": "change the prices of options, in log-odds",
     "close": "close an arena: no more duels are asked for",
     "void": "remove votes from all counts, by their numbers in the log",
     "hook": "register, list or delete webhooks",
@@ -67,6 +70,13 @@ def _add_join(parser: argparse.ArgumentParser) -> None:
 
 def _add_leave(parser: argparse.ArgumentParser) -> None:
     _add_option(parser)
+    _add_server(parser)
+
+
+def _add_price(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "price", nargs="+", metavar="OPTION=PRICE", help="new prices; the others stay as they are"
+    )
     _add_server(parser)
 
 
@@ -227,6 +237,30 @@ def _leave(arguments: argparse.Namespace) -> None:
     print_result(arguments, _plain(option), f"left: {_line(option)}")
 
 
+def parse_prices(texts: list[str]) -> dict[str, float]:
+    """Return prices by option, from texts such as ``small=0.1``."""
+    prices = {}
+    for text in texts:
+        name, _, price = text.rpartition("=")
+        try:
+            prices[name] = float(price)
+        except ValueError:
+            name = ""
+        if not name:
+            raise DriftduelError(f"{text!r:.80} is no price such as small=0.1.")
+    return prices
+
+
+def _price(arguments: argparse.Namespace) -> None:
+    from driftduel.arena import clean
+
+    with arena_or_client(arguments) as arena:
+        prices = arena.set_prices(parse_prices(arguments.price))
+        names = {option.id: option.name for option in arena.options()}
+    lines = [f"{price:g}  {clean(names[key])}" for key, price in prices.items()]
+    print_result(arguments, prices, "\n".join(lines))
+
+
 def _close(arguments: argparse.Namespace) -> None:
     with arena_or_client(arguments) as arena:
         arena.end()
@@ -342,6 +376,7 @@ ADD = {
     "options": _add_json,
     "join": _add_join,
     "leave": _add_leave,
+    "price": _add_price,
     "close": _add_server,
     "void": _add_void,
     "hook": _add_hook,
@@ -352,6 +387,7 @@ RUN = {
     "options": _options,
     "join": _join,
     "leave": _leave,
+    "price": _price,
     "close": _close,
     "void": _void,
     "hook": _hook,

@@ -206,6 +206,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "readmission by id, in an arena that is served",
         ),
     ),
+    "arena price": (("driftduel arena price router small=0.1 large=0.4", "worth it above 60%"),),
     "arena leave": (("driftduel arena leave headlines 'Save time'", "retirement by name"),),
     "arena close": (("driftduel arena close headlines", "the end of the voting"),),
     "arena void": (

@@ -22,6 +22,11 @@ from driftduel.logs.certificate import Certificate, certify
 from driftduel.logs.choice import ModelChoice, choose
 from driftduel.logs.counts import Counts, Groups, counts_from_votes, load_counts
 from driftduel.logs.evaluation import Evaluation, evaluate
+from driftduel.logs.feature_votes import (
+    FeatureColumn as FeatureColumn,
+    FeatureVotes as FeatureVotes,
+)
+from driftduel.logs.features import feature_evidence as feature_evidence
 from driftduel.logs.forecast import Forecast
 from driftduel.logs.log_replay import LogReplay, replay as replay
 from driftduel.logs.paths import LogPaths

@@ -13,24 +13,29 @@ from driftduel._internal.wording import counted
 from driftduel.errors import DriftduelError
 from driftduel.logs.columns import quote
 from driftduel.logs.tagged import find_column, pair_rows
-from driftduel.requests import MOST_FEATURES, RequestShape
+from driftduel.requests import (
+    MOST_FEATURES,
+    MOST_VALUES,
+    RequestShape,
+    indicators,
+    standardised,
+)
 
 if TYPE_CHECKING:
     from driftduel.logs.reading import Log
 
-__all__ = ["FEATURE", "Feature", "FeatureVotes", "feature_column", "feature_votes"]
+__all__ = ["FEATURE", "FeatureColumn", "FeatureVotes", "feature_column", "feature_votes"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FEATURE = "feature "
 """The prefix of the names of feature columns among the rows of a log."""
-_MOST_VALUES = 32
 _LEAST_VOTES = 50
 
 
 @dataclass(frozen=True)
-class Feature:
+class FeatureColumn:
     """One feature of the requests.
 
     Parameters
@@ -69,7 +74,7 @@ class FeatureVotes:
     """
 
     names: Sequence[str]
-    features: tuple[Feature, ...]
+    features: tuple[FeatureColumn, ...]
     low: Ints
     high: Ints
     won: NDArray[np.bool_]
@@ -84,12 +89,12 @@ class FeatureVotes:
         """(n,) the index of the pair of each vote."""
         return self.low * len(self.names) + self.high
 
-    def shape(self, chosen: Sequence[Feature]) -> RequestShape:
+    def shape(self, chosen: Sequence[FeatureColumn]) -> RequestShape:
         """Return the shape of a request of these features."""
         one_hot = len(chosen) == 1 and bool(chosen[0].categories)
         return RequestShape(sum(f.numbers.shape[1] for f in chosen), one_hot)
 
-    def requests(self, chosen: Sequence[Feature]) -> Floats:
+    def requests(self, chosen: Sequence[FeatureColumn]) -> Floats:
         """Return the scaled requests (n, d) of these features; without any, d = 1."""
         columns = [f.numbers for f in chosen]
         rows = np.concatenate(columns, axis=1) if columns else np.zeros((len(self), 0))
@@ -153,7 +158,7 @@ def feature_votes(log: "Log") -> FeatureVotes:
     )
 
 
-def _feature(column: pl.Series, name: str) -> Feature:
+def _feature(column: pl.Series, name: str) -> FeatureColumn:
     """Return a column as a feature, or raise; text of which all values are numbers is a number."""
     gaps = column.is_null()
     if column.dtype == pl.String:
@@ -173,23 +178,20 @@ def _feature(column: pl.Series, name: str) -> Feature:
             f"another column."
         )
     if _is_number(column):
-        values = column.to_numpy()
-        values = values / float(abs(values).max())  # first, so that squares do not overflow
-        deviation = float(values.std())
-        if not deviation > 0:
+        values = standardised(column.to_numpy())
+        if values is None:
             raise DriftduelError(
                 f"the values of the feature {quote(name)} differ by less than their precision; "
                 f"choose another column."
             )
-        return Feature(name, ((values - values.mean()) / deviation)[:, None])
+        return FeatureColumn(name, values[:, None])
     categories = sorted(column.unique().to_list())
-    if len(categories) > _MOST_VALUES:
+    if len(categories) > MOST_VALUES:
         raise DriftduelError(
             f"the feature {quote(name)} has {len(categories):,} different values; a category has "
-            f"at most {_MOST_VALUES}: choose a coarser column."
+            f"at most {MOST_VALUES}: choose a coarser column."
         )
-    indicators = column.to_numpy()[:, None] == np.array(categories, object)
-    return Feature(name, indicators.astype(np.float64), tuple(categories))
+    return FeatureColumn(name, indicators(column.to_list(), categories), tuple(categories))
 
 
 def _is_number(column: pl.Series) -> bool:

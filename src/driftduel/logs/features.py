@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from driftduel._internal.intervals import student
 from driftduel.errors import DriftduelError
 from driftduel.evidence import ALPHA, log_stakes, starting_votes, threshold
-from driftduel.logs.feature_votes import Feature, FeatureVotes
+from driftduel.logs.feature_votes import FeatureColumn, FeatureVotes
 from driftduel.logs.subgroups import largest_likelihoods
 from driftduel.policies import DEVIATION, NO_MEMORY, check_coefficients
 
@@ -93,7 +93,7 @@ class _Design(NamedTuple):
         return np.zeros(self.mean.shape[1])
 
 
-def _design(votes: FeatureVotes, chosen: Sequence[Feature]) -> _Design:
+def _design(votes: FeatureVotes, chosen: Sequence[FeatureColumn]) -> _Design:
     shape, K = votes.shape(chosen), len(votes.names)
     scales = SCALES if chosen else (DEVIATION,)
     factors = [prior_factor(K, shape.size, scale, one_hot=shape.one_hot) for scale in scales]
@@ -184,7 +184,7 @@ def feature_evidence(votes: FeatureVotes) -> Evidence:
     return Evidence(float(mixed[-1]), float(mixed.max()), alone, required)
 
 
-def _looks_of_blocks(votes: FeatureVotes, designs: Sequence[Sequence[Feature]]) -> Floats:
+def _looks_of_blocks(votes: FeatureVotes, designs: Sequence[Sequence[FeatureColumn]]) -> Floats:
     """Return the log e-values at every look, without the blocks around each of many times."""
     from driftduel.logs._feature_kernels import block_scores
 
@@ -219,7 +219,7 @@ def _looks_of_blocks(votes: FeatureVotes, designs: Sequence[Sequence[Feature]]) 
     return np.array(result)
 
 
-def _looks_of_choices(votes: FeatureVotes, designs: Sequence[Sequence[Feature]]) -> Floats:
+def _looks_of_choices(votes: FeatureVotes, designs: Sequence[Sequence[FeatureColumn]]) -> Floats:
     """Return the log universal-inference ratios at every look, for chosen pairs."""
     from driftduel.logs._feature_kernels import follow_votes
 
@@ -367,7 +367,7 @@ def routing_gain(votes: FeatureVotes, prices: Floats | None = None) -> RoutingGa
     )  # fmt: skip
 
 
-def _progressive(votes: FeatureVotes, chosen: Sequence[Feature]) -> Floats:
+def _progressive(votes: FeatureVotes, chosen: Sequence[FeatureColumn]) -> Floats:
     """Return the (n, K) utilities for each request, predicted from the earlier votes."""
     from driftduel.logs._feature_kernels import follow_votes
 

@@ -23,12 +23,12 @@ __all__ = [
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]
-_PREFIXES = ("", "tags.", "tag_", "tags_")
+_PREFIXES = ("", "request.", "tags.", "tag_", "tags_")
 MOST_VALUES = 2_000
 
 
 def find_column(schema: pl.Schema, name: str, purpose: str) -> str:
-    """Return the column of a name, which may omit the prefix ``tags.`` of exports.
+    """Return the column of a name, which may omit the prefix ``request.`` or ``tags.``.
 
     Raises
     ------

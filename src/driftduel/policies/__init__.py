@@ -73,7 +73,10 @@ from driftduel.policies.registry import (
     spec_name as spec_name,
 )
 from driftduel.policies.replay import fold
-from driftduel.policies.requests import check_coefficients as check_coefficients
+from driftduel.policies.requests import (
+    RequestPolicy as RequestPolicy,
+    check_coefficients as check_coefficients,
+)
 from driftduel.policies.restart import Oracle, Periodic
 from driftduel.policies.restart_on_change import RestartOnChange
 from driftduel.policies.rex3 import Rex3

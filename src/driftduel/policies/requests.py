@@ -89,12 +89,24 @@ class RequestPolicy(KernelPolicy):
         """
         if request is None and prices is None:
             return super().best()
+        x = self.state.centre if request is None else np.array(self.scaled(request))
+        return self.best_on_average(x, prices)
+
+    def best_on_average(self, mean: Any, prices: ArrayLike | None = None) -> int:
+        """Return the option with the greatest mean utility after prices over some requests.
+
+        Parameters
+        ----------
+        mean
+            (d,) the mean of their scaled requests: utilities are linear in the scaled request.
+        prices
+            Other prices than those of the policy.
+        """
         state = self.state
-        x = state.centre if request is None else np.array(self.scaled(request))
         own = state.prices if prices is None else self.checked_prices(prices)
         if self._leader is None or self._leader[0] is not state:
             self._leader = state, entry(self.leader, state, state.centre, state.prices)
-        return int(self._leader[1](state, x, own))
+        return int(self._leader[1](state, mean, own))
 
     def add_past_vote(
         self,

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from driftduel._internal.reading import read_text
 from driftduel.errors import DriftduelError, MissingExtraError
-from driftduel.requests import MOST_FEATURES, RequestShape
+from driftduel.requests import (
+    MOST_FEATURES,
+    MOST_VALUES,
+    RequestShape,
+    indicators,
+    standardised,
+)
 from driftduel.specs import Choice, Range
 from driftduel.worlds.generators import MOST_ROUNDS, WORLDS, Seed
 from driftduel.worlds.requests import (
@@ -28,7 +34,6 @@ __all__ = ["Table"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_MOST_VALUES = 32
 _REQUESTS = 1
 _WINDOW = 0.2  # share of the table from which a drifting mix is drawn
 _SAMPLE = 1 << 12
@@ -238,18 +243,17 @@ def _features(
         values = sorted(set(cells))
         if all(math.isfinite(_number(cell)) for cell in values):
             numbers = _number_column(name, cells)
-            spread = numbers.std()
-            parts.append(((numbers - numbers.mean()) / (spread if spread > 0 else 1.0))[:, None])
+            scaled = standardised(numbers)
+            parts.append((np.zeros(size) if scaled is None else scaled)[:, None])
             continue
-        if len(values) > _MOST_VALUES:
+        if len(values) > MOST_VALUES:
             raise DriftduelError(
                 f"column {name!r:.40} has {len(values)} different words; a category may have "
-                f"{_MOST_VALUES} at most."
+                f"{MOST_VALUES} at most."
             )
-        places = np.array([values.index(cell) for cell in cells])
-        parts.append(np.eye(len(values))[places])
+        parts.append(indicators(cells, values))
         if categories is None:
-            categories, category_names = places, tuple(values)
+            categories, category_names = parts[-1].argmax(axis=1), tuple(values)
     raw = np.hstack(parts) if parts else np.zeros((size, 0))
     if raw.shape[1] > MOST_FEATURES:
         raise DriftduelError(

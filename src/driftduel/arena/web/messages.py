@@ -8,15 +8,19 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from driftduel.arena.board_fields import OptionName
 from driftduel.arena.page_settings import LANGUAGE, PageSettings
 from driftduel.arena.responses import Item, Option, ShownDuel, Vote
+from driftduel.arena.state import MOST_PRICE
 from driftduel.arena.tag_report import ItemShare, TagCounts
 from driftduel.arena.tags import LONGEST_REASON, LONGEST_TAG, MOST_TAGS
 from driftduel.arena.translations import word_keys
 from driftduel.arena.web.item_schema import ITEM
 from driftduel.arena.webhook_events import EVENTS
+from driftduel.requests import MOST_FEATURES, MOST_VALUES
 
 __all__ = [
     "ArenaMade",
     "Ask",
+    "Best",
+    "BestQuery",
     "BoardQuery",
     "Closed",
     "DifferencesQuery",
@@ -47,6 +51,8 @@ __all__ = [
     "Page",
     "PageChange",
     "Pick",
+    "Prices",
+    "PricesChange",
     "Revealed",
     "SessionQuery",
     "TagList",
@@ -78,9 +84,19 @@ ArenaName = Annotated[
     str, Meta(min_length=1, max_length=63, pattern=r"^[a-z0-9][a-z0-9_-]*(?![\s\S])")
 ]
 Spec = Annotated[str, Meta(min_length=1, max_length=500, pattern=_PLAIN)]
-_Tag = Annotated[str, Meta(min_length=1, max_length=LONGEST_TAG, pattern=_PLAIN)]
+_TAG_TEXT = r"^(?![\s\S]*[\x00-\x1f\x7f-\x9f\u2028\u2029])"
+_Tag = Annotated[str, Meta(min_length=1, max_length=LONGEST_TAG, pattern=_TAG_TEXT)]
 Tags = Annotated[dict[_Tag, _Tag], Meta(max_length=MOST_TAGS)]
 Kind = Literal["text", "markdown", "image"]
+# The arena checks names and values, which depend on its features, and has better sentences.
+_FEATURES = {
+    "type": ["object", "null"],
+    "additionalProperties": {"type": ["string", "number"]},
+    "maxProperties": MOST_FEATURES,
+}
+Request = Annotated[Any, Meta(extra_json_schema=_FEATURES)]
+_Price = Annotated[float, Meta(ge=-MOST_PRICE, le=MOST_PRICE)]
+NamedPrices = Annotated[dict[Name, _Price], Meta(max_length=200)]
 Event = Literal["alarm", "certified", "changed", "crowned", "sure", "closed"]
 
 
@@ -107,6 +123,15 @@ class NewOption(_Request, frozen=True):
     content: Content = ""
 
 
+class NewFeature(_Request, frozen=True, omit_defaults=True):
+    """A feature of the requests: a category with its values, or a number with centre and scale."""
+
+    name: _Tag
+    values: Annotated[list[_Tag], Meta(max_length=MOST_VALUES)] = []
+    centre: float = 0.0
+    scale: Annotated[float, Meta(gt=0)] = 1.0
+
+
 class NewArena(_Request, frozen=True):
     """Settings of a new arena; missing fields have the defaults."""
 
@@ -124,6 +149,8 @@ class NewArena(_Request, frozen=True):
     items: bool | UnsetType = UNSET
     balance: _Tag | UnsetType | None = UNSET
     evidence: Literal["all", "people"] | UnsetType = UNSET
+    features: Annotated[list[NewFeature], Meta(max_length=MOST_FEATURES)] | UnsetType = UNSET
+    prices: NamedPrices | UnsetType = UNSET
     origins: (
         Annotated[
             list[Annotated[str, Meta(max_length=200, pattern=r"^https?://[^/\s?#@]+(?![\s\S])")]],
@@ -192,14 +219,28 @@ class PageChange(_Request, frozen=True):
 
 
 class Ask(_Request, frozen=True):
-    """A voter; `resume` returns the open duel of this voter, if there is one.
+    """A voter; `resume` returns the open duel of this voter for an equal request, if there is one.
 
-    The tags become tags of the vote.
+    The tags become tags of the vote. An arena with features needs the request, an object with a
+    value of each feature.
     """
 
     voter: Name | None = None
     resume: bool = False
     tags: Tags = {}
+    request: Request = None
+
+
+class BestQuery(_Request, frozen=True):
+    """The request to serve, if the arena has features."""
+
+    request: Request = None
+
+
+class PricesChange(_Request, frozen=True):
+    """New prices in log-odds, by id or name of the option; other prices stay as they are."""
+
+    prices: NamedPrices
 
 
 class VoteQuery(_Request, frozen=True):
@@ -396,6 +437,18 @@ class ArenaMade(_Answer, frozen=True):
 
     arena: str
     token: str
+
+
+class Best(_Answer, frozen=True):
+    """The option to use after prices; null if the policy has no best guess."""
+
+    option: Option | None
+
+
+class Prices(_Answer, frozen=True):
+    """All prices in log-odds, by id of the option."""
+
+    prices: dict[str, float]
 
 
 class Voided(_Answer, frozen=True):

@@ -27,6 +27,8 @@ def owner_operations(service: Service) -> list[Operation]:
     async def make(call: Call) -> Struct:
         settings = m.set_fields(call.body)
         name, options = settings.pop("name"), settings.pop("options")
+        if "features" in settings:
+            settings["features"] = [m.set_fields(each) for each in settings["features"]]
         texts = [each if isinstance(each, str) else m.set_fields(each) for each in options]
         token = await to_thread.run_sync(lambda: manager.create(name, texts, **settings))
         return m.ArenaMade(name, token)
@@ -48,6 +50,13 @@ def owner_operations(service: Service) -> list[Operation]:
         if (name, content) != (now.name, now.content):
             await to_thread.run_sync(arena.rewrite, option, name, content)
         return arena.option(option)
+
+    async def price(call: Call) -> Struct:
+        prices = call.body.prices
+        return m.Prices(await service.run_durably(lambda: call.arena.set_prices(prices)))
+
+    async def prices(call: Call) -> Struct:
+        return m.Prices(call.arena.prices())
 
     async def void(call: Call) -> Struct:
         voided = await service.run_durably(lambda: call.arena.void(call.body.seqs, call.body.why))
@@ -129,6 +138,13 @@ def owner_operations(service: Service) -> list[Operation]:
         ),
         Operation(
             "options", "GET", of_options, "List the options", options, m.Options, scope="own",
+        ),
+        Operation(
+            "change_prices", "PATCH", f"{_ARENA}/prices", "Change prices of options", price,
+            m.Prices, scope="own", takes=m.PricesChange, problems=("no-such-option", "closed"),
+        ),
+        Operation(
+            "prices", "GET", f"{_ARENA}/prices", "List the prices", prices, m.Prices, scope="own",
         ),
         Operation(
             "waiting", "GET", f"{_ARENA}/votes/waiting", "Count the waiting votes", waiting,

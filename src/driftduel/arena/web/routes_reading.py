@@ -11,7 +11,15 @@ from driftduel.arena.board import Board
 from driftduel.arena.import_export import csv_of, export_votes
 from driftduel.arena.live import LiveArena
 from driftduel.arena.web.limits import client_address
-from driftduel.arena.web.messages import BoardQuery, DifferencesQuery, LogPage, LogQuery, TagList
+from driftduel.arena.web.messages import (
+    Best,
+    BestQuery,
+    BoardQuery,
+    DifferencesQuery,
+    LogPage,
+    LogQuery,
+    TagList,
+)
 from driftduel.arena.web.operations import Call, Operation
 from driftduel.arena.web.service import Service
 from driftduel.logs import Subgroups
@@ -31,6 +39,12 @@ def reader_operations(service: Service) -> list[Operation]:
             return await to_thread.run_sync(call.arena.board, tag, limiter=service.comparers)
         content = await service.boards.json(call.arena)
         return Response(content, media_type="application/json")
+
+    async def best(call: Call) -> Best:
+        request = None if call.body is None else call.body.request
+        if call.arena.can_run_inline():
+            return Best(call.arena.best(request))
+        return Best(await to_thread.run_sync(call.arena.best, request))
 
     async def tags(call: Call) -> TagList:
         return TagList(await to_thread.run_sync(call.arena.tags, limiter=service.comparers))
@@ -62,6 +76,11 @@ def reader_operations(service: Service) -> list[Operation]:
         Operation(
             "board", "GET", f"{arena}/board", "Get the board",
             board, Board, scope="read", query=BoardQuery,
+        ),
+        Operation(
+            "best", "POST", f"{arena}/best", "Get the option to use for a request, after prices",
+            best, Best, scope="read", takes=BestQuery, body_optional=True,
+            problems=("wrong-request",),
         ),
         Operation(
             "tags", "GET", f"{arena}/tags", "List the tags of votes and items",

@@ -63,7 +63,9 @@ def voter_operations(service: Service) -> list[Operation]:
         with await place_for(call) as place:
             source = None if voter is not None else _source(call)
             shown = await service.run_durably(
-                lambda: arena.ask(voter, resume=body.resume, source=source, tags=body.tags),
+                lambda: arena.ask(
+                    voter, resume=body.resume, source=source, tags=body.tags, request=body.request
+                ),
                 arena.can_run_inline(voter=voter or source),
             )
             place.duel = shown.duel
@@ -157,7 +159,8 @@ def voter_operations(service: Service) -> list[Operation]:
         ),
         Operation(
             "ask", "POST", _DUELS, "Ask for a duel", ask, ShownDuel,
-            scope="vote", takes=Ask, body_optional=True, problems=("closed", "nothing-left"),
+            scope="vote", takes=Ask, body_optional=True,
+            problems=("closed", "nothing-left", "wrong-request"),
         ),
         Operation(
             "undo", "POST", f"{_DUELS}/{{duel}}/undo",

@@ -26,6 +26,8 @@ function show(board) {
   setText("doubt", board.says.doubt);
   setText("waiting", board.says.waiting);
   at("waiting").hidden = !board.says.waiting;
+  setText("requests", board.says.requests);
+  at("requests").hidden = !board.says.requests;
   at("verdict").classList.toggle("sure", board.sure);
   document.title = `${board.says.claim} - ${arena}`;
   evidence(board);

@@ -223,6 +223,13 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       return this.name;
     }
 
+    // The request of an arena with features, as JSON; the server explains what is wrong with another text.
+    get request() {
+      const given = this.getAttribute("request");
+      if (!given) return undefined;
+      try { return JSON.parse(given); } catch { return given; }
+    }
+
     // -- words and settings
     translate() {
       const { words } = this;
@@ -316,7 +323,7 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       this.ahead = [];
       this.forget();
       try {
-        this.show(await this.until("duels", { voter: this.voter, resume: true }, "waiting"), message);
+        this.show(await this.until("duels", { voter: this.voter, resume: true, request: this.request }, "waiting"), message);
         this.renewed -= RENEW - SOON;
       } catch (problem) { this.stop(this.message(problem)); }
     }

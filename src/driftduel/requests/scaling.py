@@ -21,13 +21,16 @@ from numpy.typing import ArrayLike, NDArray
 from driftduel.errors import DriftduelError
 from driftduel.specs import Range
 
-__all__ = ["MOST_FEATURES", "NORM_ERROR", "Features", "OneHot", "RequestShape", "ScaledRequest"]
+__all__ = [
+    "CLIP", "MOST_FEATURES", "NORM_ERROR", "Features", "OneHot", "RequestShape", "ScaledRequest",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 
 MOST_FEATURES = 63
 """The largest number of numbers of a request."""
-_CLIP = 3.0
+CLIP = 3.0
+"""The largest standardised number; larger ones are clipped."""
 _CONSTANT = 0.7
 NORM_ERROR = 1e-9
 """How far the squared length of a scaled request may be from 1."""
@@ -121,7 +124,7 @@ class RequestShape(NamedTuple):
         """Return rows of finite numbers with the constant, clipped, and divided by their length."""
         vectors = np.empty((len(rows), self.size))
         vectors[:, 0] = _CONSTANT * math.sqrt(self.size)
-        vectors[:, 1:] = np.minimum(np.maximum(rows, -_CLIP), _CLIP)
+        vectors[:, 1:] = np.minimum(np.maximum(rows, -CLIP), CLIP)
         vectors /= np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
         return vectors
 
