@@ -146,7 +146,7 @@ def strengths_of(wins: Mapping[tuple[str, str], float]) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class _Kinds:
+class _DistinctSlates:
     """The different slates of a log."""
 
     table: pl.DataFrame
@@ -202,7 +202,7 @@ class SlateRows:
                 f"the log has more than {_MOST_KINDS:,} different slates; are the columns for the "
                 f"options and the pick the right ones?"
             )
-        self._kinds = _Kinds(table, self._read(table))
+        self._kinds = _DistinctSlates(table, self._read(table))
         self._refuse_misread()
 
     # ---- content ----
