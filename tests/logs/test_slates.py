@@ -156,7 +156,7 @@ def _compare(k, ranked, spread, seed, rows=400, options=8):
     )
 
 
-LIMITS = {"equal": (0.15, 0.05), "moderate": (0.2, 0.1), "very unequal": (1.0, 0.3)}
+LIMITS = {"equal": (0.15, 0.05), "moderate": (0.2, 0.1), "very unequal": (1.0, 0.35)}
 """Largest and median distance of means, in standard deviations: a normal approximation to a skewed
 posterior, as of an option that was never picked."""
 
