@@ -64,7 +64,7 @@ def _learn(policy: Policy, duel: Duel, won: int, foreign: set[int]) -> Iterator[
         if settled.round in foreign:
             foreign.discard(settled.round)
         elif result != UNANSWERED or policy.unanswered:
-            first, second, t, notes = settled
+            first, second, t, notes, _ = settled
             flags = policy.learn(t, first, second, result, notes)
         if flags & RESTARTED:
             ledger.restarts.append(settled.round)

@@ -93,6 +93,14 @@ from driftduel.policies.saving import (
 )
 from driftduel.policies.scb import Scb
 from driftduel.policies.self_sparring import SelfSparring
+from driftduel.policies.slates import (
+    MOST_SHOWN as MOST_SHOWN,
+    UNDECIDED as UNDECIDED,
+    code_of as code_of,
+    is_code as is_code,
+    places_of as places_of,
+    result_of_pair as result_of_pair,
+)
 from driftduel.policies.sparring_ucb import Sparring
 from driftduel.policies.ttts import Ttts
 from driftduel.policies.uniform_random import UniformRandom

@@ -62,7 +62,7 @@ def from_ledger(policy: Any) -> Rows:
     rows = _empty(max(1, len(waiting)), len(policy.notes))
     for row, t in enumerate(sorted(waiting)):
         duel, rows.status[row], rows.won[row] = waiting[t]
-        rows.first[row], rows.second[row], rows.round[row], rows.notes[row] = duel
+        rows.first[row], rows.second[row], rows.round[row], rows.notes[row] = duel[:4]
     rows.asked[0], rows.due[0], rows.used[0] = ledger.asked, ledger.due, len(waiting)
     return rows
 
@@ -248,6 +248,9 @@ def compiled_fold(kernels: Kernels) -> Any:
                     break
                 first, second = rows.first[which], rows.second[which]
                 if kind == _TOLD and columns.arm[at] not in (first, second):
+                    why = NEEDS_PYTHON
+                    break
+                if kind == _DECIDED and columns.won[at] > 1:
                     why = NEEDS_PYTHON
                     break
                 rows.won[which] = _outcome(columns, at, first, second, flips, coins)

@@ -2,10 +2,10 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ from driftduel.policies.modes import (
     count_arms,
     wrap_for_panel,
 )
+from driftduel.policies.slates import is_code
 from driftduel.requests import RequestShape, ScaledRequest
 
 __all__ = ["GROW", "RESTARTED", "Duel", "Info", "KernelPolicy", "Kernels", "Policy"]
@@ -52,6 +53,9 @@ class Policy(ABC):
       the second, and `configure` changes it. The docstring of each policy defines the effect of a
       forgotten duel.
     - **Ties** are skipped or decided by a fair coin: see `ties` and `configure`.
+    - **Slates.** A policy built with ``slate=m`` shows up to m arms: those of the duel and its
+      `others`. `tell` takes the arm that was picked, or a ranking; see
+      `driftduel.policies.slates`.
     - **Modes.** With ``mode="serve"`` a policy may choose a duel of an arm with itself
       (`Duel.alone`): show that arm alone and collect no vote. Its result carries no information:
       pass that arm to `tell`, and the policy flips a separate coin. With ``mode="panel"`` each
@@ -122,6 +126,9 @@ class Policy(ABC):
     """The shape of the request that `ask` takes; without features it takes none."""
     request: tuple[float, ...] = ()
     """The scaled request of the duel that `choose` chooses now, for policies in plain Python."""
+    slate: int = 2
+    """The largest number m of arms shown. The notes of a policy with m > 2 end with the m - 2 other
+    arms, -1 where there is none; `learn` gets the code of the answer (`policies.slates`)."""
     parameters: dict[str, Any]
     """Constructor arguments by name; filled by the decorator of the registry."""
 
@@ -261,7 +268,7 @@ class Policy(ABC):
         t, first, second
             The round and the two arms of the duel.
         won
-            1, 0 or -1; the value -1 occurs only if `unanswered` is True.
+            1, 0 or -1; the value -1 occurs only if `unanswered` is True. The code of a slate.
         notes
             The numbers that `choose` returned for round `t`.
 
@@ -291,21 +298,36 @@ class Policy(ABC):
         first, second, notes = self.choose(t)
         if not (0 <= first < self._arms and 0 <= second < self._arms):
             raise no_such_arms(self, first, second, t)
-        return self.ledger.enter(first, second, notes)
+        return self.ledger.enter(first, second, notes, self.others_of(notes))
+
+    def others_of(self, notes: Sequence[float]) -> tuple[int, ...]:
+        """Return the arms of a slate besides the first two, from the notes of its duel."""
+        if self.slate == 2:
+            return ()
+        return tuple(int(arm) for arm in notes[len(notes) - self.slate + 2 :] if arm >= 0)
 
     def _take_request(self, scaled: ScaledRequest) -> None:
         """Make a scaled request available to `choose`."""
         self.request = scaled
 
-    def tell(self, duel: Duel, winner: int | None) -> None:
-        """Learn the winner of a pending duel, or a tie.
+    @overload
+    def tell(self, duel: Duel, winner: int | None) -> None: ...
+
+    @overload
+    def tell(self, duel: Duel, *, ranking: Sequence[int]) -> None: ...
+
+    def tell(self, duel: Duel, winner: Any = ..., *, ranking: Sequence[int] | None = None) -> None:
+        """Learn the winner of a pending duel, or a tie; of a slate also a ranking.
 
         Parameters
         ----------
         duel
             A pending `Duel` from `ask`, or the list that JSON makes of it.
         winner
-            ``duel.first``, ``duel.second``, or None for a tie.
+            One of ``duel.shown``, or None for a tie: nothing was picked.
+        ranking
+            Instead of `winner`, arms of ``duel.shown``, the best first; it need not have all. Arms
+            that it leaves out are below those that it has, and not ordered among themselves.
 
         Raises
         ------
@@ -313,24 +335,31 @@ class Policy(ABC):
             If the duel is not pending or `winner` is not one of its arms. State is unchanged.
         """
         duel = Duel.of(duel)
-        self._settle(duel, self.ledger.answer(duel, winner))
+        if (winner is ...) == (ranking is None):
+            raise DriftduelError("pass the winner of the duel, or ranking=, not both or neither.")
+        if ranking is None:
+            self._settle(duel, self.ledger.answer(duel, winner))
+        else:
+            self._settle(duel, self.ledger.answer_ranking(duel, ranking))
 
     def tell_first_won(self, duel: Duel, won: int) -> None:
         """Learn the result of a pending duel as a number: 1 (first arm won), 0 or -1 (no winner).
 
         Unlike `tell`, this method flips no coin: the caller decides self-duels and ties. The value
-        -1 is skipped for each setting of `ties`.
+        -1 is skipped for each setting of `ties`. A slate takes any code of
+        `driftduel.policies.slates`.
 
         Raises
         ------
         DriftduelError
             If the duel is not pending or `won` has another value.
         """
-        if won not in (1, 0, UNANSWERED):
+        duel = Duel.of(duel)
+        if won not in (1, 0, UNANSWERED) and not (duel.others and is_code(won, len(duel.shown))):
             raise DriftduelError(
                 f"won={won!r} must be 1 (the first arm won), 0 (it lost) or -1 (no result)."
             )
-        self._settle(self.ledger.take(Duel.of(duel)), int(won))
+        self._settle(self.ledger.take(duel), int(won))
 
     def forget(self, duel: Duel) -> None:
         """Drop a pending duel without a result; raise DriftduelError if it is not pending."""
@@ -338,7 +367,7 @@ class Policy(ABC):
 
     def _settle(self, duel: Duel, won: int) -> None:
         ledger = self.ledger
-        for (first, second, t, notes), result in ledger.settle(duel, won):
+        for (first, second, t, notes, _), result in ledger.settle(duel, won):
             if result == UNANSWERED and not self.unanswered:
                 continue
             if self.learn(t, first, second, result, notes) & RESTARTED:
@@ -533,7 +562,10 @@ class Policy(ABC):
 
     def check_duel(self, duel: Duel) -> None:
         """Raise DriftduelError if a duel from a file cannot be a result of `ask`."""
-        if not (0 <= duel.first < self._arms and 0 <= duel.second < self._arms):
+        arms = {duel.first, duel.second, *duel.others}
+        different = len(arms) == 2 + len(duel.others) or (duel.alone and not duel.others)
+        known = duel.others == self.others_of(duel.notes)
+        if not (different and known and all(0 <= arm < self._arms for arm in arms)):
             raise DriftduelError(f"it has a duel of arms {duel.first} and {duel.second}.")
 
     @property
@@ -880,11 +912,15 @@ def no_such_arms(
     )
 
 
-def need_no_request(inside: Policy, name: str) -> None:
-    """Raise if a policy that takes requests would be wrapped: wrappers do not pass them on."""
+def need_plain_duels(inside: Policy, name: str) -> None:
+    """Raise if a policy with requests or slates would be wrapped: wrappers do not pass them on."""
     if inside.request_shape.features:
         raise DriftduelError(
             f"policy {name!r} passes no requests on; leave out features=, or use {inside.name!r}."
+        )
+    if inside.slate > 2:
+        raise DriftduelError(
+            f"policy {name!r} passes no slates on; leave out slate=, or use {inside.name!r}."
         )
 
 

@@ -11,19 +11,21 @@
 | ``left`` | | removed | | | |
 | ``heard`` | | one of two | the other | 1: the one, 0: the other, -1: a tie | weight, request |
 | ``priced`` | | | | | the price of each arm |
+| ``ranked`` | of the duel | | | | arms of the slate, the best first |
 
 ``told`` is a call of `Policy.tell`: the policy flips its separate coin for a duel of an arm with
-itself. ``decided`` is a call of `Policy.tell_first_won`: the caller flipped the coin. ``heard`` is
-a call of `Policy.add_past_vote`, ``priced`` one of `Policy.set_prices`. The notes of a duel with a
-request end with the scaled request; such a duel cannot be asked again without them. Unused fields
-have the default value: 0 for the round, -1 for the others. `driftduel.policies.fold` rebuilds the
-policy from its log.
+itself; ``ranked`` is one with a ranking. ``decided`` is a call of `Policy.tell_first_won`: the
+caller flipped the coin; of a slate, `won` is the code of the pick (`driftduel.policies.slates`).
+``heard`` is a call of `Policy.add_past_vote`, ``priced`` one of `Policy.set_prices`. The notes of a
+duel with a request end with the scaled request; such a duel cannot be asked again without them. The
+notes of a slate end with its other arms. Unused fields have the default value: 0 for the round, -1
+for the others. `driftduel.policies.fold` rebuilds the policy from its log.
 """
 
 import json
 from array import array
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,11 +35,23 @@ from driftduel.errors import DriftduelError, LogError
 from driftduel.policies.base import Policy
 from driftduel.policies.fields import MOST
 from driftduel.policies.ledger import UNANSWERED, Duel
+from driftduel.policies.slates import MOST_SHOWN, places_of
 from driftduel.requests import MOST_FEATURES
 
 __all__ = ["KINDS", "Columns", "Event", "EventLog", "Recorder"]
 
-KINDS = ("asked", "told", "decided", "tied", "forgotten", "joined", "left", "heard", "priced")
+KINDS = (
+    "asked",
+    "told",
+    "decided",
+    "tied",
+    "forgotten",
+    "joined",
+    "left",
+    "heard",
+    "priced",
+    "ranked",
+)
 """Kinds of events; the column `kind` holds indices into this tuple."""
 _MOST_ARMS = 1 << 31
 _MOST_NOTES = 1000
@@ -87,19 +101,21 @@ _ROUND, _ARM = (1, MOST), (0, _MOST_ARMS - 1)
 _BOUNDS: dict[str, dict[str, tuple[int, int]]] = {
     "asked": {"round": _ROUND, "arm": _ARM, "other": _ARM},
     "told": {"round": _ROUND, "arm": _ARM},
-    "decided": {"round": _ROUND, "won": (0, 1)},
+    "decided": {"round": _ROUND, "won": (0, MOST_SHOWN - 1)},
     "tied": {"round": _ROUND},
     "forgotten": {"round": _ROUND},
     "joined": {"arm": _ARM},
     "left": {"arm": _ARM},
     "heard": {"arm": _ARM, "other": _ARM, "won": (-1, 1)},
     "priced": {},
+    "ranked": {"round": _ROUND},
 }
 # The minimum and maximum number of notes of each kind.
 _NOTES = dict.fromkeys(KINDS, (0, 0)) | {
     "asked": (0, _MOST_NOTES),
     "heard": (1, 2 + MOST_FEATURES),
     "priced": (1, _MOST_NOTES),
+    "ranked": (2, MOST_SHOWN),
 }
 
 
@@ -391,18 +407,39 @@ class Recorder:
         self.log.append(Event("asked", duel.round, duel.first, duel.second, notes=duel.notes))
         return duel
 
-    def tell(self, duel: Duel, winner: int | None) -> None:
-        """Learn the winner of a pending duel, or a tie."""
-        self.policy.tell(duel, winner)
+    @overload
+    def tell(self, duel: Duel, winner: int | None) -> None: ...
+
+    @overload
+    def tell(self, duel: Duel, *, ranking: Sequence[int]) -> None: ...
+
+    def tell(self, duel: Duel, winner: Any = ..., *, ranking: Sequence[int] | None = None) -> None:
+        """Learn the winner of a pending duel, or a tie; of a slate also a ranking."""
+        policy: Any = self.policy
+        given = {} if winner is ... else {"winner": winner}
+        policy.tell(duel, **given, **({} if ranking is None else {"ranking": ranking}))
         t = Duel.of(duel).round
-        self.log.append(Event("tied", t) if winner is None else Event("told", t, int(winner)))
+        if ranking is not None:
+            self._append_ranking(t, list(ranking))
+        else:
+            self.log.append(Event("tied", t) if winner is None else Event("told", t, int(winner)))
 
     def tell_first_won(self, duel: Duel, won: int) -> None:
-        """Learn the result of a pending duel as a number: 1 (first arm won), 0 or -1."""
+        """Learn the result of a pending duel as a number, as `Policy.tell_first_won` does."""
         self.policy.tell_first_won(duel, won)
-        t = Duel.of(duel).round
-        unknown = won == UNANSWERED
+        duel = Duel.of(duel)
+        places = places_of(won)
+        if len(places) > 1:
+            self._append_ranking(duel.round, [duel.shown[place] for place in places])
+            return
+        t, unknown = duel.round, won == UNANSWERED
         self.log.append(Event("forgotten", t) if unknown else Event("decided", t, won=int(won)))
+
+    def _append_ranking(self, t: int, arms: list[int]) -> None:
+        if len(arms) == 1:
+            self.log.append(Event("told", t, int(arms[0])))
+        else:
+            self.log.append(Event("ranked", t, notes=tuple(float(arm) for arm in arms)))
 
     def forget(self, duel: Duel) -> None:
         """Drop a pending duel without a result."""

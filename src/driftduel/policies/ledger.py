@@ -1,13 +1,15 @@
 """The bookkeeping of duels between choice and learning: pending duels and held answers."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from driftduel._internal.display import as_html
+from driftduel._internal.wording import listed
 from driftduel.errors import DriftduelError
+from driftduel.policies.slates import code_of
 
 __all__ = ["ORDERS", "TIES", "UNANSWERED", "Duel", "Ledger"]
 
@@ -22,7 +24,8 @@ UNANSWERED = -1
 class Duel(NamedTuple):
     """Two arms to compare, with the numbers that the policy needs when the answer arrives.
 
-    It holds plain numbers only, so it can be stored in a database or sent as JSON.
+    A *slate* is a duel with `others`: three or more arms, of which one is picked, or which are
+    ranked. A duel holds plain numbers only, so it can be stored in a database or sent as JSON.
 
     >>> duel = Duel(0, 3, round=1, notes=(0.25,))
     >>> Duel.from_json(duel.to_json()) == duel
@@ -34,20 +37,29 @@ class Duel(NamedTuple):
     round: int
     """The round: the index of this duel among all duels of the policy, from 1."""
     notes: tuple[float, ...] = ()
-    """Values as of the choice that `learn` needs later, such as weights or probabilities."""
+    """Values as of the choice that `learn` needs later, such as weights or probabilities; those of
+    a slate end with its other arms."""
+    others: tuple[int, ...] = ()
+    """The other arms shown, of a slate."""
 
     @property
     def alone(self) -> bool:
         """Whether the duel is an arm with itself: show the arm without a vote."""
         return self.first == self.second
 
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """The arms to show, without repetition."""
+        return (self.first,) if self.alone else (self.first, self.second, *self.others)
+
     def _repr_html_(self) -> str:
-        shown = f"arm {self.first} alone" if self.alone else f"arms {self.first} and {self.second}"
+        arms = self.shown
+        shown = f"arm {self.first} alone" if self.alone else f"arms {listed(arms)}"
         notes = ", ".join(f"{note:.6g}" for note in self.notes) or "-"
         return as_html(f"Duel: {shown}", [("round", f"{self.round:,}"), ("notes", notes)])
 
     def to_json(self) -> str:
-        """Return a JSON list: first arm, second arm, round, list of notes."""
+        """Return a JSON list: first arm, second arm, round, list of notes, list of other arms."""
         return json.dumps(self)
 
     @classmethod
@@ -63,6 +75,8 @@ class Duel(NamedTuple):
     def of(cls, raw: Any) -> "Duel":
         """Return a `Duel` from an instance or from the list that JSON makes of it.
 
+        A list without the last element, from an earlier version, has no other arms.
+
         Raises
         ------
         DriftduelError
@@ -71,16 +85,17 @@ class Duel(NamedTuple):
         if type(raw) is cls and type(raw.notes) is tuple:
             return raw
         try:
-            first, second, t, notes = raw
-            whole = all(type(number) is int for number in (first, second, t))
+            first, second, t, notes, *more = raw
+            (others,) = more or [()]
+            whole = all(type(number) is int for number in (first, second, t, *others))
             plain = all(type(note) in (int, float) for note in notes)
             if whole and plain:
-                return cls(first, second, t, tuple(map(float, notes)))
+                return cls(first, second, t, tuple(map(float, notes)), tuple(others))
         except (TypeError, ValueError, OverflowError):
             pass
         raise DriftduelError(
             f"{_short(raw)} is not a duel; pass the object that ask returned: first arm, second "
-            f"arm, round and notes."
+            f"arm, round and notes, and the other arms of a slate."
         )
 
 
@@ -119,10 +134,12 @@ class Ledger:
         self.restarts: list[int] = []
         """Ascending list of rounds after which the learned state was reset."""
 
-    def enter(self, first: int, second: int, notes: tuple[float, ...]) -> Duel:
+    def enter(
+        self, first: int, second: int, notes: tuple[float, ...], others: tuple[int, ...] = ()
+    ) -> Duel:
         """Add the duel of the next round to the pending duels and return it."""
         self.asked = t = self.asked + 1
-        self.open[t] = duel = Duel(first, second, t, notes)
+        self.open[t] = duel = Duel(first, second, t, notes, others)
         return duel
 
     def take(self, duel: Duel) -> Duel:
@@ -151,22 +168,54 @@ class Ledger:
     def answer(self, duel: Duel, winner: int | None) -> int:
         """Remove a pending duel and return its result: 1 (first arm won), 0 or `UNANSWERED`.
 
+        The result of a slate is the code of the pick, see `driftduel.policies.slates`.
+
         Raises
         ------
         DriftduelError
             If the duel is not pending or `winner` is not one of its arms.
         """
-        first, second, t, _ = duel
-        tie = winner is None
-        if not tie and (isinstance(winner, bool | np.bool_) or winner not in (first, second)):
-            raise DriftduelError(
-                f"winner={winner!r} cannot have won the duel of {first} and {second} (round {t}); "
-                f"pass the arm that won, or None for a tie."
-            )
+        shown = duel.shown
+        if winner is not None:
+            remedy = "pass the arm that won, or None for a tie"
+            self._check_arm(duel, winner, f"winner={winner!r}", remedy)
         self.take(duel)
-        if first == second or (tie and self.ties == "coin"):
+        if duel.alone:
             return int(self.coins.random() < 0.5)
-        return UNANSWERED if tie else int(winner == first)
+        if winner is None and self.ties == "coin":
+            return code_of([min(len(shown) - 1, int(self.coins.random() * len(shown)))])
+        return UNANSWERED if winner is None else code_of([shown.index(winner)])
+
+    def answer_ranking(self, duel: Duel, ranking: Sequence[int]) -> int:
+        """Remove a pending duel and return the code of a ranking of its arms, the best first.
+
+        Raises
+        ------
+        DriftduelError
+            If the duel is not pending, or `ranking` is empty, repeats an arm, or has an arm that
+            was not shown.
+        """
+        try:
+            arms = list(ranking)
+        except TypeError:
+            arms = []
+        if not arms or len(set(arms)) != len(arms):
+            raise DriftduelError(
+                f"ranking={_short(ranking)} must list arms of the slate, the best first, each once."
+            )
+        for arm in arms:
+            self._check_arm(duel, arm, f"arm {arm!r} of the ranking", "rank arms that were shown")
+        if len(arms) == 1:
+            return self.answer(duel, arms[0])
+        self.take(duel)
+        return code_of([duel.shown.index(arm) for arm in arms])
+
+    def _check_arm(self, duel: Duel, arm: Any, what: str, remedy: str) -> None:
+        if isinstance(arm, bool | np.bool_) or arm not in duel.shown:
+            arms = " and ".join(map(str, (duel.first, duel.second, *duel.others)))
+            raise DriftduelError(
+                f"{what} cannot have won the duel of {arms} (round {duel.round}); {remedy}."
+            )
 
     def advance_to(self, t: int) -> None:
         """Set the counters as if all duels up to round `t` had been chosen and answered."""

@@ -85,10 +85,12 @@ def fold(policy: Policy, log: EventLog | Iterable[EventLog]) -> Policy:
 
 
 def _is_compiled(policy: Policy) -> bool:
-    """Return whether all methods that `fold` replays are those of `KernelPolicy`."""
+    """Return whether all methods that `fold` replays are those of `KernelPolicy`, on duels."""
     methods = ("choose", "learn", "ask", "tell", "tell_first_won", "forget")
-    return isinstance(policy, KernelPolicy) and all(
-        getattr(type(policy), name) is getattr(KernelPolicy, name) for name in methods
+    return (
+        isinstance(policy, KernelPolicy)
+        and policy.slate == 2
+        and all(getattr(type(policy), name) is getattr(KernelPolicy, name) for name in methods)
     )
 
 
@@ -121,6 +123,9 @@ def _replay_event(policy: Policy, event: Event, place: int) -> None:
                 policy.forget(duel)
             elif kind == "decided":
                 policy.tell_first_won(duel, won)
+            elif kind == "ranked":
+                arms: Any = [int(arm) if arm.is_integer() else arm for arm in notes]
+                policy.tell(duel, ranking=arms)
             else:
                 policy.tell(duel, arm if kind == "told" else None)
     except LogError:
@@ -155,7 +160,7 @@ def _event_error(event: Event, place: int, error: DriftduelError) -> LogError:
 
 def _check_choice(event: Event, place: int, duel: Duel) -> None:
     """Raise LogError if the duel in the log differs from the policy's choice `duel`."""
-    first, second, t, notes = duel
+    first, second, t, notes, _ = duel
     if event.round != t:
         raise LogError(
             f"event {place} of the log asks for round {event.round}; the expected round is {t}.",

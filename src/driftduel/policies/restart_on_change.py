@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftduel.errors import DriftduelError
-from driftduel.policies.base import RESTARTED, Duel, KernelPolicy, Policy, need_no_request
+from driftduel.policies.base import RESTARTED, Duel, KernelPolicy, Policy, need_plain_duels
 from driftduel.policies.fields import PRESENT, ROUND, Scope, verify
 from driftduel.policies.info import Challenger, Contest, Stage
 from driftduel.policies.registry import POLICIES
@@ -66,7 +66,7 @@ class RestartOnChange(Policy):
     def _take(self, here: tuple[int, ...], inside: Policy | None) -> None:
         """Install a policy for these arms, or None for a single present arm."""
         if inside is not None:
-            need_no_request(inside, self.name or f"anew-{inside.name}")
+            need_plain_duels(inside, self.name or f"anew-{inside.name}")
         self._here, self._inside = here, inside
         self._place = {arm: place for place, arm in enumerate(here)}
         self._enter_mode()

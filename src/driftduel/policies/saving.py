@@ -19,6 +19,7 @@ from driftduel.policies.base import (
 )
 from driftduel.policies.fields import MOST, verify
 from driftduel.policies.registry import POLICIES
+from driftduel.policies.slates import is_code
 from driftduel.specs import Spec
 
 __all__ = ["FORMAT", "load_policy", "policy_from_bytes", "policy_to_bytes", "save_policy"]
@@ -166,7 +167,7 @@ def _restore(header: dict[str, Any], content: dict[str, Any]) -> Policy:
     ledger.restarts = [_whole(t, "restart", 1, asked) for t in header["restarts"]]
     ledger.open = {duel.round: duel for duel in map(Duel.of, header["pending"])}
     ledger.held = {
-        duel.round: (duel, _whole(won, "answer", -1, 1))
+        duel.round: (duel, _answer(won, duel))
         for raw, won in header["held"]
         for duel in [Duel.of(raw)]
     }
@@ -190,6 +191,13 @@ def _whole(value: Any, what: str, low: int, high: int) -> int:
     if type(value) is not int or not low <= value <= high:
         raise DriftduelError(f"its {what} is {value!r:.40}; it must be from {low} to {high}.")
     return value
+
+
+def _answer(won: Any, duel: Duel) -> int:
+    """Return a held answer; raise DriftduelError if it is not one of this duel."""
+    if not is_code(won, len(duel.shown) if duel.others else 2):
+        raise DriftduelError(f"its answer is {won!r:.40}; the duel has {len(duel.shown)} arms.")
+    return int(won)
 
 
 def _most_arms(content: dict[str, Any]) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 
 from driftduel._internal.compiler import hot, kernel
 from driftduel.errors import DriftduelError
-from driftduel.policies.base import KernelPolicy, Kernels, Policy, need_no_request
+from driftduel.policies.base import KernelPolicy, Kernels, Policy, need_plain_duels
 from driftduel.policies.fields import Rule, rules_of
 from driftduel.policies.info import Contest, Stage
 from driftduel.policies.modes import SAME
@@ -71,7 +71,7 @@ class Wrapper(KernelPolicy):
     """The key of the wrapper that has the initial value of `supplies`."""
 
     def __init__(self, arms: int, rng: np.random.Generator, base: KernelPolicy) -> None:
-        need_no_request(base, f"{self.prefix}-{base.name}")
+        need_plain_duels(base, f"{self.prefix}-{base.name}")
         for lacking in (_lacking_kernel(type(self), base), _lacking_field(type(self), base)):
             if lacking is not None:
                 raise _cannot_wrap(self.prefix, base.name, lacking)

@@ -150,6 +150,12 @@ class World(ABC):
     """The spec passed to `make_world`, including the seed; by default empty."""
     names: tuple[str, ...] = ()
     """The names of the arms; by default empty, if arms have numbers only."""
+    slate: int = 2
+    """The largest number of arms shown in a round; see `driftduel.worlds.WithSlates`."""
+    ranked: bool = False
+    """Whether the answer to a slate is a ranking of its arms, else the pick of one."""
+    nothing_picked: float = 0.0
+    """The probability that nothing is picked from a slate of two or more arms."""
     drifts: bool = True
     """Whether preferences may change in every round, so that a pass over all rounds is slow."""
 
