@@ -82,7 +82,8 @@ def places_of(code: int) -> tuple[int, ...]:
 
 def is_code(code: Any, shown: int) -> bool:
     """Return whether a value is the result of a slate of `shown` arms: a whole number, valid."""
-    if type(code) is not int or not -1 <= code < 1 << 4 * (MOST_SHOWN + 1):
+    most = 1 << 4 * (MOST_SHOWN + 1) if shown > 2 else 2
+    if type(code) is not int or not -1 <= code < most:
         return False
     places = places_of(code)
     valid = len(set(places)) == len(places) and all(0 <= place < shown for place in places)
