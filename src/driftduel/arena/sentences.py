@@ -346,8 +346,8 @@ def _left_side(board: "Board") -> str:
             return f"{band}: no preference for a place can be seen."
         which = "first" if side.low > 0.5 else "last"
         return (
-            f"{band}: voters prefer the {which} cards. Their order is drawn at random, so no option "
-            "gains by it; more votes are needed."
+            f"{band}: voters prefer the {which} cards. Their order is drawn at random, so no "
+            "option gains by it; more votes are needed."
         )
     if side.low <= 0.5 <= side.high:
         return f"{band}: no preference for a side can be seen."
@@ -426,8 +426,8 @@ def warnings(board: "Board") -> list[str]:
     seen = votes + board.skips
     if seen >= _FEW and board.skips > 2 * _MUCH * seen:
         found.append(
-            f"{share(board.skips / seen)} of the {_shown(board)} were skipped; if that depends on which "
-            "option would have won, the board is wrong."
+            f"{share(board.skips / seen)} of the {_shown(board)} were skipped; if that depends on "
+            "which option would have won, the board is wrong."
         )
     if board.voided:
         found.append(

@@ -1,8 +1,8 @@
 """Static files, served under a name with a content hash and cached without expiry.
 
 ``drift-duel.js`` is also served under its plain name, which pages of other sites use, and is cached
-for minutes only; so is ``drift-slate.js``, which it loads for arenas with slates. Modules import each other by plain names in the source; the served files import
-the hashed names.
+for minutes only; so is ``drift-slate.js``, which it loads for arenas with slates. Modules import
+each other by plain names in the source; the served files import the hashed names.
 """
 
 import hashlib
