@@ -81,10 +81,15 @@ def places_of(code: int) -> tuple[int, ...]:
 
 
 def is_code(code: Any, shown: int) -> bool:
-    """Return whether a value is the result of a slate of `shown` arms: a whole number, valid."""
+    """Return whether a value is the result of a slate of `shown` arms: a whole number, valid.
+
+    A duel of two arms has no rankings.
+    """
     if type(code) is not int or not -1 <= code < 1 << 4 * (MOST_SHOWN + 1):
         return False
     places = places_of(code)
+    if shown < 3 and len(places) > 1:
+        return False
     valid = len(set(places)) == len(places) and all(0 <= place < shown for place in places)
     return code == -1 or (valid and code_of(places) == code)
 
