@@ -162,7 +162,7 @@ TWINS = {"self-sparring": SelfSparring, "multi-dueling": MultiDueling, "maxmin-u
 
 
 class People:
-    """Utilities that change in the middle; some pick, some rank all or the best two, some nothing."""
+    """Utilities that change in the middle; picks, rankings of all or of the best two, or nothing."""
 
     def __init__(self, K, rounds, seed, kinds):
         self.rng = np.random.default_rng([seed, K])
@@ -307,7 +307,7 @@ def test_a_sole_champion_is_shown_alone_and_several_by_the_wide_bounds():
     policy = make_policy("multi-dueling", 4, 1, slate=4)
     lost = np.array([[0, 60, 60, 60], [40, 0, 50, 50], [40, 50, 0, 50], [20, 50, 50, 0]], float)
     policy.state.wins[:] = lost
-    # The bounds of 1 and 2 against 0 are 0.4 + sqrt(0.51 log t / 100), that of 3 is 0.25 + ... / 80.
+    # The bounds of 1 and 2 against 0 are 0.4 + sqrt(0.51 log t / 100); 3 has 0.25 of 80 duels.
     assert [policy.choose(t)[:2] for t in (2, 7)] == [(0, 0), (0, 0)]
     narrow = math.exp(0.01 * 100 / 0.51)  # from here on 1 and 2 may beat 0
     first, second, notes = policy.choose(math.ceil(narrow))
