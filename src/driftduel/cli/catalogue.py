@@ -10,7 +10,7 @@ Groups = dict[str, dict[str, str]]
 
 POLICIES: Groups = {
     "Without prior knowledge, for preferences that change (ours)": {
-        "king": "one arm stays until a challenger beats it; try it first",
+        "king": "one arm stays until a challenger beats it; try it first; slates, too",
         "court": "the same for a mixture of arms, without a Condorcet winner",
         "borda-king": "the same by Borda scores: the share of duels won",
     },
