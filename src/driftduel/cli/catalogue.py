@@ -38,7 +38,7 @@ POLICIES: Groups = {
         "rmed1": "by likelihood; asymptotically optimal up to a constant",
         "rmed2": "by likelihood; asymptotically optimal",
         "rmed2fh": "the same for a known number of rounds",
-        "self-sparring": "one Thompson sampler, drawn from twice, or m times for a slate",
+        "self-sparring": "one Thompson sampler, drawn from once a place",
         "multi-dueling": "all that may be best on one slate, by confidence bounds",
         "maxmin-ucb": "a slate built up by upper confidence bounds",
         "sparring": "two UCB bandits against each other",
@@ -74,6 +74,7 @@ POLICIES: Groups = {
         "oracle-*": "restarts when the winner changes; needs the change times",
         "doubling-*": "epochs of doubling length, for policies that need a horizon",
         "anew-*": "restarts whenever an option joins or leaves",
+        "slate-*": "shows its duel on a slate, beside other options",
     },
     "Baseline": {
         "uniform": "chooses both arms at random, and does not learn",

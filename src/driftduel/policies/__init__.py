@@ -95,6 +95,7 @@ from driftduel.policies.saving import (
 )
 from driftduel.policies.scb import Scb
 from driftduel.policies.self_sparring import SelfSparring
+from driftduel.policies.slate_filling import FilledSlate
 from driftduel.policies.slates import (
     MOST_SHOWN as MOST_SHOWN,
     UNDECIDED as UNDECIDED,
@@ -147,6 +148,7 @@ __all__ = [
     "Event",
     "EventLog",
     "Exp3S",
+    "FilledSlate",
     "GlrRestart",
     "Info",
     "InterleavedFilter",
@@ -219,6 +221,7 @@ for _wrapper, _bases in (
     (Detect, [*_COUNTING, *_STAYING]),
     (Oracle, _RESTARTABLE),
     (Periodic, _RESTARTABLE),
+    (FilledSlate, ["dts", "rucb"]),
     (Doubling, _NEED_HORIZON),
 ):
     register_wrapper(_wrapper, _bases)

@@ -78,7 +78,7 @@ NUMBERS = Named(
     here=Within(1, ARMS),
     trial=COUNT,
     wake=COUNT,
-    due=Within(0, 1),
+    due=Within(-2, 1),
 )
 """Rules for the numbers of a king's record; other policies extend them."""
 RIVALS = Named(
@@ -106,8 +106,8 @@ class MatchState(NamedTuple):
     """The king; number of open matches; the last challenger; the round of the coronation; number of
     alarms; the index in the order; number of matches; duels since a match was opened; matches of
     this king; the last round; number of present arms; the round of the next newcomer's match; the
-    round until which no match has to be opened or continued; and the fraction of the next match
-    that is due."""
+    round until which no match has to be opened or continued; and the matches that are due:
+    a fraction, or below 0 if slates opened some early."""
     order: Annotated[Any, ORDER]
     """(K,) the order of challengers."""
     arms: Annotated[Any, RIVALS]

@@ -66,8 +66,11 @@ from driftduel.policies.fields import (
     records,
 )
 from driftduel.policies.info import Contest, nearest_first
+from driftduel.policies.ledger import UNANSWERED
 
-__all__ = ["PANEL", "PanelState", "contest", "first_panel_state", "holds_together"]
+__all__ = [
+    "PANEL", "PanelState", "contest", "first_panel_state", "holds_together", "most_promising",
+]  # fmt: skip
 
 _BETS = 6
 _SURE = 0.9  # probability at which a rival takes over from a settled leader
@@ -182,23 +185,41 @@ def _takes_over(state: Any, j: int) -> bool:
 
 
 @hot
-def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
+def most_promising(state: Any, shown: int, others: Any, more: int) -> int:
+    """Return the rival to show, or -1: the largest expected loss per pending duel and tie.
+
+    Not counted are the arm `shown` and the first `more` of `others`. Ties are broken by the order,
+    from the arm after the last one.
+    """
     numbers, arms = state.numbers[0], state.arms
+    king, place = numbers.king, numbers.last
+    j, most, at = -1, -1.0, place
+    for _ in range(len(arms)):
+        place = place + 1 if place + 1 < len(arms) else 0
+        i = state.order[place]
+        if i in (king, shown) or not state.present[i]:
+            continue
+        is_free = True
+        for k in range(more):
+            is_free = is_free and others[k] != i
+        if is_free:
+            promise = gain(state, i) / (1.0 + state.pending[king, i] + arms[i].tied)
+            if promise > most * _EQUAL:
+                j, most, at = i, promise, place
+    numbers.last = at
+    return j
+
+
+@hot
+def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
+    numbers = state.numbers[0]
     king = numbers.king
     numbers.now = t
     if numbers.here == 1:
         return king, king
     if t % STEP == 0:
         drift(state, t)
-    j, most, at, place = king, -1.0, 0, numbers.last
-    for _ in range(len(arms)):
-        place = place + 1 if place + 1 < len(arms) else 0
-        i = state.order[place]
-        if i != king and state.present[i]:
-            promise = gain(state, i) / (1.0 + state.pending[king, i] + arms[i].tied)
-            if promise > most * _EQUAL:
-                j, most, at = i, promise, place
-    numbers.last = at
+    j = most_promising(state, -1, notes, 0)
     state.pending[king, j] += 1
     state.pending[j, king] += 1
     return king, j
@@ -228,7 +249,7 @@ def _learn(state: Any, j: int, won: int) -> int:
     """Learn the result of a duel with `j`: the leader won (1), lost (0), or neither (-1)."""
     numbers, rival = state.numbers[0], state.arms[j]
     if won < 0:
-        rival.tied += 1
+        rival.tied += int(won == UNANSWERED)  # a slate that orders other arms only is no tie
         return 0
     rival.tied = 0
     alarm = _bet(state, j, won)

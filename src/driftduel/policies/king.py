@@ -22,6 +22,7 @@ from driftduel.policies._king_matches import (
     present,
 )
 from driftduel.policies._king_panel import PANEL, PanelState, first_panel_state, holds_together
+from driftduel.policies._king_slates import on_slates
 from driftduel.policies._king_succession import (
     KINDS,
     RECENT,
@@ -45,6 +46,7 @@ from driftduel.policies.fields import (
 )
 from driftduel.policies.info import Contest
 from driftduel.policies.registry import POLICIES
+from driftduel.policies.slates import Slate, other_notes
 
 __all__ = ["King"]
 
@@ -78,7 +80,8 @@ class KingState(NamedTuple):
     """(64,) ring buffer of the rounds of the last falls; fall n is at index n modulo 64."""
 
 
-_challenger = challenges(without_match, matches_due, by_succession(without_match))
+_next_one = by_succession(without_match)
+_challenger = challenges(without_match, matches_due, _next_one)
 
 
 @hot
@@ -225,6 +228,11 @@ class King(KernelPolicy):
     arms, rng
         The number of arms K, at least 2, and the `numpy.random.Generator` object for the initial
         order.
+    slate
+        The largest number of arms shown at once. With 3 or more, up to ``slate - 1`` challengers
+        meet the king in one round, and an answer is a decided duel of the king and each challenger
+        that it orders against the king; see `_king_slates`. The guarantee then needs choices after
+        Plackett and Luce (the independence of irrelevant alternatives).
 
     References
     ----------
@@ -251,7 +259,10 @@ class King(KernelPolicy):
         panel=PANEL,
     )
 
-    def __init__(self, arms: int, rng: np.random.Generator) -> None:
+    def __init__(self, arms: int, rng: np.random.Generator, slate: Slate = 2) -> None:
+        if slate > 2:
+            self.slate, self.notes = slate, other_notes(slate)  # type: ignore[misc]
+            self.kernels = on_slates(type(self).kernels, slate, _next_one)  # type: ignore[misc]
         super().__init__(arms, rng)
         self.state = _first_state(rng.permutation(arms).astype(np.int64))
 

@@ -205,7 +205,7 @@ class Ledger:
             )
         for arm in arms:
             self._check_arm(duel, arm, f"arm {arm!r} of the ranking", "rank arms that were shown")
-        if len(arms) == 1 or not duel.others:  # a ranking of two arms is the pick of the better one
+        if len(arms) == 1 or not duel.others:  # the order of two arms is a pick
             return self.answer(duel, arms[0])
         self.take(duel)
         return code_of([duel.shown.index(arm) for arm in arms])

@@ -293,6 +293,8 @@ class PriorKnowledge(TypedDict, total=False):
     """The number of numbers of a request."""
     one_hot: bool
     """Whether they are one group of 0/1 indicators."""
+    slate: int
+    """The largest number of options shown at once."""
 
 
 def make_policy(

@@ -195,7 +195,7 @@ def _whole(value: Any, what: str, low: int, high: int) -> int:
 
 def _answer(won: Any, duel: Duel) -> int:
     """Return a held answer; raise DriftduelError if it is not one of this duel."""
-    if not is_code(won, len(duel.shown) if duel.others else 2):
+    if not is_code(won, max(2, len(duel.shown))):
         raise DriftduelError(f"its answer is {won!r:.40}; the duel has {len(duel.shown)} arms.")
     return int(won)
 

@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from driftduel._internal.compiler import hot
+from driftduel._internal.defaults import MOST_SHOWN
 from driftduel.policies.fields import ARM_OR_NONE, Rule
 from driftduel.specs import Range
 
@@ -34,8 +35,6 @@ __all__ = [
     "result_of_pair",
 ]  # fmt: skip
 
-MOST_SHOWN = 8
-"""The largest number of arms of a slate."""
 UNDECIDED = -2
 """The result of a pair of arms of a slate that the answer does not order."""
 _RANKED = 16
@@ -81,15 +80,11 @@ def places_of(code: int) -> tuple[int, ...]:
 
 
 def is_code(code: Any, shown: int) -> bool:
-    """Return whether a value is the result of a slate of `shown` arms: a whole number, valid.
-
-    A duel of two arms has no rankings.
-    """
-    if type(code) is not int or not -1 <= code < 1 << 4 * (MOST_SHOWN + 1):
+    """Return whether a value is the result of a slate of `shown` arms: a whole number, valid."""
+    most = 1 << 4 * (MOST_SHOWN + 1) if shown > 2 else 2
+    if type(code) is not int or not -1 <= code < most:
         return False
     places = places_of(code)
-    if shown < 3 and len(places) > 1:
-        return False
     valid = len(set(places)) == len(places) and all(0 <= place < shown for place in places)
     return code == -1 or (valid and code_of(places) == code)
 

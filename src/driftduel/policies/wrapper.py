@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 _CONTEXT = ("arms", "rng", "base")
+_OWN = {"slate"}  # keys that a wrapped policy does not get: wrappers take duels from it
 
 
 class Wrapper(KernelPolicy):
@@ -63,6 +64,8 @@ class Wrapper(KernelPolicy):
     """The effect of panel mode on the guarantee; empty (default): that of the wrapped policy."""
     extra_notes: tuple[Rule, ...] = ()
     """Rules of the wrapper's notes, which precede those of the wrapped policy."""
+    last_notes: tuple[Rule, ...] = ()
+    """Rules of the wrapper's notes that follow those of the wrapped policy."""
     adds_draws: bool = False
     """Whether the wrapper itself draws random numbers."""
     supplies: str = ""
@@ -76,7 +79,7 @@ class Wrapper(KernelPolicy):
             if lacking is not None:
                 raise _cannot_wrap(self.prefix, base.name, lacking)
         self.base = base
-        self.notes = (*self.extra_notes, *base.notes)  # type: ignore[misc]
+        self.notes = (*self.extra_notes, *base.notes, *self.last_notes)  # type: ignore[misc]
         self.in_order = base.in_order  # type: ignore[misc]
         self.ties = base.ties  # type: ignore[misc]
         self.name = f"{self.prefix}-{base.name}"  # type: ignore[misc]
@@ -240,7 +243,7 @@ def register_wrapper(wrapper: type[Wrapper], bases: Iterable[str] = ()) -> None:
             factory=Composition(wrapper, inner.name),
             parameters=(
                 *own,
-                *(p for p in inner.parameters if p.name not in {*names, wrapper.supplies}),
+                *(p for p in inner.parameters if p.name not in {*names, *_OWN, wrapper.supplies}),
             ),
             summary=f"{(wrapper.__doc__ or '').partition(chr(10))[0]} Around: {inner.name}.",
         )
@@ -336,7 +339,8 @@ class Composition:
         inner = POLICIES[self.base]
         mine = {parameter.name for parameter in parameters_of(self.wrapper, _CONTEXT)}
         # A key of both, such as the horizon, is passed to both.
-        for_base = {p.name: values[p.name] for p in inner.parameters if p.name in values}
+        shared = [p.name for p in inner.parameters if p.name not in _OWN]
+        for_base = {name: values[name] for name in shared if name in values}
         values = {name: value for name, value in values.items() if name in mine}
 
         if self.wrapper.supplies:
