@@ -1,15 +1,24 @@
 """Games of slates: the compiled loop equals ask and tell, regret, and what is refused."""
 
+import signal
+
 import numpy as np
 import pytest
 
 import driftduel.games.slates as module
-from driftduel import play
 from driftduel._internal.compiler import hot
 from driftduel.errors import DriftduelError
-from driftduel.games import budget, streams
-from driftduel.policies import places_of
-from driftduel.regret import regret
+from driftduel.games import (
+    Identification,
+    budget,
+    knowledge,
+    play,
+    streams,
+    trace,
+    write_trace,
+)
+from driftduel.policies import POLICIES, places_of
+from driftduel.regret import kinds_of, regret
 from driftduel.worlds import WithAbsences, decide, make_world
 from tests.games.slate_policies import Listener, Plain, Shower
 
@@ -247,3 +256,97 @@ def test_a_compiled_policy_gets_the_same_error(third):
             f"policy {policy.name!r} chose arms 0, 1 and {third} in round 20; "
             f"present are 0, 1, 2, 4 and 5, each at most once in a slate."
         )
+
+
+@pytest.fixture
+def registered():
+    """Register the policy under its name for the duration of a test."""
+    POLICIES.register("shower")(Shower)
+    yield
+    POLICIES.remove("shower")
+
+
+@pytest.mark.usefixtures("registered")
+def test_the_slates_of_the_world_are_known():
+    world = make_world("utilities:arms=5,rounds=300,slate=4", 1)
+    assert knowledge("shower", world) == {"horizon": 300, "slate": 4}
+    assert knowledge("shower:slate=3", world) == {"horizon": 300}
+    assert "slate" not in knowledge("shower", make_world("utilities:rounds=300", 1))
+    games = [play(spec, world, 2) for spec in ("shower", "shower:slate=3", "shower:slate=2")]
+    assert [game.policy.slate for game in games] == [4, 3, 2]
+    assert games[0].plays[-1].sum() > games[1].plays[-1].sum() > games[2].plays[-1].sum() == 600
+
+
+@pytest.mark.usefixtures("registered")
+def test_what_does_not_fit_is_refused_in_one_sentence():
+    slates = "utilities:arms=5,rounds=300,slate=3"
+    goal = Identification(300)
+    for policy, world, keys, said in (
+        ("shower:slate=4", "utilities:arms=5,rounds=300", {}, "or add slate=4 to the world"),
+        ("shower:slate=4", slates, {}, "up to 4 arms, and this world 3; use slate=3"),
+        ("shower:slate=3", "routing:arms=5,rounds=300", {}, "and this world 2; use slate=2.$"),
+        ("shower", slates, {"benchmark": "exploitability"}, "for duels, not for slates"),
+        ("shower", slates, {"observer": goal}, "not defined for slates; leave out"),
+    ):
+        with pytest.raises(DriftduelError, match=said) as error:
+            play(policy, world, 1, **keys)
+        assert "\n" not in str(error.value)
+    with pytest.raises(DriftduelError, match="or add slate=4 to the world"):
+        trace("shower:slate=4", "utilities:arms=5,rounds=300", 1)
+
+
+@pytest.mark.usefixtures("registered")
+@pytest.mark.parametrize("benchmark", ["von-neumann", "borda", "copeland"])
+def test_other_benchmarks_have_slates_too(benchmark):
+    game = play("shower", "utilities:arms=5,rounds=300,slate=3", 1, benchmark=benchmark)
+    assert set(game.regret) == set(kinds_of(benchmark))
+    paper = play("shower", "utilities:arms=5,rounds=300,slate=3", 1)
+    if benchmark == "von-neumann":
+        assert game.total == pytest.approx(paper.total)
+    assert 0 < game.regret[f"{benchmark}-weak"][-1] < game.total
+
+
+@pytest.mark.usefixtures("registered")
+@pytest.mark.parametrize("spec", [WORLDS[2], WORLDS[3], WORLDS[4]])
+def test_a_trace_has_the_slates_and_the_answers(spec, tmp_path):
+    game, rows = play("shower", spec, 3), trace("shower", spec, 3)
+    assert game.policy.state.log[0] == rows.policy.state.log[0]
+    counted = np.zeros(rows.world.arms, np.int64)
+    for first, second, others in zip(rows.first, rows.second, rows.others, strict=True):
+        np.add.at(counted, [first, second, *others], 1)
+    assert (game.plays[-1] == counted).all()
+    shown = list(zip(rows.first.tolist(), rows.second.tolist(), rows.others, strict=True))
+    codes = slow_answers(
+        rows.world, 3, [(a,) if a == b else (a, b, *others) for a, b, others in shown]
+    )
+    for (a, b, others), code, answer, won in zip(
+        shown, codes, rows.answer, rows.first_won.tolist(), strict=True
+    ):
+        assert answer == tuple((a, b, *others)[place] for place in places_of(code))
+        assert won == (code if a == b or code < 0 else int(places_of(code)[0] == 0))
+    write_trace(rows, tmp_path / "a.csv")
+    head, first, *_ = (tmp_path / "a.csv").read_text().splitlines()
+    assert head.endswith(",others,answer")
+    cells = first.split(",")
+    assert cells[-2:] == [" ".join(map(str, arms)) for arms in (rows.others[0], rows.answer[0])]
+
+
+@pytest.mark.usefixtures("registered")
+def test_stages_progress_and_an_end_by_hand(monkeypatch):
+    world = make_world("utilities:arms=5,rounds=3000,slate=3", 1)
+    monkeypatch.setattr(budget, "MOST_ROUNDS", 100)
+    seen = []
+
+    def stop(done, of):
+        seen.append((done, of))
+        if done > 1000:
+            signal.raise_signal(signal.SIGINT)
+
+    game = play("shower", world, 2, progress=stop, stages=[250, 260])
+    assert not game.finished
+    assert game.rounds == seen[-1][0] < 3000
+    assert game.plays[-1].sum() >= 2 * game.rounds
+    whole = play("shower", world, 2, points=np.array([game.rounds, 3000]))
+    assert whole.regret["weak"][0] == game.regret["weak"][-1]
+    assert game.scene.winners
+    assert play("shower", f"{world.spec},ties=0.25", 2).scene.ties == 0.25
