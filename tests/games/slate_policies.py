@@ -6,7 +6,8 @@ import numpy as np
 
 from driftduel._internal.compiler import hot
 from driftduel.policies import KernelPolicy, Kernels, Policy, uniform
-from driftduel.policies.fields import ANY, ARM_OR_NONE, COUNT, FLAG
+from driftduel.policies.fields import ANY, COUNT, FLAG
+from driftduel.policies.slates import Slate, other_notes
 
 
 class _Record(NamedTuple):
@@ -62,10 +63,10 @@ class Shower(KernelPolicy):
     name = "shower"
     kernels = Kernels(_ask, _tell, change=_change, present=_present)
 
-    def __init__(self, arms, rng, slate=2):
+    def __init__(self, arms, rng, slate: Slate = 2):
         super().__init__(arms, rng)
         self.slate = slate
-        self.notes = (ARM_OR_NONE,) * (slate - 2)
+        self.notes = other_notes(slate)
         self.scratch = np.zeros(len(self.notes))
         self.state = _Record(
             np.ones(arms, np.int64), np.ones(1, np.int64), np.zeros(arms, np.int64)

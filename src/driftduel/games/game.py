@@ -104,7 +104,7 @@ def play(
     _check_fresh(policy, world)
     policy.configure(mode=mode)
     prepare_policy(policy, world)
-    check_slates(policy, world, benchmark, observer)
+    check_slates(policy, world, observer)
     marks = _marks(points, world.rounds)
     yardstick: Any
     if isinstance(world, RequestWorld):

@@ -46,10 +46,8 @@ _NONE = np.empty(0)
 Floats = NDArray[np.float64]
 
 
-def check_slates(
-    policy: Policy, world: World, benchmark: str = "", observer: object | None = None
-) -> None:
-    """Raise if the policy shows more arms than the world, or slates do not go with the rest."""
+def check_slates(policy: Policy, world: World, observer: object | None = None) -> None:
+    """Raise if the policy shows more arms than the world, or if slates would be observed."""
     if policy.slate > world.slate:
         instead = f", or add slate={policy.slate} to the world"
         raise DriftduelError(
@@ -57,15 +55,10 @@ def check_slates(
             f"{world.slate}; use slate={world.slate}"
             f"{'' if isinstance(world, RequestWorld) else instead}."
         )
-    if world.slate == 2:
-        return
-    if benchmark == "exploitability":
+    if world.slate > 2 and observer is not None:
         raise DriftduelError(
-            "benchmark='exploitability' is defined for duels, not for slates; leave it out, or use "
-            "'von-neumann'."
+            "goals beside regret are not defined for slates; leave out slate= or the goal."
         )
-    if observer is not None:
-        raise DriftduelError("goals beside regret are not defined for worlds of slates.")
 
 
 def draws_a_round(world: World) -> int:

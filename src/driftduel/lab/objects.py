@@ -227,8 +227,10 @@ def _keep(world: World) -> KeptWorld:
 
 
 def _content(world: World) -> str:
-    """Return a SHA-256 hash of the arrays of all rounds of a world."""
+    """Return a SHA-256 hash of the arrays of all rounds of a world, and of its slates."""
     digest = hashlib.sha256(f"{world.arms} {world.rounds}".encode())
+    if world.slate > 2:  # the hashes of other worlds stay those of earlier versions
+        digest.update(f" {world.slate} {world.ranked} {world.nothing_picked}".encode())
     numbers = 0
     for chunk in world.chunks():
         for part in chunk:

@@ -60,6 +60,10 @@ class WorldFindings:
     """The names of the arms; empty if they have none."""
     goal: GoalFindings | None = None
     """The goal beside regret; None if there is none."""
+    slate: int = 2
+    """The largest number of arms shown in a round."""
+    slates_ranked: bool = False
+    """Whether the answer to a slate is a ranking."""
 
     def called(self, arm: int, word: str = "arm ") -> str:
         """Return the name of an arm, or `word` followed by its number."""
@@ -170,6 +174,8 @@ def read_world(
         ties=scene.ties,
         loss=loss_name(plan.benchmark),
         names=world.names,
+        slate=world.slate,
+        slates_ranked=world.ranked,
         restarts=restarts[0],
         restarts_of_example=restarts[1],
         slice_ends=slice_ends(world.rounds),
