@@ -158,7 +158,7 @@ def overall_verdict(worlds: Sequence[WorldFindings]) -> str:
     loss = worlds[0].loss
     wins: dict[str, list[bool]] = {}
     for world in worlds:
-        best, *others = world.ranked()
+        best, *others = world.ranked
         sure = bool(others) and all(s.worse for s in others)
         wins.setdefault(best.name, []).append(sure)
     ordered = sorted(wins.items(), key=lambda item: -len(item[1]))

@@ -91,7 +91,7 @@ def _given(findings: Findings, kept: Kept, cells: "Sequence[Cell]") -> Choice:
 
 def _best(findings: Findings, kept: Kept) -> Choice | None:
     """Return the game of the best policy with replays, in the first world with stages."""
-    for policy in findings.ranking():
+    for policy in findings.ranking:
         for world in findings.worlds:
             for game in kept.get((world.spec, findings.plan.policies[policy].spec), ()):
                 return world, policy, game

@@ -25,7 +25,7 @@ def section(of: OneWorld) -> Section:
     box = f"shares-{world.index}"
     charts: dict[str, Chart] = {}
     options = []
-    for standing in (s for s in world.ranked() if s.policy in world.shares):
+    for standing in (s for s in world.ranked if s.policy in world.shares):
         name = f"{box}-{standing.policy}"
         charts[name] = shares_chart(world, standing.policy, box)
         of_policy, ends = world.shares[standing.policy], world.slice_ends.tolist()
@@ -89,7 +89,7 @@ def best_share(
     """Return a (slices,) float array of shares of the best arm; nan if it changes in a slice."""
     ends = np.asarray(slice_ends)
     result = np.full(len(ends), np.nan)
-    for first, last, winner in world.phases():
+    for first, last, winner in world.phases:
         inside = (np.concatenate(([0], ends[:-1])) + 1 >= first) & (ends <= last)
         if winner is not None:
             result[inside] = shares.all_arms[inside, winner]
@@ -131,7 +131,7 @@ def shares_base(world: WorldFindings) -> Chart:
         "shapes": [],
         "annotations": [],
     }
-    phases = world.phases()
+    phases = world.phases
     if phases and len(phases) <= MOST_SHADED:
         layout["yaxis"]["domain"] = [0, 0.88]
         layout["shapes"] = [
