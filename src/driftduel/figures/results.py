@@ -135,7 +135,7 @@ def plot_regret(
         _best_over(worlds)[:_MOST_LINES] if policies is None
         else list(dict.fromkeys(policy_places(list(every.values()), policies)))
     )  # fmt: skip
-    shown = [_shown(each, chosen, len(chosen)) for each in worlds]
+    shown = [_select_standings(each, chosen, len(chosen)) for each in worlds]
     if log is None:
         log = any(far_apart([s.mean for s in standings]) for standings in shown)
     drawn = {s.policy for standings in shown for s in standings}
@@ -221,7 +221,7 @@ def plot_totals(
     labels: Labels | None = None,
 ) -> Any:
     """Plot the regret of every policy with its 95% interval, best on top; see `plot_regret`."""
-    shown = _shown(world, policies, _MOST_ROWS)
+    shown = _select_standings(world, policies, _MOST_ROWS)
     with sheet(ax, 0.3 + 0.2 * len(shown), width_in_inches(width)) as (canvas, panel):
         for row, standing in enumerate(shown):
             style = line_style(standing.policy)
@@ -365,7 +365,7 @@ def plot_restarts(
 
     Policies without restarts are omitted. See `plot_regret` for the parameters.
     """
-    chosen = _shown(world, policies, len(world.standings))
+    chosen = _select_standings(world, policies, len(world.standings))
     shown = [standing for standing in chosen if standing.restarts > 0][:_MOST_ROWS]
     called = policy_labels(shown, labels)
     height = 0.25 + 0.22 * max(1, len(shown))
@@ -431,7 +431,7 @@ def plot_shares(
 
     See `plot_regret` for the parameters; the default policies are the best three.
     """
-    chosen = _shown(world, policies, len(world.standings))
+    chosen = _select_standings(world, policies, len(world.standings))
     shown = [standing for standing in chosen if standing.policy in world.shares]
     shown = shown[:_MOST_PANELS] if policies is None else shown
     phases = world.phases
@@ -614,7 +614,9 @@ def _ratio(world: "WorldFindings", standing: "Standing") -> float:
     return math.nan if not ratios or ratios[0] is None else ratios[0]
 
 
-def _shown(world: "WorldFindings", policies: Policies | None, most: int) -> list["Standing"]:
+def _select_standings(
+    world: "WorldFindings", policies: Policies | None, most: int
+) -> list["Standing"]:
     """Return the best policies of a world, or the requested ones in the given order."""
     ranked = [s for s in world.ranked if s.policy in world.curves]
     if policies is None:
