@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -69,13 +70,14 @@ class WorldFindings:
         """Return the name of an arm, or `word` followed by its number."""
         return self.names[arm] if self.names else f"{word}{arm}"
 
+    @cached_property
     def ranked(self) -> list[Standing]:
-        """Return the standings, best first."""
+        """The standings, best first."""
         return sorted(self.standings, key=lambda standing: standing.mean)
 
     def of_best(self, count: int, points: int) -> "WorldFindings":
         """Return the findings of the best `count` policies, with at most `points` per curve."""
-        best = {standing.policy for standing in self.ranked()[:count]}
+        best = {standing.policy for standing in self.ranked[:count]}
         keep = thin_evenly(len(self.at), points)
 
         def only(by_policy: Mapping[int, Any]) -> dict[int, Any]:
@@ -91,8 +93,9 @@ class WorldFindings:
             regrets=only(self.regrets),
         )
 
+    @cached_property
     def phases(self) -> list[Phase]:
-        """Return (first, last, winner) for the phases of the example run; empty if unknown."""
+        """(first, last, winner) for the phases of the example run; empty if unknown."""
         return [] if self.winners is None else phases_of(self.winners, self.rounds)
 
 
