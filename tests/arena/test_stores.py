@@ -363,6 +363,10 @@ def test_items_are_found_by_number_and_by_id(store):
     assert store.items("a", limit=2) == rows[:2]
     assert store.item("a", 7) == rows[6]
     assert store.item("a", 1301) is None
+    found = store.items_at("a", [1300, 7, 1301, 7])
+    assert sorted(found) == [rows[6], rows[1299]]
+    assert sorted(store.items_at("a", range(1, 1301))) == rows
+    assert store.items_at("a", []) == store.items_at("none", [1]) == []
     assert store.item_numbers("a", ["p1", "p1", "none"]) == [("p1", 1), ("p1", 601), ("p1", 1201)]
     ids = [f"p{number}" for number in range(600)]
     assert [number for _, number in store.item_numbers("a", ids)] == list(range(1, 1301))

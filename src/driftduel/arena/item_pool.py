@@ -20,7 +20,7 @@ the present count. A heap is filled again when it is used up, a round ends, or t
 from array import array
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, nsmallest
 from typing import Any
 
 import numpy as np
@@ -201,6 +201,15 @@ class ItemPool:
             return not pairs
         exhausted = self._exhausted(voter)
         return len(exhausted) >= len(pairs) and all(_code(pair) in exhausted for pair in pairs)
+
+    def likely_next(self, item: int, pair: Pair, most: int) -> list[int]:
+        """Return items that are probably shown on a pair soon, after this one was chosen.
+
+        They are of the same group; the choice does not depend on this method.
+        """
+        cell = self._cells.get((_code(pair), self._group[item - 1]))
+        heap = None if cell is None else cell.heap
+        return [] if heap is None else [entry & _LOW for entry in nsmallest(most, heap.entries)]
 
     def least_shown_pair(self, voter: str | None, options: Sequence[int]) -> Pair | None:
         """Return the pair with an item for this voter that was shown least; None without one."""

@@ -57,7 +57,7 @@ _AUDIO = re.compile(r"https://[^\s/]\S*", re.IGNORECASE)
 ItemTags = dict[str, str | list[str]]
 
 
-class StoredContent(msgspec.Struct, frozen=True, array_like=True):
+class StoredContent(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A prompt or an answer: its kind, and a text, an URL or the reference of an uploaded file."""
 
     kind: str
