@@ -33,7 +33,7 @@ __all__ = ["MOST_GROUPS", "MOST_ITEMS", "ItemPool", "tie_break"]
 MOST_GROUPS = 200
 MOST_ITEMS = 10_000_000
 Pair = tuple[int, int]
-_FRONT = 512  # entries of a heap
+_FRONT, _FRONT_PART = 512, 64  # entries of a heap: at least so many, or this part of the items
 _MOST_SEEN = 24  # entries of a shared heap that one voter has seen, before a heap is filled for it
 _MOST_HEAPS = 256  # of single voters
 _WORD = 64
@@ -473,8 +473,9 @@ class ItemPool:
         covered = np.fromiter(cell.covered, np.int64, len(cell.covered))
         keys |= np.isin(items, covered, kind="table").astype(np.uint64) << np.uint64(63)
         limit = _MASK
-        if len(items) > _FRONT:
-            limit = int(np.partition(keys, _FRONT)[_FRONT])
+        front = max(_FRONT, len(items) // _FRONT_PART)
+        if len(items) > front:
+            limit = int(np.partition(keys, front)[front])
             first = keys <= np.uint64(limit)
             items, keys = items[first], keys[first]
         entries = [

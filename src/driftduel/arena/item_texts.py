@@ -55,24 +55,26 @@ def files_url(arena: str) -> str:
     return f"/v1/arenas/{arena}/files/"
 
 
-class _Cached:
+class _Cached(msgspec.Struct, gc=False):  # thousands would prolong each garbage collection
     """An item in the cache; a content is decoded and rendered when it is first shown."""
 
-    __slots__ = ("_item", "_row", "rendered", "size")
+    row: ItemRow | None
+    size: int
+    decoded: ItemContent | None = None
+    rendered: dict[str, Content] = {}
+    """Contents by the id of the option; "" is the prompt."""
 
-    def __init__(self, row: ItemRow | None) -> None:
-        self._row = row
-        self._item: ItemContent | None = None
-        self.rendered: dict[str, Content] = {}
-        """Contents by the id of the option; "" is the prompt."""
+    @staticmethod
+    def of(row: ItemRow | None) -> "_Cached":
         # Rendered Markdown is longer than its source; the factor is a rough average.
-        self.size = 1000 + 3 * (0 if row is None else len(row.content))
+        return _Cached(row, 1000 + 3 * (0 if row is None else len(row.content)))
 
     @property
     def item(self) -> ItemContent:
-        if self._item is None:
-            self._item, self._row = decode_item(self._row), None
-        return self._item
+        item = self.decoded
+        if item is None:  # two threads may decode it at the same time
+            item = self.decoded = decode_item(self.row)
+        return item
 
 
 class ItemTexts:
@@ -143,12 +145,12 @@ class ItemTexts:
             rows = {} if row is None else {number: row}
         else:
             rows = {row.number: row for row in self._store.items_at(self._arena, wanted)}
-        cached = _Cached(rows.pop(number, None))
+        cached = _Cached.of(rows.pop(number, None))
         with self._lock:
             # Race: contents that were read before a change must not enter the cache after it.
             if dropped == self._dropped:
                 for other, row in rows.items():
-                    self._put(other, _Cached(row))
+                    self._put(other, _Cached.of(row))
                 self._put(number, cached)
             while self._size > self._most and len(self._cache) > 1:
                 self._size -= self._cache.popitem(last=False)[1].size

@@ -64,7 +64,7 @@ class StoredContent(msgspec.Struct, frozen=True, array_like=True, gc=False):
     content: str
 
 
-class ItemContent(msgspec.Struct, frozen=True, omit_defaults=True):
+class ItemContent(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The contents of an item as they are stored, with answers by option id."""
 
     answers: dict[str, StoredContent] = {}
