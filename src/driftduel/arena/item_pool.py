@@ -20,7 +20,7 @@ the present count. A heap is filled again when it is used up, a round ends, or t
 from array import array
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, nsmallest
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ __all__ = ["MOST_GROUPS", "MOST_ITEMS", "ItemPool", "tie_break"]
 MOST_GROUPS = 200
 MOST_ITEMS = 10_000_000
 Pair = tuple[int, int]
-_FRONT = 512  # entries of a heap
+_FRONT, _FRONT_PART = 512, 64  # entries of a heap: at least so many, or this part of the items
 _MOST_SEEN = 24  # entries of a shared heap that one voter has seen, before a heap is filled for it
 _MOST_HEAPS = 256  # of single voters
 _WORD = 64
@@ -201,6 +201,15 @@ class ItemPool:
             return not pairs
         exhausted = self._exhausted(voter)
         return len(exhausted) >= len(pairs) and all(_code(pair) in exhausted for pair in pairs)
+
+    def likely_next(self, item: int, pair: Pair, most: int) -> list[int]:
+        """Return items that are probably shown on a pair soon, after this one was chosen.
+
+        They are of the same group; the choice does not depend on this method.
+        """
+        cell = self._cells.get((_code(pair), self._group[item - 1]))
+        heap = None if cell is None else cell.heap
+        return [] if heap is None else [entry & _LOW for entry in nsmallest(most, heap.entries)]
 
     def least_shown_pair(self, voter: str | None, options: Sequence[int]) -> Pair | None:
         """Return the pair with an item for this voter that was shown least; None without one."""
@@ -464,8 +473,9 @@ class ItemPool:
         covered = np.fromiter(cell.covered, np.int64, len(cell.covered))
         keys |= np.isin(items, covered, kind="table").astype(np.uint64) << np.uint64(63)
         limit = _MASK
-        if len(items) > _FRONT:
-            limit = int(np.partition(keys, _FRONT)[_FRONT])
+        front = max(_FRONT, len(items) // _FRONT_PART)
+        if len(items) > front:
+            limit = int(np.partition(keys, front)[front])
             first = keys <= np.uint64(limit)
             items, keys = items[first], keys[first]
         entries = [

@@ -22,7 +22,7 @@ import msgspec
 from driftduel.arena.access import DuelName, new_pseudonym, voter_key
 from driftduel.arena.item_changes import current_number, plan_items
 from driftduel.arena.item_pool import ItemPool
-from driftduel.arena.item_texts import ItemTexts, files_url
+from driftduel.arena.item_texts import AHEAD, ItemTexts, files_url
 from driftduel.arena.items import FILE_PREFIX, NewItem
 from driftduel.arena.judge_agreement import AgreementCounter
 from driftduel.arena.names import find_named, name_key
@@ -431,7 +431,15 @@ class LiveArena:
             right=self.option(self.state.ids[out.first + out.second - out.left]),
             expires=out.until / 1000,
         )
+        if out.item and out.item not in self._item_texts:
+            self._read_ahead(out.item, out.first, out.second)
         return shown, out.item
+
+    def _read_ahead(self, item: int, *pair: int) -> None:
+        """Name the items to read from the store together with this one."""
+        assert self.state.pool is not None
+        first, second = sorted(pair)
+        self._item_texts.read_ahead(self.state.pool.likely_next(item, (first, second), AHEAD))
 
     def _with_contents(self, shown: ShownDuel, item: int) -> ShownDuel:
         """Return a duel with prompt and answers; call without the lock.
