@@ -162,7 +162,7 @@ TWINS = {"self-sparring": SelfSparring, "multi-dueling": MultiDueling, "maxmin-u
 
 
 class People:
-    """Utilities that change in the middle; picks, rankings of all or of the best two, or nothing."""
+    """Utilities that change in the middle; picks, rankings, or no answer."""
 
     def __init__(self, K, rounds, seed, kinds):
         self.rng = np.random.default_rng([seed, K])
