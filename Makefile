@@ -27,7 +27,7 @@ INPUTS ?= 100000
 SEED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo arena axe arena-kills arena-outages arena-honest arena-fuzz test test-long test-core test-nojit test-slow test-times test-states test-wheel release-check lint types docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation hindsight dts-speed demo-figure weak-spots panel few-votes log-slates log-features goals requests match-cost limit king0 fleeting nowinner champion which-policy stale lock clean
+.PHONY: help demo arena axe arena-kills arena-outages arena-honest arena-fuzz test test-long test-core test-nojit test-slow test-times test-states test-wheel release-check lint types docs bench bench-logs bench-arena study-logs house fuzz reproduce ablation hindsight dts-speed demo-figure weak-spots panel few-votes log-slates log-features goals slates requests match-cost limit king0 fleeting nowinner champion which-policy stale lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -181,6 +181,9 @@ log-slates: $(VENV)/.ready ## statements of `log` about 100 simulated logs each 
 
 log-features: $(VENV)/.ready ## false and true claims of `log features` in 200 simulated logs each; minutes
 	$(BIN)/python -m research.benchmarks.log_features
+
+slates: $(VENV)/.ready ## regret of slates of 4 and 8 options beside duels, picks and rankings; minutes
+	$(BIN)/python -m research.benchmarks.slates
 
 goals: $(VENV)/.ready ## error rates of active-ranking, knockout and certificates on 1,000 instances; minutes
 	$(BIN)/python -m research.benchmarks.goals

@@ -1,4 +1,4 @@
-"""People vote, late or never, and the server restarts in the middle."""
+"""Votes arrive late or never, and the server restarts in the middle."""
 
 # %%
 import tempfile
@@ -10,25 +10,25 @@ from driftduel import Duel, load_policy, make_policy, save_policy
 
 folder = tempfile.TemporaryDirectory()
 file = Path(folder.name) / "policy.npz"
-people = np.random.default_rng(7)  # stands in for your visitors
+people = np.random.default_rng(7)  # a stub for your visitors
 
 # %% [markdown]
-# Four headlines. Nobody knows how long this will run. After a while taste changes: headline 2 was
-# the best, then it is 0. People answer when they like, and one in ten never does.
+# Four headlines; the number of votes is not known in advance. After half of the votes the best
+# headline changes from 2 to 0. Answers arrive in any order, and one in ten never arrives.
 
 # %%
 TASTE = np.array([[0.2, 0.5, 0.9, 0.4], [0.9, 0.5, 0.2, 0.4]])
 
 
 def vote(duel: Duel, day: int) -> int:
-    """Return what one visitor prefers."""
+    """Return the headline that a visitor prefers."""
     a, b = 4 * TASTE[day, [duel.first, duel.second]]
     return duel.first if people.random() < 1 / (1 + np.exp(b - a)) else duel.second
 
 
 # %% [markdown]
-# A duel holds plain numbers, so it may wait in a database. Answers are told in any order; what will
-# never be answered is given up with `forget`.
+# A duel consists of numbers, so it can be stored in a database. Answers are accepted in any order;
+# `forget` closes a duel that will never be answered.
 
 # %%
 policy = make_policy("sw-dts:window=400", arms=4, seed=1)
@@ -39,7 +39,7 @@ for t in range(4000):
     duel = policy.ask()
     shown.append((duel.first, duel.second))
     open_duels.append(duel.to_json())
-    while len(open_duels) > 25:  # somebody answers, not in order
+    while len(open_duels) > 25:  # a visitor answers one of the open duels
         duel_text = open_duels.pop(int(people.integers(len(open_duels))))
         duel = Duel.from_json(duel_text)
         if people.random() < 0.1:

@@ -1,4 +1,4 @@
-"""A policy of your own, in plain Python, against the field."""
+"""Write a policy in plain Python, and compare it with built-in ones."""
 
 # %%
 import builtins
@@ -10,18 +10,18 @@ from driftduel import POLICIES, Policy, compare
 from driftduel.specs import Range
 from driftduel.testing import check_policy
 
-show = getattr(builtins, "display", print)  # a notebook's own display, else plain text
+show = getattr(builtins, "display", print)  # rich display in a notebook, else plain text
 
 # %% [markdown]
-# Keep a champion and challenge it with a random arm. Who beats it five times in a row takes its
-# place; who fails is sent away, and for a while the champion plays alone. It is told nothing, and
-# nothing is proved of it.
+# Keep a champion, and challenge it with a random arm. A challenger that wins five times in a row
+# takes its place. After a defeat of the challenger the champion is shown alone for some rounds. The
+# policy has no prior knowledge and no guarantee.
 
 
 # %%
 @POLICIES.register("stubborn")
 class Stubborn(Policy):
-    """Let a champion rest between challenges, and fall to five losses in a row."""
+    """Challenge a champion between rests; five losses in a row replace it."""
 
     name = "stubborn"
 
@@ -35,10 +35,10 @@ class Stubborn(Policy):
         self.rest = rest
         self.champion, self.challenger, self.lost, self.alone = 0, 1, 0, 0
 
-    def choose(self, t: int) -> tuple[int, int, tuple[float, ...]]:  # noqa: D102 - said by Policy
+    def choose(self, t: int) -> tuple[int, int, tuple[float, ...]]:  # noqa: D102 - documented by Policy
         return self.champion, self.champion if self.alone else self.challenger, ()
 
-    def learn(self, t: int, first: int, second: int, won: int, notes: tuple[float, ...]) -> int:  # noqa: D102 - said by Policy
+    def learn(self, t: int, first: int, second: int, won: int, notes: tuple[float, ...]) -> int:  # noqa: D102 - documented by Policy
         if first == second:
             self.alone -= 1
         elif won:

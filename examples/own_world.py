@@ -1,4 +1,4 @@
-"""A world of your own, from a file: three arms whose favourite changes after a weekend."""
+"""Load a world from a file: three arms, and another winner in the second week."""
 
 # %%
 import builtins
@@ -9,13 +9,13 @@ import numpy as np
 
 from driftduel import compare, load_world, make_world, measure
 
-show = getattr(builtins, "display", print)  # a notebook's own display, else plain text
+show = getattr(builtins, "display", print)  # rich display in a notebook, else plain text
 temporary = tempfile.TemporaryDirectory()
 folder = Path(temporary.name)
 
 # %% [markdown]
-# Suppose that votes were counted in two weeks: `wins[a, b]` says how often a was preferred to b.
-# The shares of votes make a preference matrix; two votes to each side keep rare pairs from 0 and 1.
+# Votes were counted in two weeks: `wins[a, b]` is the number of votes for a against b. The shares
+# are a preference matrix; two votes added to each side keep rare pairs away from 0 and 1.
 
 # %%
 weeks = [
@@ -35,7 +35,7 @@ first_week = make_world(f"file:path={folder / 'week1.csv'},rounds=10000")
 world = load_world(str(folder / "votes.npz"))
 
 # %% [markdown]
-# How much does it change? A mistake in a file is said in one sentence that names the entry.
+# Measure the changes. The error for an invalid file is one sentence that names the entry.
 
 # %%
 change = measure(world)

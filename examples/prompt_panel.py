@@ -1,22 +1,22 @@
-"""People compare six prompts, two at a time; prompts are added and retired on the way."""
+"""Compare six prompts by votes of people; add and retire prompts during the panel."""
 
 # %%
 import numpy as np
 
 from driftduel import Duel, Policy, make_policy
 
-people = np.random.default_rng(5)  # stands in for those who vote
-QUALITY = {0: 0.3, 1: 1.0, 2: 0.1, 3: 0.4, 4: 0.0, 5: 0.5}  # what nobody knows
+people = np.random.default_rng(5)  # a stub for the voters
+QUALITY = {0: 0.3, 1: 1.0, 2: 0.1, 3: 0.4, 4: 0.0, 5: 0.5}  # unknown in practice
 
 # %% [markdown]
-# In panel mode each vote compares two different prompts. (In serve mode, the default, most duels of
-# a policy that has found the best one show it alone: `duel.alone`.) `order="asked"` because people
-# may take longer where they like something less; then how late they answer cannot matter.
+# In panel mode each vote compares two different prompts. (In serve mode, the default, a policy that
+# has found the best one shows it alone in most duels: `duel.alone`.) With `order="asked"` answers
+# are learned in the order of the duels, so a delay that depends on the answer has no effect.
 
 
 # %%
 def vote(duel: Duel) -> int | None:
-    """Return what somebody prefers: one of the two prompts, or None for no difference."""
+    """Return the preferred prompt of a voter, or None for no difference."""
     a, b = QUALITY[duel.first], QUALITY[duel.second]
     if people.random() < 0.2:
         return None
@@ -24,7 +24,7 @@ def vote(duel: Duel) -> int | None:
 
 
 def ask_people(policy: Policy, votes: int, out: int = 10) -> None:
-    """Hold a panel; ten people think at the same time, and one in thirty leaves."""
+    """Hold a panel with ten open duels; one in thirty is never answered."""
     waiting: list[Duel] = []
     for _ in range(votes):
         duel = policy.ask()
@@ -45,8 +45,8 @@ ask_people(policy, votes=1000)
 print(f"after 1,000 votes we would ship prompt {policy.best()}")
 
 # %% [markdown]
-# Somebody writes a better one. It takes part from the next vote on, and what is known of the others
-# stays. Prompt 4 never won anybody over, and goes.
+# A better prompt joins: it is shown from the next vote on, and the evidence about the others is
+# kept. Prompt 4, the worst one, is retired.
 
 # %%
 new = policy.admit()

@@ -5,7 +5,7 @@ import random
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from driftduel.arena import Arena
+from driftduel.arena import Arena, ShownDuel
 
 PRICES = {"tiny": 0.0, "small": 0.1, "coder": 0.3, "large": 0.6}  # log-odds
 QUALITY = {  # a stub for the models: how good their answers are, by category
@@ -18,7 +18,7 @@ QUALITY = {  # a stub for the models: how good their answers are, by category
 folder = TemporaryDirectory()
 
 
-def open_router():
+def open_router() -> Arena:
     """Open the router, or create it; features and prices are those of its creation."""
     return Arena(
         str(Path(folder.name) / "router.db"),
@@ -30,25 +30,35 @@ def open_router():
 
 
 # %%
-rng, router, waiting = random.Random(1), open_router(), []
+rng, router = random.Random(1), open_router()
+waiting: list[tuple[ShownDuel, str]] = []  # with the category of the request
 for number in range(2000):
-    request = {"category": rng.choice(list(QUALITY)), "length": rng.gauss(500, 300)}
-    duel = router.ask(request=request)  # the two models that answer this request
-    waiting.append((duel, request))
+    category, length = rng.choice(list(QUALITY)), rng.gauss(500, 300)
+    # The two models that answer this request.
+    duel = router.ask(request={"category": category, "length": length})
+    waiting.append((duel, category))
     if len(waiting) > 30:  # answers come late, in any order
-        duel, request = waiting.pop(rng.randrange(len(waiting)))
-        lead = QUALITY[request["category"]]
-        lead = lead[duel.left.name] - lead[duel.right.name]
+        duel, category = waiting.pop(rng.randrange(len(waiting)))
+        assert duel.left and duel.right  # noqa: PT018 - both, unless one option is left
+        quality = QUALITY[category]
+        lead = quality[duel.left.name] - quality[duel.right.name]
         router.vote(duel.duel, "left" if rng.random() < 1 / (1 + 2.718**-lead) else "right")
     if number == 1000:  # the process stops; the log has also the open duels
         router.close()
         router = open_router()
 
+
 # %%
+def best_for(category: str) -> str:
+    """Return the name of the option to use for a request of this category."""
+    best = router.best({"category": category, "length": 500})
+    return best.name if best else "undecided"
+
+
 for category in QUALITY:
-    print(f"{category}: {router.best({'category': category, 'length': 500}).name}")
+    print(f"{category}: {best_for(category)}")
 router.set_prices({"coder": 3.0})
-print(f"code, with another price: {router.best({'category': 'code', 'length': 500}).name}")
+print(f"code, with another price: {best_for('code')}")
 print(router.board().says.requests)
 router.close()
 folder.cleanup()

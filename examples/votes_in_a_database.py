@@ -1,4 +1,4 @@
-"""Votes are kept in a database, and the program that learns from them may die at any time."""
+"""Store votes in a database, from which a program that crashed is restored."""
 
 # %%
 import sqlite3
@@ -7,18 +7,18 @@ import numpy as np
 
 from driftduel.policies import Event, EventLog, fold, make_policy
 
-database = sqlite3.connect(":memory:")  # yours is a file, or a server
+database = sqlite3.connect(":memory:")  # a file or a server in practice
 database.execute("create table log (seq integer primary key, line text)")
-people = np.random.default_rng(7)  # stands in for your visitors
+people = np.random.default_rng(7)  # a stub for your visitors
 # %% [markdown]
-# The log is the truth: whatever happens is written down before anybody hears of it. A program that
-# starts folds the log into a policy and finds the open duels in its ledger; from then on it has a
-# table of its own, `choose` and `learn`.
+# The log is the source of truth: an event is committed before it is acknowledged. At its start a
+# program folds the log into a policy and reads the open duels from the ledger. Afterwards it keeps
+# a separate table of open duels, and calls `choose` and `learn`.
 
 
 # %%
 class Program:
-    """What dies and comes back."""
+    """A program without state outside of the database."""
 
     def __init__(self) -> None:
         rows = database.execute("select line from log order by seq")
@@ -31,26 +31,26 @@ class Program:
         self.rounds = self.policy.ledger.asked
 
     def write(self, event: Event) -> None:
-        """Make an event last."""
+        """Commit an event to the log."""
         with database:
             database.execute("insert into log (line) values (?)", (event.to_json(),))
 
     def ask(self) -> None:
-        """Show two to somebody."""
+        """Choose a duel and record it as open."""
         self.rounds += 1
         first, second, notes = self.policy.choose(self.rounds)
         self.write(Event("asked", self.rounds, first, second, notes=notes))
         self.open[self.rounds] = first, second, notes
 
     def vote(self, t: int) -> None:
-        """Learn what somebody prefers: here the higher number."""
+        """Learn the answer to an open duel; higher numbers are preferred."""
         first, second, notes = self.open.pop(t)
         won = int(people.random() < 0.5 + 0.1 * (first - second))
         self.write(Event("decided", t, won=won))
         self.policy.learn(t, first, second, won, notes)
 
 
-# %% People answer in any order, and every now and then the program dies.
+# %% Answers arrive in any order; in one round of a hundred the program crashes.
 program, deaths = Program(), 0
 for _ in range(2000):
     program.ask()

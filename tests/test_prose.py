@@ -50,6 +50,7 @@ def test_code_in_markdown_is_not_prose():
         ("src/driftduel/testing.py", "testing"),
         ("research/study/page.py", "research"),
         ("research/pages/study.md", "docs"),
+        ("examples/own_world.py", "examples"),
     ],
 )
 def test_a_file_belongs_to_a_package(path, package):

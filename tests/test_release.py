@@ -66,9 +66,10 @@ def test_the_stability_page_has_the_exit_codes_and_pythons_that_are_tested():
 
 
 def test_workflows_call_make_targets_that_exist():
-    for workflow in (ROOT / ".github" / "workflows").glob("*.yml"):
-        text = workflow.read_text("utf-8")
-        targets = set(re.findall(r"run: make ([a-z-]+)", text))
+    for file in (*(ROOT / ".github" / "workflows").glob("*.yml"), ROOT / ".ci" / "run"):
+        text = file.read_text("utf-8")
+        calls = re.findall(r"(?:run: |then |^)make ((?:[a-z-]+(?: |;|$))+)", text, re.MULTILINE)
+        targets = {target for call in calls for target in re.findall(r"[a-z-]+", call)}
         targets.update(*(row.split(", ") for row in re.findall(r"target: \[(.+)\]", text)))
         assert targets
         for target in targets:

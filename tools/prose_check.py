@@ -61,10 +61,11 @@ def prose_of_markdown(text: str) -> Iterator[tuple[int, str]]:
 
 
 def package_of(path: Path) -> str:
-    """Return the key of a file: its package below src/driftduel, "root", "research" or "docs"."""
+    """Return the package of a file below src/driftduel, or its folder, or "root" or "docs"."""
     parts = path.relative_to(ROOT).parts
     if parts[0] != "src":
-        return "research" if parts[0] == "research" and path.suffix == ".py" else "docs"
+        is_code = path.suffix == ".py" and parts[0] in ("examples", "research")
+        return parts[0] if is_code else "docs"
     is_package = len(parts) > 3 and not parts[2].startswith("_")
     return parts[2].removesuffix(".py") if is_package or parts[2] == "testing.py" else "root"
 
@@ -74,7 +75,9 @@ def count() -> tuple[dict[str, dict[str, float]], dict[tuple[str, str], list[str
     words: Counter[str] = Counter()
     lines: dict[tuple[str, str], list[str]] = defaultdict(list)
     files = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-    files += [path for folder in ("src", "research") for path in (ROOT / folder).rglob("*.py")]
+    files += [
+        path for folder in ("src", "research", "examples") for path in (ROOT / folder).rglob("*.py")
+    ]
     for path in sorted(files):
         package, text = package_of(path), path.read_text("utf-8")
         prose = prose_of_markdown(text) if path.suffix == ".md" else prose_of_python(text)

@@ -1,9 +1,9 @@
 """MergeRUCB, written outside of driftduel: first in plain Python, then as kernels.
 
 Source: Zoghi, Whiteson, de Rijke, *MergeRUCB: A Method for Large-Scale Online Ranker Evaluation*,
-WSDM 2015. The arms are split into batches. In turn, each batch drops the arms that some other arm
-of the batch beats for certain, and plays a random arm against the one that most optimistically
-beats it. When half of the arms are gone, batches are merged.
+WSDM 2015. The arms are split into batches. In turn, each batch drops the arms that lose to another
+arm of the batch with certainty, and plays a random arm against the one that has the
+largest upper bound of its probability to win. When half of the arms are gone, batches are merged.
 """
 
 import math
@@ -78,7 +78,7 @@ class PlainMergeRUCB(Policy):
             self.batches.append(large)
 
     def choose(self, t: int) -> tuple[int, int, tuple[float, ...]]:
-        """Pick two arms of the batch whose turn it is."""
+        """Choose two arms of the batch of this round."""
         place = t % len(self.batches)
         self.drop_losers(self.batches[place], t)
         if sum(map(len, self.batches)) <= self.arms / 2**self.phase and len(self.batches) > 1:
@@ -86,7 +86,7 @@ class PlainMergeRUCB(Policy):
             self.phase += 1
             place = t % len(self.batches)
         if len(self.batches[place]) == 1 and len(self.batches) > 1:
-            alone = self.batches.pop(place)  # it has nobody to meet: it joins the next batch
+            alone = self.batches.pop(place)  # it has no opponent: it joins the next batch
             place %= len(self.batches)
             self.batches[place] = sorted(self.batches[place] + alone)
         batch = self.batches[place]
@@ -187,7 +187,7 @@ def merge(state: Any) -> None:
 
 @kernel
 def join_next(state: Any, place: int) -> None:
-    """Let the arms of a batch join the next one, whose number becomes one less."""
+    """Move the arms of a batch to the next one, and decrease the numbers behind it by 1."""
     numbers = state.numbers[0]
     numbers.batches -= 1
     for i in range(len(state.batch)):
@@ -199,7 +199,7 @@ def join_next(state: Any, place: int) -> None:
 
 @inline_kernel
 def ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
-    """Pick two arms of the batch whose turn it is."""
+    """Choose two arms of the batch of this round."""
     numbers, batch = state.numbers[0], state.batch
     place = t % numbers.batches
     drop_losers(state, place, t)
@@ -245,7 +245,7 @@ def tell(state: Any, t: int, first: int, second: int, won: int, notes: Any) -> i
 
 @kernel
 def reset(state: Any) -> None:
-    """Forget everything."""
+    """Reset the state."""
     numbers = state.numbers[0]
     state.wins[:] = 0.0
     for i in range(len(state.batch)):

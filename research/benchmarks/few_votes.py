@@ -10,14 +10,12 @@ right in at least 90 % of the runs from there on. A policy that is not registere
 docs/research/benchmarks.md.
 """
 
-import argparse
-import json
 from typing import Any
 
 from driftduel.lab import compare
 from driftduel.policies import POLICIES
-from research.benchmarks.page_marks import on_page
-from research.places import DOCS, RECORDS, page_name
+from research.benchmarks.page_marks import measure_and_write
+from research.places import DOCS, RECORDS
 
 RECORD = RECORDS / "few-votes.json"
 PAGE = DOCS / "research" / "benchmarks.md"
@@ -110,24 +108,12 @@ def _votes(row: dict[str, Any], most: int) -> str:
 
 def main() -> None:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--runs", type=int, default=200, metavar="N", help="panels of each (200)")
-    parser.add_argument("--seed", type=int, default=27, metavar="N", help="fixes everything (27)")
-    parser.add_argument("--page", action="store_true", help="only write the page again")
-    options = parser.parse_args()
-    if not options.page:
-        from research.stamps import played
-
-        with played(
-            RECORD, pages=[page_name(PAGE)], command="make few-votes",
-            policies=[name for name in CANDIDATES if name in POLICIES],
-            worlds=list(worlds().values()), mode="panel",
-        ):  # fmt: skip
-            record = measure(options.runs, options.seed)
-            RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
-    rows = table(json.loads(RECORD.read_text("utf-8")))
-    print(rows, end="")
-    PAGE.write_text(on_page(PAGE.read_text("utf-8"), {TABLE: rows}), "utf-8")
+    measure_and_write(
+        (__doc__ or "").partition("\n")[0], measure, table, RECORD, PAGE, TABLE,
+        command="make few-votes", mode="panel", worlds=list(worlds().values()),
+        policies=[name for name in CANDIDATES if name in POLICIES],
+        sizes={"runs": (200, "panels of each"), "seed": (27, "fixes everything")},
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

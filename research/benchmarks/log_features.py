@@ -8,8 +8,6 @@ change together in the middle. *Chosen pairs*: no effect, pairs are chosen by ea
 docs/research/how-it-was-tested.md.
 """
 
-import argparse
-import json
 import time
 from typing import Any
 
@@ -18,8 +16,8 @@ from numpy.typing import NDArray
 
 from driftduel.logs.feature_votes import FeatureColumn, FeatureVotes
 from driftduel.logs.features import dependence_changes, feature_evidence, routing_gain
-from research.benchmarks.page_marks import on_page
-from research.places import DOCS, RECORDS, page_name
+from research.benchmarks.page_marks import measure_and_write
+from research.places import DOCS, RECORDS
 
 RECORD = RECORDS / "log-features.json"
 PAGE = DOCS / "research" / "how-it-was-tested.md"
@@ -173,22 +171,11 @@ def table(record: dict[str, Any]) -> str:
 
 def main() -> None:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--logs", type=int, default=200, metavar="N", help="logs of each (200)")
-    parser.add_argument("--seed", type=int, default=31, metavar="N", help="fixes everything (31)")
-    parser.add_argument("--page", action="store_true", help="only write the page again")
-    options = parser.parse_args()
-    if not options.page:
-        from research.stamps import played
-
-        with played(
-            RECORD, pages=[page_name(PAGE)], command="make log-features", code=CODE,
-        ):  # fmt: skip
-            record = measure(options.logs, options.seed)
-            RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
-    rows = table(json.loads(RECORD.read_text("utf-8")))
-    print(rows, end="")
-    PAGE.write_text(on_page(PAGE.read_text("utf-8"), {TABLE: rows}), "utf-8")
+    measure_and_write(
+        (__doc__ or "").partition("\n")[0], measure, table, RECORD, PAGE, TABLE,
+        command="make log-features", code=CODE,
+        sizes={"logs": (200, "logs of each"), "seed": (31, "fixes everything")},
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -8,8 +8,6 @@ exchanges its strength with a random other one.
 docs/research/how-it-was-tested.md.
 """
 
-import argparse
-import json
 import multiprocessing
 from typing import Any
 
@@ -17,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from driftduel.logs import fit, read_log
-from research.benchmarks.page_marks import on_page
-from research.places import DOCS, RECORDS, page_name
+from research.benchmarks.page_marks import measure_and_write
+from research.places import DOCS, RECORDS
 
 RECORD = RECORDS / "log-slates.json"
 PAGE = DOCS / "research" / "how-it-was-tested.md"
@@ -145,22 +143,11 @@ def table(record: dict[str, Any]) -> str:
 
 def main() -> None:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--logs", type=int, default=100, metavar="N", help="logs of each (100)")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (1)")
-    parser.add_argument("--page", action="store_true", help="only write the page again")
-    options = parser.parse_args()
-    if not options.page:
-        from research.stamps import played
-
-        with played(
-            RECORD, pages=[page_name(PAGE)], command="make log-slates", code=CODE,
-        ):  # fmt: skip
-            record = measure(options.logs, options.jobs)
-            RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
-    rows = table(json.loads(RECORD.read_text("utf-8")))
-    print(rows, end="")
-    PAGE.write_text(on_page(PAGE.read_text("utf-8"), {TABLE: rows}), "utf-8")
+    measure_and_write(
+        (__doc__ or "").partition("\n")[0], measure, table, RECORD, PAGE, TABLE,
+        command="make log-slates", code=CODE,
+        sizes={"logs": (100, "logs of each"), "jobs": (1, "processes")},
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

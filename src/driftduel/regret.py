@@ -2,9 +2,11 @@
 
 Each is defined by two functions. A *benchmark* defines the loss of an arm in a round: its gap to
 the Condorcet winner, to the von Neumann winner (the unbeaten mixture), to a fixed arm, or its
-missing Borda or Copeland score. A *blend* combines the losses of the two arms of a duel. The
-exception is `exploitability`, against an opponent with knowledge of all plays; it does not need any
-winner.
+missing Borda or Copeland score. A *blend* combines the losses of the two arms of a duel, or of all
+arms of a slate: their mean, the smallest loss (*weak*), whether all of them lose (*binary-weak*),
+or any of them (*binary-strong*). Slates of which nothing is picked count like others. The exception
+is `exploitability`, against an opponent with knowledge of all plays; it does not need any winner,
+and is defined for duels only.
 
 For the same duels, phase by phase, exploitability is at least the regret against the von Neumann
 winner, which is one of the possible opponents. The latter equals the paper's regret if there is a
@@ -71,7 +73,10 @@ def better_loss(first: Any, second: Any) -> Any:
 
 
 GAME_BLENDS = (mean_loss, better_loss, both_lose, any_loses)
-"""The blend functions of a game, for every benchmark; `kinds_of` has their names."""
+"""The blend functions of a game, for every benchmark; `kinds_of` has their names.
+
+Of a slate they are the mean loss of the arms shown, the smallest, whether all of them have a loss,
+and whether any of them has one; see `driftduel.games`."""
 
 
 class RegretKind(NamedTuple):
@@ -408,7 +413,8 @@ def phase_starts(world: World) -> NDArray[np.int64]:
 
     A phase ends with a change of the preferences between present arms, or of the present arms. A
     world with phases of less than K rounds on average, such as a drifting world, is refused: an
-    opponent that changes its arm so often would respond to single duels.
+    opponent that changes its arm so often would respond to single duels. So is a world of slates:
+    exploitability is computed from the plays, which do not tell slates from duels.
 
     Examples
     --------
@@ -416,6 +422,11 @@ def phase_starts(world: World) -> NDArray[np.int64]:
     >>> phase_starts(make_world("rps-top:rounds=1000,phases=4")).tolist()
     [1, 251, 501, 751]
     """
+    if world.slate > 2:
+        raise DriftduelError(
+            "exploitability is defined for duels, not for slates; leave out the benchmark, or use "
+            "--benchmark von-neumann."
+        )
     most = max(1, min(world.rounds, _MOST_COUNTS) // world.arms)
     starts = [np.ones(1, np.int64)]
     phases, last = 1, None

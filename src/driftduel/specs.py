@@ -315,7 +315,7 @@ class Registry(Generic[Built]):
         return self._entries[name]
 
     def resolve(self, spec: str | Spec) -> Spec:
-        """Check a spec and fill in the defaults of its own keys, in the order of the signature."""
+        """Check a spec and fill in the defaults of its keys, in the order of the signature."""
         spec = Spec.parse(spec)
         entry = self[spec.name]
         own = {parameter.name: parameter for parameter in entry.parameters}

@@ -58,12 +58,12 @@ def _fresh(spec: str, world: World, seed: int = 1, **settings: Any) -> Policy:
     return make_policy(spec, world.arms, seed, **settings, **knowledge(spec, world))
 
 
-def _go_on(policy: Policy, rounds: int, luck: np.random.Generator) -> list[tuple[int, int]]:
+def _go_on(policy: Policy, rounds: int, draws: np.random.Generator) -> list[tuple[int, int]]:
     duels = []
     for _ in range(rounds):
         duel = policy.ask()
         duels.append((duel.first, duel.second))
-        policy.tell_first_won(duel, int(luck.random() < 0.5 + 0.1 * (duel.first < duel.second)))
+        policy.tell_first_won(duel, int(draws.random() < 0.5 + 0.1 * (duel.first < duel.second)))
     return duels
 
 
@@ -71,14 +71,14 @@ def one_duel_a_round(spec: str) -> None:
     """Check that each call of `ask` returns a duel of the next round with arms in range."""
     for arms in (2, 3, 7):
         policy = _fresh(spec, _world(arms))
-        luck = np.random.default_rng(0)
+        draws = np.random.default_rng(0)
         for t in range(1, _ROUNDS + 1):
             duel = policy.ask()
             assert duel.round == t, f"round {t} was counted as {duel.round}"
             for arm in (duel.first, duel.second):
                 assert isinstance(arm, int), f"arm {arm!r} is not an int"
                 assert 0 <= arm < arms, f"round {t}: arm {arm} of {arms}"
-            policy.tell_first_won(duel, int(luck.random() < 0.5))
+            policy.tell_first_won(duel, int(draws.random() < 0.5))
 
 
 def a_seed_fixes_the_run(spec: str) -> None:
@@ -208,7 +208,7 @@ def live_at_random(policy: Policy, rounds: int, seed: int) -> EventLog:
     Answers arrive late, in any order, as ties or never; arms come and go and past votes are added
     if the policy supports this. Raises AssertionError for an invalid duel.
     """
-    life, luck = Recorder(policy), np.random.default_rng(seed)
+    life, draws = Recorder(policy), np.random.default_rng(seed)
     can = {"add_past_vote", "retire", "admit", "widen"}
     features = policy.request_shape.features > 0
     others = np.random.default_rng([seed, 1])  # requests and prices
@@ -224,30 +224,30 @@ def live_at_random(policy: Policy, rounds: int, seed: int) -> EventLog:
         request = _request(policy, others) if features else None
         if features and others.random() < 0.05:
             life.set_prices(others.normal(size=policy.arms))
-        what = luck.random()
+        what = draws.random()
         if what < 0.03 and "add_past_vote" in can:
-            first, second = map(int, luck.choice(policy.arms, 2, replace=False))
-            winner = (first, second, None)[int(luck.integers(3))]
+            first, second = map(int, draws.choice(policy.arms, 2, replace=False))
+            winner = (first, second, None)[int(draws.integers(3))]
             attempt("add_past_vote", first, second, winner, 0.5, request)
         elif what < 0.06 and "retire" in can and len(policy.present) > 1:
-            attempt("retire", int(luck.choice(policy.present)))
+            attempt("retire", int(draws.choice(policy.present)))
         elif what < 0.09 and "admit" in can and len(policy.present) < policy.arms:
             absent = set(range(policy.arms)) - set(policy.present)
-            attempt("admit", int(luck.choice(sorted(absent))))
+            attempt("admit", int(draws.choice(sorted(absent))))
         elif what < 0.1 and "widen" in can:
             attempt("widen")
         pending.append(life.ask(request))
-        while len(pending) > 20 or (pending and luck.random() < 0.5):
-            duel = pending.pop(int(luck.integers(len(pending))))
-            answer = luck.random()
+        while len(pending) > 20 or (pending and draws.random() < 0.5):
+            duel = pending.pop(int(draws.integers(len(pending))))
+            answer = draws.random()
             if answer < 0.05:
                 life.forget(duel)
             elif answer < 0.15:
                 life.tell(duel, None)
             elif answer < 0.3:
-                life.tell_first_won(duel, int(luck.random() < 0.5))
+                life.tell_first_won(duel, int(draws.random() < 0.5))
             else:
-                life.tell(duel, min(duel[:2]) if luck.random() < 0.6 else max(duel[:2]))
+                life.tell(duel, min(duel[:2]) if draws.random() < 0.6 else max(duel[:2]))
     log: EventLog = life.log
     return log
 
@@ -375,13 +375,13 @@ def resetting_starts_anew(spec: str) -> None:
     duels = []
     for which in (policy, fresh):
         assert isinstance(which, KernelPolicy)
-        rng, luck = np.random.default_rng(9), np.random.default_rng(8)
+        rng, draws = np.random.default_rng(9), np.random.default_rng(8)
         which.rng, which.rng_address = rng, address_of(rng)
         played = []
         for t in range(1, 201):
             first, second, notes = which.choose(t)
             played.append((first, second))
-            which.learn(t, first, second, int(luck.random() < 0.5 + 0.2 * (first < second)), notes)
+            which.learn(t, first, second, int(draws.random() < 0.5 + 0.2 * (first < second)), notes)
         duels.append(played)
     assert duels[0] == duels[1], "after a reset it plays other duels than a fresh policy"
 
@@ -438,9 +438,9 @@ def panels_equal_the_loop(spec: str) -> None:
 
 def info_tells_and_changes_nothing(spec: str) -> None:
     """Check that `info` returns valid values and has no side effects."""
-    policy, luck = _fresh(spec, _world()), np.random.default_rng(2)
+    policy, draws = _fresh(spec, _world()), np.random.default_rng(2)
     for rounds in (0, 1, 60, _ROUNDS):
-        _go_on(policy, rounds, luck)
+        _go_on(policy, rounds, draws)
         out = [policy.ask() for _ in range(3)]
         before = _everything(policy)
         info = policy.info()
@@ -513,7 +513,7 @@ def absent_arms_are_not_asked_for(spec: str) -> None:
     assert "anew-" in said, f"the error for absent arms must name the wrapper, not {said!r}"
 
 
-def _never_without(policy: Policy, rounds: int, luck: np.random.Generator) -> set[int]:
+def _never_without(policy: Policy, rounds: int, draws: np.random.Generator) -> set[int]:
     """Play rounds in which the lower arm mostly wins; return the chosen arms."""
     seen: set[int] = set()
     for _ in range(rounds):
@@ -524,7 +524,7 @@ def _never_without(policy: Policy, rounds: int, luck: np.random.Generator) -> se
             f"{policy.present}"
         )
         seen |= asked
-        policy.tell_first_won(duel, int(luck.random() < 0.5 + 0.4 * (duel.first < duel.second)))
+        policy.tell_first_won(duel, int(draws.random() < 0.5 + 0.4 * (duel.first < duel.second)))
         best = policy.best()
         assert best is None or best in policy.present, f"best() is {best}, which is absent"
     return seen
@@ -549,7 +549,7 @@ def options_come_and_go(spec: str) -> None:
     change.
     """
     # A horizon of a million rounds: with a few hundred MDB would monitor a single pair only.
-    policy, luck = _fresh(spec, _world(rounds=10**6)), np.random.default_rng(2)
+    policy, draws = _fresh(spec, _world(rounds=10**6)), np.random.default_rng(2)
     if not policy.can_change:
         for refused in (lambda: policy.retire(1), policy.admit):
             said = _one_sentence(refused)
@@ -559,20 +559,20 @@ def options_come_and_go(spec: str) -> None:
         )
         options_come_and_go(f"anew-{spec}")
         return
-    _never_without(policy, 60, luck)
+    _never_without(policy, 60, draws)
     out = [policy.ask() for _ in range(5)]
     policy.retire(0)
     for duel in out:  # answers about an absent arm
         policy.tell_first_won(duel, 1)
-    _never_without(policy, 60, luck)
+    _never_without(policy, 60, draws)
     for arm in (3, 1):
         policy.retire(arm)
     assert list(policy.present) == [2], f"left alone is {policy.present}, not arm 2"
-    assert _never_without(policy, 20, luck) == {2}, "with one arm present, another one was chosen"
+    assert _never_without(policy, 20, draws) == {2}, "with one arm present, another one was chosen"
     assert "only one present" in _one_sentence(lambda: policy.retire(2)), "the last arm left"
     for arm in (0, 1, 3):
         assert policy.admit(arm) == arm
-    assert 0 in _never_without(policy, _ROUNDS, luck), "arm 0 was restored but never chosen"
+    assert 0 in _never_without(policy, _ROUNDS, draws), "arm 0 was restored but never chosen"
     duel = policy.ask()
     if not isinstance(policy, KernelPolicy) and type(policy).widen is Policy.widen:
         assert _one_sentence(policy.admit), "a fifth arm must raise DriftduelError"
@@ -588,7 +588,7 @@ def options_come_and_go(spec: str) -> None:
     else:
         rest = [_go_on(one, 50, np.random.default_rng(4)) for one in (policy, again)]
         assert rest[0] == rest[1], "saved after a change, it played other duels"
-    assert 4 in _never_without(policy, _ROUNDS, luck), "the new arm was never chosen"
+    assert 4 in _never_without(policy, _ROUNDS, draws), "the new arm was never chosen"
 
 
 def past_votes_are_heard(spec: str) -> None:

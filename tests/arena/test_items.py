@@ -12,7 +12,7 @@ pytest.importorskip("markdown_it")
 from hypothesis import given, settings, strategies as st
 
 from driftduel.arena import Arena, ArenaError, Content, open_store, wait_durable
-from driftduel.arena.item_texts import ItemTexts, decode_item, render
+from driftduel.arena.item_texts import AHEAD, ItemTexts, decode_item, render
 from driftduel.arena.items import check_items, group_value, option_names, read_items
 from driftduel.arena.manager import ArenaManager
 from driftduel.arena.markdown import to_html
@@ -510,16 +510,54 @@ def test_contents_beyond_the_cache_are_read_again():
         assert len(arena._live._item_texts._cache) < 5
 
 
+def test_the_items_of_a_pair_are_read_together():
+    with Arena(items=some_items(200, "abc"), seed=4) as arena:
+        live, reads = arena._live, []
+        one, several = live.store.item, live.store.items_at
+
+        def item(name, number):
+            reads.append([number])
+            return one(name, number)
+
+        def items_at(name, numbers):
+            reads.append(numbers)
+            return several(name, numbers)
+
+        live.store.item, live.store.items_at = item, items_at
+        shown = [arena.ask(f"v{number}") for number in range(150)]
+        numbers = [each.prompt.content.split("*")[1] for each in shown]
+        assert len(set(numbers)) == 150
+        for duel, number in zip(shown, numbers, strict=True):
+            for side in (duel.left, duel.right):
+                assert side.content == f"{side.name} on {number}"
+        assert len(reads) < 30
+        assert max(map(len, reads)) == AHEAD
+
+
+def test_large_items_are_read_one_by_one():
+    large = [{"id": f"p{n}", "answers": dict.fromkeys("ab", "x" * 90_000)} for n in range(8)]
+    with Arena(items=large) as arena:
+        live = arena._live
+        live.store.items_at = None  # raises an exception when it is called
+        for number in range(8):
+            assert len(arena.ask(f"v{number}").left.content) == 90_000
+
+
 def test_the_store_is_read_without_the_lock(monkeypatch):
     """While a thread reads contents, an event loop must not have to use threads as well."""
     with Arena(items=some_items(30, "ab")) as arena:
-        live, read, free = arena._live, arena._live.store.item, []
+        live, free = arena._live, []
 
-        def item(name, number):
-            free.append(in_a_thread(live.can_run_inline))
-            return read(name, number)
+        def checked(read):
+            def call(name, wanted):
+                free.append(in_a_thread(live.can_run_inline))
+                return read(name, wanted)
 
-        monkeypatch.setattr(live.store, "item", item)
+            return call
+
+        for name in ("item", "items_at"):
+            monkeypatch.setattr(live.store, name, checked(getattr(live.store, name)))
+        live._item_texts._most = 1  # no item stays in memory
         first = wait_durable(live.ask("ann"))
         _, second = wait_durable(live.vote_and_ask(first.duel, "left"))
         assert free == [True, True]
@@ -551,6 +589,27 @@ def test_contents_read_before_a_change_do_not_enter_the_cache_after_it():
     assert texts.shown(1)[0].content == "Question *1*"
     assert texts.shown(1, "o1") == (None, [Content("text", "")])
     assert texts.item(1) == decode_item(None)
+
+
+def test_contents_read_ahead_before_a_change_do_not_enter_the_cache_after_it():
+    store = open_store("memory:")
+    ArenaManager(store).create("x", None, items=list(check_items(some_items(3, "ab"))))
+    texts = ItemTexts(store, "x")
+    texts.item(1)
+    read, change = store.items_at, [lambda: store.put_items("x", [ItemRow(3, "", "")])]
+
+    def items_at(name, numbers):
+        rows = read(name, numbers)
+        while change:
+            change.pop()()
+            texts.drop(3)
+        return rows
+
+    store.items_at = items_at
+    texts.read_ahead([3])
+    assert texts.shown(2)[0].content == "Question *2*"
+    assert 3 not in texts
+    assert texts.item(3) == decode_item(None)
 
 
 def test_twenty_voters_on_two_hundred_prompts():

@@ -125,6 +125,18 @@ def test_sides_of_equal_options_do_not_differ():
         assert len(sides) == 1
 
 
+def test_an_open_duel_does_not_tell_which_option_has_left():
+    with with_items() as arena:
+        shown = arena.ask(voter="ann")
+        live = arena.manager.arena("colours")
+        for option in live.options():
+            wait_durable(live.leave(option.id))
+            again = arena.ask(voter="ann", resume=True)
+            assert again["duel"] == shown["duel"]
+            assert (again["left"], again["right"]) == (shown["left"], shown["right"])
+            wait_durable(live.come_back(option.id))
+
+
 def test_an_owner_sees_the_names():
     with with_items() as arena:
         shown = arena.call("POST", "duels", {"voter": "ann"}).json()
@@ -145,8 +157,10 @@ def test_names_are_revealed_after_the_vote_if_the_owner_says_so():
             arena.call("POST", f"duels/{shown['duel']}/undo", None, arena.voting), 409, "too-late"
         )
         assert arena.vote(shown["duel"], "left").json()["revealed"] == answer["revealed"]
-        skipped = arena.vote(answer["next"]["duel"], "skip").json()
-        assert "revealed" not in skipped
+        skipped = answer["next"]["duel"]
+        assert "revealed" not in arena.vote(skipped, "skip").json()
+        assert arena.call("POST", f"duels/{skipped}/undo", None, arena.voting).status_code == 200
+        assert "revealed" in arena.vote(skipped, "right").json()
 
 
 # -- votes and pages

@@ -7,9 +7,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-msgspec = pytest.importorskip("msgspec")
+pytest.importorskip("msgspec")
 pytest.importorskip("polars")
 pytest.importorskip("scipy")
+
+import msgspec
 
 from driftduel.arena import Arena, ArenaError
 from driftduel.arena.board import load_board
@@ -28,6 +30,8 @@ from driftduel.arena.state import ArenaState
 from driftduel.arena.vote_files import read_votes
 from driftduel.errors import LogError
 from driftduel.logs import describe_subgroups, read_log, tagged_votes
+from driftduel.policies import policy_to_bytes
+from tests.arena.audit import audit
 from tests.arena.clock import Clock
 from tests.arena.simulated import Simulated
 
@@ -95,6 +99,15 @@ def test_the_state_is_the_fold_of_its_log_and_of_its_snapshots(seed, feedback):
             middle.apply(record)
         assert digest(middle) == digest(live.state)
         assert load_board(live.store, live.name) == arena.board()
+
+
+@pytest.mark.parametrize("feedback", ["pick", "ranking"])
+def test_another_reader_of_the_log_gets_the_same_policy(feedback):
+    with eventful(6, feedback) as arena:
+        arena.tick()
+        state = arena._live.state
+        seed = np.random.SeedSequence(6).spawn(2)[1]
+        assert policy_to_bytes(audit(arena.records(), seed).policy) == policy_to_bytes(state.policy)
 
 
 @pytest.mark.parametrize("feedback", ["pick", "ranking"])

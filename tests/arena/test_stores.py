@@ -354,6 +354,9 @@ def test_nothing_of_what_was_erased_is_in_the_files(tmp_path):
     store.close()
 
 
+ODD_TEXTS = ("", " ", "1 2 3 ", "😀\u00fc\n\u001f\u001e", "' || \"", "\u0301" * 50, "x" * 70_000)
+
+
 def test_items_are_found_by_number_and_by_id(store):
     make(store, "a", "b")
     rows = [ItemRow(number, f"p{number % 600}", '{"n": "ü"}') for number in range(1, 1301)]
@@ -363,6 +366,14 @@ def test_items_are_found_by_number_and_by_id(store):
     assert store.items("a", limit=2) == rows[:2]
     assert store.item("a", 7) == rows[6]
     assert store.item("a", 1301) is None
+    found = store.items_at("a", [1300, 7, 1301, 7])
+    assert sorted(found) == [rows[6], rows[1299]]
+    assert sorted(store.items_at("a", range(1, 1301))) == rows
+    assert store.items_at("a", []) == store.items_at("none", [1]) == []
+    odd = [ItemRow(n, f"1 2 {n} 😀", text) for n, text in enumerate(ODD_TEXTS, 2000)]
+    store.put_items("a", [*odd, ItemRow(3000, "", "")])
+    wanted = [each.number for each in odd] + [3000]
+    assert sorted(store.items_at("a", wanted)) == [*odd, ItemRow(3000, "", "")]
     assert store.item_numbers("a", ["p1", "p1", "none"]) == [("p1", 1), ("p1", 601), ("p1", 1201)]
     ids = [f"p{number}" for number in range(600)]
     assert [number for _, number in store.item_numbers("a", ids)] == list(range(1, 1301))

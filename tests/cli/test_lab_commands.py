@@ -257,9 +257,9 @@ def test_labels_of_wide_tables_and_figures(capsys, tmp_path, plan):
 
 
 def test_latex_escapes_what_it_must():
-    from driftduel.lab.export import _escaped
+    from driftduel.lab.export import _escape
 
-    assert _escaped("a_b{50%}&#~\\^$") == (
+    assert _escape("a_b{50%}&#~\\^$") == (
         r"a\_b\{50\%\}\&\#\textasciitilde{}\textbackslash{}\textasciicircum{}\$"
     )
 

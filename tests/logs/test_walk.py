@@ -105,14 +105,14 @@ def test_a_still_log_walks_slowly_and_a_moving_one_fast():
 
 def test_knots_move_in_straight_lines():
     world = LogPaths([[0.0, 1.0, 0.5], [2.0, 0.0, 0.5]], [0.25, 0.75], 1000)
-    assert world.condorcet_winners() == [(1, 1), (417, 2), (418, 0)] or (
-        world.condorcet_winners()[0][1] == 1 and world.condorcet_winners()[-1][1] == 0
-    )
+    # The lines cross at 250 + 500 / 6 = 416.7, above the third one. Round 417 has the utilities of
+    # its middle, 416.5.
+    assert world.condorcet_winners() == [(1, 1), (418, 0)]
     assert world.preferences(1).matrix[0, 1] == pytest.approx(1 / (1 + np.e))
     assert world.preferences(1000).matrix[0, 1] == pytest.approx(1 / (1 + np.exp(-2)))
     middle = world.preferences(500).matrix
     assert middle[0, 1] == pytest.approx(1 / (1 + np.exp(-0.5)), abs=0.002)
-    assert measure(world).condorcet_switches in (1, 2)
+    assert measure(world).condorcet_switches == 1
     # The same rounds, whether they are walked to or jumped to, and however many there are.
     long = LogPaths([[0.0, 1.0], [2.0, 0.0]], [0.0, 1.0], 1_000_000)
     assert long.step > 1

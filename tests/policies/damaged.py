@@ -17,7 +17,7 @@ import numpy as np
 
 from driftduel.errors import DriftduelError, WeakSpotWarning
 from driftduel.games.prior_knowledge import knowledge
-from driftduel.policies import POLICIES, load_policy, make_policy, save_policy
+from driftduel.policies import POLICIES, code_of, load_policy, make_policy, save_policy
 from driftduel.worlds import make_world
 
 ROUNDS = 50
@@ -45,7 +45,7 @@ def saved(spec, arms, rounds, folder):
         open_duels.append(ask(policy, luck))
         while len(open_duels) > 4:
             duel = open_duels.pop(int(luck.integers(len(open_duels))))
-            policy.tell_first_won(duel, int(luck.random() < 0.5 + 0.3 * (duel.first < duel.second)))
+            policy.tell_first_won(duel, result(duel, luck))
     save_policy(policy, Path(folder) / "p.npz")
     with np.load(Path(folder) / "p.npz") as archive:
         content = dict(archive)
@@ -124,9 +124,9 @@ def reshaped(content, name, rng):
 def change_duel(header, rng):
     """Change a duel that waits for its answer."""
     duel = header["pending"][rng.integers(len(header["pending"]))]
-    place = int(rng.integers(4))
-    if place == 3 and duel[3]:
-        duel[3][rng.integers(len(duel[3]))] = THINGS[rng.integers(len(THINGS))]
+    place = int(rng.integers(len(duel)))
+    if place > 2 and duel[place]:
+        duel[place][rng.integers(len(duel[place]))] = THINGS[rng.integers(len(THINGS))]
     else:
         duel[place] = THINGS[rng.integers(len(THINGS))]
 
@@ -145,14 +145,22 @@ def play_on(policy, rng):
     waiting = list(policy.ledger.open.values())
     for _ in range(ROUNDS):
         duel = ask(policy, rng)
-        assert {duel.first, duel.second} <= {*policy.present}
+        assert {*duel.shown} <= {*policy.present}
         waiting.append(duel)
         while len(waiting) > 3:
             duel = waiting.pop(int(rng.integers(len(waiting))))
             if rng.random() < 0.1:
                 policy.forget(duel)
             else:
-                policy.tell_first_won(duel, int(rng.random() < 0.5))
+                policy.tell_first_won(duel, result(duel, rng))
+
+
+def result(duel, rng):
+    """Return a result of a duel, or of a slate the code of a pick or of a ranking."""
+    if not duel.others:
+        return int(rng.random() < 0.5 + 0.3 * (duel.first < duel.second))
+    places = rng.permutation(len(duel.shown)).tolist()
+    return code_of(places[: int(rng.integers(1, len(places) + 1))])
 
 
 def main():

@@ -35,6 +35,7 @@ WITH_COMPILER = pytest.mark.skipif(not jit_enabled(), reason="it is about compil
 
 
 WITH_FEATURES = ("adaptive-logistic:features=2", "lin-ts:features=3,one_hot=true")
+WITH_SLATES = ("self-sparring:slate=3", "multi-dueling:slate=4", "maxmin-ucb:slate=8")
 
 
 def survived(tmp_path, states, first=0, specs=()):
@@ -53,7 +54,7 @@ def survived(tmp_path, states, first=0, specs=()):
 @pytest.mark.long
 @WITH_COMPILER
 def test_damaged_states_are_refused_or_harmless(tmp_path):
-    specs = {*OF_EACH_KIND, *WITH_FEATURES, "anew-exp3s"}
+    specs = {*OF_EACH_KIND, *WITH_FEATURES, *WITH_SLATES, "anew-exp3s"}
     refused, played = survived(tmp_path, 1000, specs=specs)
     assert refused > 300
     assert played > 100  # a flag or a count that could be right is right

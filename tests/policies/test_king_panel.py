@@ -126,17 +126,22 @@ class Reference:
             self.pass_time(t)
         if not self.rivals():
             return self.king, self.king
-        most = -1
+        return self.king, self.next_rival([])
+
+    def next_rival(self, shown):
+        """Return the most promising rival that is not on the slate yet, or None."""
+        most, j = -1, None
         for place in [(self.place + 1 + i) % self.K for i in range(self.K)]:
             i = self.order[place]
-            if i in self.rivals():
+            if i in self.rivals() and i not in shown:
                 pending = self.open.count({i, self.king})
                 promise = self.gain(i) / (1 + pending + self.tied.get(i, 0))
                 if promise > most * (1 + 1e-9):
                     j, most, found = i, promise, place
-        self.place = found
-        self.open.append({self.king, j})
-        return self.king, j
+        if j is not None:
+            self.place = found
+            self.open.append({self.king, j})
+        return j
 
     def tell(self, t, first, second, won):
         """Return whether it is an alarm."""
@@ -148,7 +153,7 @@ class Reference:
             return False
         (j,) = pair - {self.king}
         if won < 0:
-            self.tied[j] = self.tied.get(j, 0) + 1
+            self.tied[j] = self.tied.get(j, 0) + (won == -1)  # -2: a slate orders other arms only
             return False
         self.tied[j] = 0
         king_won = won == (first == self.king)

@@ -147,7 +147,7 @@ def test_the_share_of_the_best_arm(request):
     (world,) = read_findings(load_results(played)).worlds
     ends = world.slice_ends.tolist()
     truth = np.zeros((len(ends), 3))
-    for first, last, arm in world.phases():
+    for first, last, arm in world.phases:
         inside = (np.array(ends) > first - 1) & (np.array(ends) <= last)
         truth[inside, arm] = 1
     made = ArmShares((0, 1, 2), truth, truth, runs=3)

@@ -116,9 +116,35 @@ def test_a_taste_that_turns_comes_back_and_one_that_does_not_stays():
     assert len(winners("tastes:arms=12,rounds=10000,turns=0")) == 1
 
 
+def test_a_taste_that_depends_on_the_request_is_a_matrix_that_rotates():
+    arms, dimensions, rounds, p = 5, 4, 3000, 2
+    spec = f"tastes:arms={arms},rounds={rounds},dimensions={dimensions},turns=0.5,strength=3"
+    world = make_world(f"{spec},features={p}", 3)
+    rng = np.random.default_rng(np.random.SeedSequence(3))
+    options = rng.normal(size=(arms, dimensions))
+    options /= np.linalg.norm(options, axis=1, keepdims=True)
+    plane = np.linalg.qr(rng.normal(size=(dimensions, 2)))[0]
+    others = rng.normal(size=(dimensions, p))
+    tastes = np.column_stack((plane[:, 0], others / np.linalg.norm(others, axis=0)))
+    assert world.starts.tolist() == list(range(1, rounds + 1, 50))
+    for segment in (0, 1, 17, 59):
+        angle = np.pi * 50 * segment / rounds
+        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        rotation = np.eye(dimensions) + plane @ (turn - np.eye(2)) @ plane.T
+        np.testing.assert_allclose(rotation @ rotation.T, np.eye(dimensions), atol=1e-12)
+        theta = 3 * options @ rotation @ tastes
+        np.testing.assert_allclose(world.thetas[segment], theta, atol=1e-12)
+    # Without features the vector is the first column, so the two worlds have the same options.
+    plain = make_world(spec, 3).utilities(1, 2)[0]
+    np.testing.assert_allclose(world.thetas[0, :, 0], plain, atol=1e-12)
+    assert len(make_world(f"{spec.replace('turns=0.5', 'turns=0')},features=1", 3).starts) == 1
+    assert len(np.unique(world.request_chunk(1, 51).losses.argmin(axis=1))) > 1
+
+
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
+        ("tastes:features=3,rounds=1e12", "coefficients of every 50 rounds"),
         ("recurring:arms=3,regimes=4", "regimes=4 must be at most arms=3"),
         ("bursts:rounds=1000,changes=8,every=100", "more than half of 1000 rounds"),
         ("league:rounds=5,seasons=6", "seasons=6 must be at most rounds=5"),

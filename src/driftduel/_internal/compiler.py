@@ -145,7 +145,7 @@ class _LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]
         module = super()._get_module_for_linking()
         if _calls_by_address(module):
             for function in module.functions:
-                if function.linkage == Linkage.linkonce_odr:  # LLVM would drop what it has inlined
+                if function.linkage == Linkage.linkonce_odr:  # LLVM would drop inlined functions
                     function.linkage = "weak_odr"
         return module
 
@@ -371,7 +371,7 @@ def _rebuild_linked(target_context: Any, payload: Any) -> Any:
 
 
 def _retyped(compiled: Any, sig: Any) -> Any:
-    """Return what was loaded, with the types that were asked for.
+    """Return the loaded function with the requested types.
 
     The class of a record in a script or a notebook is pickled by value. The class that is loaded
     equals the one of this process in all but its identity, by which numba compares signatures.

@@ -1,6 +1,6 @@
-"""Default parameters of games, shared by Python, TOML and the command line."""
+"""Default parameters and limits of games, shared by Python, TOML and the command line."""
 
-__all__ = ["BENCHMARK", "GOAL", "MODE", "POINTS", "RUNS", "SEED"]
+__all__ = ["BENCHMARK", "GOAL", "MODE", "MOST_SHOWN", "POINTS", "RUNS", "SEED"]
 
 RUNS = 20
 """The default number of games of each policy in each world."""
@@ -13,3 +13,5 @@ GOAL = "regret"
 """The default goal of an experiment; for others see `driftduel.lab.goals`."""
 MODE = "serve"
 """The default mode: an arm may be shown alone."""
+MOST_SHOWN = 8
+"""The largest number of arms of a slate."""

@@ -23,7 +23,7 @@ the present count. A heap is filled again when it is used up, a round ends, or t
 from array import array
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, nsmallest
 from itertools import combinations
 from typing import Any
 
@@ -39,7 +39,7 @@ MOST_ITEMS = 10_000_000
 Pair = tuple[int, ...]
 """Two options, or the three or more of a slate, in ascending order."""
 _SETS = MOST_OPTIONS * MOST_OPTIONS  # codes from here on are those of slates
-_FRONT = 512  # entries of a heap
+_FRONT, _FRONT_PART = 512, 64  # entries of a heap: at least so many, or this part of the items
 _MOST_SEEN = 24  # entries of a shared heap that one voter has seen, before a heap is filled for it
 _MOST_HEAPS = 256  # of single voters
 _WORD = 64
@@ -245,6 +245,15 @@ class ItemPool:
             return not pairs
         exhausted = self._exhausted(voter)
         return len(exhausted) >= len(pairs) and all(_code(pair) in exhausted for pair in pairs)
+
+    def likely_next(self, item: int, pair: Pair, most: int) -> list[int]:
+        """Return items that are probably shown on a pair soon, after this one was chosen.
+
+        They are of the same group; the choice does not depend on this method.
+        """
+        cell = self._cells.get((self._known_code(pair) or 0, self._group[item - 1]))
+        heap = None if cell is None else cell.heap
+        return [] if heap is None else [entry & _LOW for entry in nsmallest(most, heap.entries)]
 
     def least_shown_pair(self, voter: str | None, options: Sequence[int]) -> tuple[int, int] | None:
         """Return the pair with an item for this voter that was shown least; None without one."""
@@ -577,8 +586,9 @@ class ItemPool:
         covered = np.fromiter(cell.covered, np.int64, len(cell.covered))
         keys |= np.isin(items, covered, kind="table").astype(np.uint64) << np.uint64(63)
         limit = _MASK
-        if len(items) > _FRONT:
-            limit = int(np.partition(keys, _FRONT)[_FRONT])
+        front = max(_FRONT, len(items) // _FRONT_PART)
+        if len(items) > front:
+            limit = int(np.partition(keys, front)[front])
             first = keys <= np.uint64(limit)
             items, keys = items[first], keys[first]
         entries = [

@@ -57,14 +57,14 @@ _AUDIO = re.compile(r"https://[^\s/]\S*", re.IGNORECASE)
 ItemTags = dict[str, str | list[str]]
 
 
-class StoredContent(msgspec.Struct, frozen=True, array_like=True):
+class StoredContent(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A prompt or an answer: its kind, and a text, an URL or the reference of an uploaded file."""
 
     kind: str
     content: str
 
 
-class ItemContent(msgspec.Struct, frozen=True, omit_defaults=True):
+class ItemContent(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The contents of an item as they are stored, with answers by option id."""
 
     answers: dict[str, StoredContent] = {}

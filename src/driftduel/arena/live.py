@@ -22,7 +22,7 @@ import msgspec
 from driftduel.arena.access import DuelName, new_pseudonym, voter_key
 from driftduel.arena.item_changes import current_number, plan_items
 from driftduel.arena.item_pool import ItemPool
-from driftduel.arena.item_texts import ItemTexts, files_url
+from driftduel.arena.item_texts import AHEAD, ItemTexts, files_url
 from driftduel.arena.items import FILE_PREFIX, NewItem
 from driftduel.arena.judge_agreement import AgreementCounter
 from driftduel.arena.names import find_named, name_key
@@ -464,19 +464,19 @@ class LiveArena:
         out = self.state.open[ref]
         word = self.state.word_of(ref)
         assert word is not None
+        if out.item and out.item not in self._item_texts:
+            self._read_ahead(out.item, out.shown)
+        duel = DuelName(ref, word).encode(self._secret, self.name)
+        options = tuple(self.option(self.state.ids[arm]) for arm in out.shown)
         if out.cards:
-            return ShownDuel(
-                duel=DuelName(ref, word).encode(self._secret, self.name),
-                options=tuple(self.option(self.state.ids[arm]) for arm in out.cards),
-                expires=out.until / 1000,
-            ), out.item
-        shown = ShownDuel(
-            duel=DuelName(ref, word).encode(self._secret, self.name),
-            left=self.option(self.state.ids[out.left]),
-            right=self.option(self.state.ids[out.first + out.second - out.left]),
-            expires=out.until / 1000,
-        )
-        return shown, out.item
+            return ShownDuel(duel, expires=out.until / 1000, options=options), out.item
+        return ShownDuel(duel, *options, expires=out.until / 1000), out.item
+
+    def _read_ahead(self, item: int, shown: Sequence[int]) -> None:
+        """Name the items to read from the store together with this one."""
+        assert self.state.pool is not None
+        following = self.state.pool.likely_next(item, tuple(sorted(shown)), AHEAD)
+        self._item_texts.read_ahead(following)
 
     def _with_contents(self, shown: ShownDuel, item: int) -> ShownDuel:
         """Return a duel with prompt and answers; call without the lock.

@@ -30,7 +30,8 @@ __all__ = [
 Answer = TypeVar("Answer")
 
 
-class Option(msgspec.Struct, frozen=True):
+# Without cycles, and created for every duel: `gc=False` spares work of the garbage collector.
+class Option(msgspec.Struct, frozen=True, gc=False):
     """One of the alternatives that voters compare."""
 
     id: str
@@ -55,7 +56,7 @@ def option_of(state: ArenaState, texts: Mapping[str, OptionText], option_id: str
     return Option(text.id, text.name, text.kind, text.content, arm in state.present, html)
 
 
-class Content(msgspec.Struct, frozen=True):
+class Content(msgspec.Struct, frozen=True, gc=False):
     """A prompt, or an answer of an option to it."""
 
     kind: str
@@ -99,7 +100,7 @@ class ItemsChanged(msgspec.Struct, frozen=True):
         )
 
 
-class ShownDuel(msgspec.Struct, frozen=True, omit_defaults=True):
+class ShownDuel(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Two options to show side by side, one to show alone, or the options of a slate.
 
     Either `left` and `right`, or `alone`, or `options` have a value; the others are None or empty.
@@ -120,9 +121,9 @@ class ShownDuel(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def blind(shown: ShownDuel) -> ShownDuel:
-    """Return a duel without ids and names of options, for voters on items."""
+    """Return a duel without attributes of options, for voters on items: only contents are left."""
     sides = {
-        side: msgspec.structs.replace(option, id="", name="")
+        side: msgspec.structs.replace(option, id="", name="", present=True)
         for side in ("left", "right")
         if (option := getattr(shown, side)) is not None
     }

@@ -38,7 +38,9 @@ POLICIES: Groups = {
         "rmed1": "by likelihood; asymptotically optimal up to a constant",
         "rmed2": "by likelihood; asymptotically optimal",
         "rmed2fh": "the same for a known number of rounds",
-        "self-sparring": "one Thompson sampler, drawn from twice",
+        "self-sparring": "one Thompson sampler, drawn from once a place",
+        "multi-dueling": "all that may be best on one slate, by confidence bounds",
+        "maxmin-ucb": "a slate built up by upper confidence bounds",
         "sparring": "two UCB bandits against each other",
         "doubler": "a UCB bandit against its past choices",
         "multisbm": "a UCB bandit for every left arm",
@@ -72,6 +74,7 @@ POLICIES: Groups = {
         "oracle-*": "restarts when the winner changes; needs the change times",
         "doubling-*": "epochs of doubling length, for policies that need a horizon",
         "anew-*": "restarts whenever an option joins or leaves",
+        "slate-*": "shows its duel on a slate, beside other options",
     },
     "Baseline": {
         "uniform": "chooses both arms at random, and does not learn",
@@ -97,7 +100,7 @@ WORLDS: Groups = {
         "league": "teams with strengths that carry over to the next season",
         "crossing": "two leading arms that slowly change places",
         "surges": "fashions: an arm jumps up and fades",
-        "tastes": "options with features, and a taste vector that rotates",
+        "tastes": "options with features, and a taste vector that rotates; also with requests",
     },
     "Continuously drifting": {
         "seasonal": "utilities that oscillate",

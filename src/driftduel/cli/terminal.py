@@ -44,15 +44,15 @@ def supports_colour(stream: TextIO) -> bool:
 
 def bold(text: str) -> str:
     """Return text in bold if stdout supports it."""
-    return _painted(text, "bold", sys.stdout)
+    return _paint(text, "bold", sys.stdout)
 
 
 def red(text: str) -> str:
     """Return text in red if stderr supports it."""
-    return _painted(text, "red", sys.stderr)
+    return _paint(text, "red", sys.stderr)
 
 
-def _painted(text: str, how: str, stream: TextIO) -> str:
+def _paint(text: str, how: str, stream: TextIO) -> str:
     if not text or not supports_colour(stream):
         return text
     return f"\x1b[{_CODES[how]}m{text}\x1b[0m"

@@ -135,7 +135,7 @@ def plot_regret(
         _best_over(worlds)[:_MOST_LINES] if policies is None
         else list(dict.fromkeys(policy_places(list(every.values()), policies)))
     )  # fmt: skip
-    shown = [_shown(each, chosen, len(chosen)) for each in worlds]
+    shown = [_select_standings(each, chosen, len(chosen)) for each in worlds]
     if log is None:
         log = any(far_apart([s.mean for s in standings]) for standings in shown)
     drawn = {s.policy for standings in shown for s in standings}
@@ -221,7 +221,7 @@ def plot_totals(
     labels: Labels | None = None,
 ) -> Any:
     """Plot the regret of every policy with its 95% interval, best on top; see `plot_regret`."""
-    shown = _shown(world, policies, _MOST_ROWS)
+    shown = _select_standings(world, policies, _MOST_ROWS)
     with sheet(ax, 0.3 + 0.2 * len(shown), width_in_inches(width)) as (canvas, panel):
         for row, standing in enumerate(shown):
             style = line_style(standing.policy)
@@ -259,9 +259,7 @@ def plot_heat(
     """
     worlds = findings.worlds
     every = {s.policy: s for world in worlds for s in world.standings}
-    chosen = (
-        findings.ranking() if policies is None else policy_places(list(every.values()), policies)
-    )
+    chosen = findings.ranking if policies is None else policy_places(list(every.values()), policies)
     shown = [every[place] for place in chosen][:_MOST_ROWS]
     ratios = np.array([[_ratio(world, standing) for world in worlds] for standing in shown])
     inches = width_in_inches(width, max(COLUMN, 1.5 + 0.42 * len(worlds)))
@@ -315,9 +313,7 @@ def plot_trend(
     See `plot_regret` for the parameters; the slopes are in the legend.
     """
     every = {s.policy: s for world in findings.worlds for s in world.standings}
-    chosen = (
-        findings.ranking() if policies is None else policy_places(list(every.values()), policies)
-    )
+    chosen = findings.ranking if policies is None else policy_places(list(every.values()), policies)
     shown = [every[place] for place in chosen if place in trend.lines]
     shown = shown[:_MOST_LINES] if policies is None else shown
     check_legend(legend)
@@ -369,7 +365,7 @@ def plot_restarts(
 
     Policies without restarts are omitted. See `plot_regret` for the parameters.
     """
-    chosen = _shown(world, policies, len(world.standings))
+    chosen = _select_standings(world, policies, len(world.standings))
     shown = [standing for standing in chosen if standing.restarts > 0][:_MOST_ROWS]
     called = policy_labels(shown, labels)
     height = 0.25 + 0.22 * max(1, len(shown))
@@ -435,10 +431,10 @@ def plot_shares(
 
     See `plot_regret` for the parameters; the default policies are the best three.
     """
-    chosen = _shown(world, policies, len(world.standings))
+    chosen = _select_standings(world, policies, len(world.standings))
     shown = [standing for standing in chosen if standing.policy in world.shares]
     shown = shown[:_MOST_PANELS] if policies is None else shown
-    phases = world.phases()
+    phases = world.phases
     heights = [0.95] * len(shown) + [0.22] * bool(phases)
     with figure(len(heights), heights, width_in_inches(width)) as (canvas, panels):
         import matplotlib as mpl
@@ -494,7 +490,7 @@ def _draw_shares(panel: Any, world: "WorldFindings", policy: int) -> dict[int, A
 
 
 def _draw_best_arms(panel: Any, world: "WorldFindings") -> None:
-    for first, last, winner in world.phases():
+    for first, last, winner in world.phases:
         colour = "white" if winner is None else arm_colour(winner)
         panel.axvspan(first, last + 1, color=colour, lw=0)
         if last - first > world.rounds / 25:
@@ -618,9 +614,11 @@ def _ratio(world: "WorldFindings", standing: "Standing") -> float:
     return math.nan if not ratios or ratios[0] is None else ratios[0]
 
 
-def _shown(world: "WorldFindings", policies: Policies | None, most: int) -> list["Standing"]:
+def _select_standings(
+    world: "WorldFindings", policies: Policies | None, most: int
+) -> list["Standing"]:
     """Return the best policies of a world, or the requested ones in the given order."""
-    ranked = [s for s in world.ranked() if s.policy in world.curves]
+    ranked = [s for s in world.ranked if s.policy in world.curves]
     if policies is None:
         return ranked[:most]
     by_place = {standing.policy: standing for standing in ranked}
@@ -630,7 +628,7 @@ def _shown(world: "WorldFindings", policies: Policies | None, most: int) -> list
 def _best_over(worlds: Sequence["WorldFindings"]) -> list[int]:
     """Return indices of policies, best first, by the mean log ratio to the best of each world."""
     if len(worlds) == 1:
-        return [s.policy for s in worlds[0].ranked() if s.policy in worlds[0].curves]
+        return [s.policy for s in worlds[0].ranked if s.policy in worlds[0].curves]
     logs: dict[int, list[float]] = {}
     for world in worlds:
         for s in world.standings:

@@ -14,6 +14,7 @@ from driftduel.games.replays import (
 )
 from driftduel.games.restarts import count_false_alarms as count_false_alarms
 from driftduel.games.result import Play
+from driftduel.games.slates import check_slates as check_slates
 from driftduel.games.tracing import COLUMNS, Trace, check_trace_path, trace, write_trace
 
 if TYPE_CHECKING:

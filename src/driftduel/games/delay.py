@@ -31,7 +31,7 @@ class DelayQueue:
         self.delay = 0
         """The number of further duels before an outcome is delivered."""
         self.ring = np.empty((0, 3), np.int64)
-        """(delay, 3) the two arms, and the outcome to deliver: 1, 0 or -1."""
+        """(delay, 3) the two arms, and the outcome to deliver: 1, 0, -1 or the code of a slate."""
         self.notes = np.empty((0, 0))
         """(delay, notes) the notes of the policy from the choice of the duel."""
         self._begun = False
@@ -81,4 +81,5 @@ class DelayQueue:
         for t in range(max(1, asked - self.delay + 1), asked + 1):
             place = (t - 1) % self.delay
             first, second, _ = self.ring[place].tolist()
-            yield Duel(first, second, t, tuple(self.notes[place].tolist()))
+            notes = tuple(self.notes[place].tolist())
+            yield Duel(first, second, t, notes, self.policy.others_of(notes))

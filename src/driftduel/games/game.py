@@ -19,6 +19,7 @@ from driftduel.games.result import Play
 from driftduel.games.rounds import check_changes
 from driftduel.games.scene import StageRecorder
 from driftduel.games.segments import GameTotals, OutcomeDraws, play_segment
+from driftduel.games.slates import check_slates, play_slate_segment
 from driftduel.policies import Policy, make_policy
 from driftduel.regret import check_benchmark, log_rounds
 from driftduel.specs import Spec
@@ -59,8 +60,8 @@ def play(
     ----------
     policy
         A spec, or a fresh policy object. Parameters of prior knowledge that the spec does not set
-        are computed from the world: the number of rounds, and for some policies the switches or the
-        variation (see `knowledge`).
+        are computed from the world: the number of rounds, the size of its slates, and for some
+        policies the switches or the variation (see `knowledge`).
     world
         A spec or a world object.
     seed
@@ -103,6 +104,7 @@ def play(
     _check_fresh(policy, world)
     policy.configure(mode=mode)
     prepare_policy(policy, world)
+    check_slates(policy, world, observer)
     marks = _marks(points, world.rounds)
     yardstick: Any
     if isinstance(world, RequestWorld):
@@ -135,6 +137,10 @@ def play(
                 end = looks.before(min(first + speed.rounds, chunk.end))
                 if requests:
                     took = play_request_segment(policy, chunk, outcomes, tally, groups, late, end)
+                elif world.slate > 2:
+                    took = play_slate_segment(
+                        policy, world, chunk, outcomes, losses, tally, late, end
+                    )
                 else:
                     took = play_segment(policy, chunk, outcomes, losses, tally, late, end, observer)
                 speed.note(end - first, took)
@@ -146,6 +152,8 @@ def play(
             if interrupted():
                 break
     reached = policy.ledger.asked
+    if world.slate > 2:
+        yardstick.scene.ties = world.nothing_picked
     if observer is not None and reached == world.rounds:
         observer.finish(policy)
     at, regret, plays = yardstick.regret(*tally.up_to(reached))

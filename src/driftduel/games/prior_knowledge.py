@@ -20,13 +20,15 @@ def knowledge(policy: str | Spec, world: World) -> dict[str, Any]:
 
     ``horizon`` is the number of rounds; ``switches`` and ``at`` are the number and the rounds of
     the Condorcet winner's switches, or of the preferences if some round has no winner;
-    ``variation`` is the total variation V; ``features`` and ``one_hot`` are the shape of the
-    requests of a `RequestWorld`, unless the spec sets one of them. Keys that the spec sets are not
-    included.
+    ``variation`` is the total variation V; ``slate`` is the number of arms shown, if it is above 2;
+    ``features`` and ``one_hot`` are the shape of the requests of a `RequestWorld`, unless the spec
+    sets one of them. Keys that the spec sets are not included.
     """
     spec = Spec.parse(policy)
     keys = {parameter.name for parameter in POLICIES[spec.name].parameters} - set(spec.values)
     known: dict[str, Any] = {"horizon": world.rounds}
+    if world.slate > 2 and "slate" in keys:
+        known["slate"] = world.slate
     if isinstance(world, RequestWorld) and not {"features", "one_hot"} & set(spec.values):
         known |= world.shape._asdict()
     if keys & _FROM_MEASURES:

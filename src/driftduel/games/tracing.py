@@ -19,7 +19,8 @@ from driftduel.games.game import streams
 from driftduel.games.prior_knowledge import knowledge
 from driftduel.games.requests import ask_with_request, decide_request, prepare_policy
 from driftduel.games.rounds import announce_arms, check_changes, decide_duel
-from driftduel.policies import Policy, make_policy
+from driftduel.games.slates import check_slates, decide_answer, draws_a_round
+from driftduel.policies import Policy, make_policy, places_of
 from driftduel.specs import Spec
 from driftduel.worlds import TIE, UNKNOWN, RequestChunk, RequestWorld, World, make_world
 
@@ -30,7 +31,9 @@ COLUMNS = (
     "episode_start",
 )  # fmt: skip
 """Columns of a trace file. Attributes that a policy does not have, and the winner of a tie or of a
-duel with a missing outcome, are empty."""
+duel with a missing outcome, are empty. In a world of slates, `first_won` is whether the first arm
+was picked or ranked best, and there are two more columns: `others`, the other arms of the slate,
+and `answer`, the arm picked, or the arms ranked, the best first."""
 
 Ints = NDArray[np.int64]
 _MOST_ROUNDS = 10_000_000
@@ -57,11 +60,17 @@ class Trace:
     episode_start: Ints
     present: list[tuple[int, ...]] = field(default_factory=list)
     """The present arms of every round; empty if all arms are always present."""
+    others: list[tuple[int, ...]] = field(default_factory=list)
+    """The other arms of every slate; empty in a world of duels."""
+    answer: list[tuple[int, ...]] = field(default_factory=list)
+    """The arm picked from every slate, or the arms ranked, the best first; none if nothing was
+    picked. Empty in a world of duels."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of its file: `COLUMNS`, and the present arms if they change."""
-        return (*COLUMNS, "present") if self.present else COLUMNS
+        """The columns of its file: `COLUMNS`, and the present arms and the slates if there are."""
+        more = ("present", "others", "answer")
+        return (*COLUMNS, *(name for name in more if getattr(self, name)))
 
     def __len__(self) -> int:
         return len(self.first)
@@ -117,8 +126,11 @@ def trace(
     active: list[tuple[int, ...]] = []
     good: list[tuple[int, ...]] = []
     present: list[tuple[int, ...]] = []
+    others: list[tuple[int, ...]] = []
+    answers: list[tuple[int, ...]] = []
     late = DelayQueue(learner)
     prepare_policy(learner, world)
+    check_slates(learner, world)
     chunks: Any = world.request_chunks if isinstance(world, RequestWorld) else world.chunks
     for chunk in chunks(limit=4096):
         with_requests = isinstance(chunk, RequestChunk)
@@ -126,7 +138,7 @@ def trace(
             check_changes(learner, chunk)
         late.expect(chunk)
         first_round = int(chunk.starts[0])
-        outcome_draws = outcomes.random(chunk.end - first_round)
+        outcome_draws = outcomes.random((chunk.end - first_round, draws_a_round(world)))
         row_of = np.arange(chunk.end - first_round)
         if not with_requests:
             row_of = chunk.rows[np.searchsorted(chunk.starts, row_of + first_round, "right") - 1]
@@ -136,8 +148,18 @@ def trace(
                 here = learner.present
             duel = ask_with_request(learner, chunk, i) if with_requests else learner.ask()
             stage = learner.stage()
-            decide = decide_request if with_requests else decide_duel
-            won, told = decide(learner, duel, chunk, row_of[i], outcome_draws[i])
+            if world.slate > 2:
+                code, told = decide_answer(learner, duel, world, chunk, row_of[i], outcome_draws[i])
+                order = [(duel.first, duel.second, *duel.others)[p] for p in places_of(code)]
+                won = int(order[0] == duel.first) if order else TIE
+                if duel.alone:
+                    won = code
+                others.append(duel.others)
+                answers.append(tuple(order))
+            else:
+                decide = decide_request if with_requests else decide_duel
+                draw = float(outcome_draws[i, 0])
+                won, told = decide(learner, duel, chunk, row_of[i], draw)
             late.tell(duel, told)
             start, end = stage.replays[-1] if stage.replays else (-1, -1)
             episode = -1 if stage.episode_start is None else stage.episode_start
@@ -151,7 +173,7 @@ def trace(
     first, second, first_won, replay_start, replay_end, episode_start = numbers
     return Trace(
         learner, world, seed, first, second, first_won, active, good,
-        replay_start, replay_end, episode_start, present,
+        replay_start, replay_end, episode_start, present, others, answers,
     )  # fmt: skip
 
 

@@ -142,21 +142,23 @@ def as_latex(
         Display names by spec. A value that contains a dollar sign or a backslash is used as LaTeX;
         otherwise special characters are escaped.
     """
-    called = {key: _called(label) for key, label in (labels or {}).items()}
+    called = {key: _label_text(label) for key, label in (labels or {}).items()}
     if wide:
         return _wide_latex(results, called)
     return "\n\n".join(_latex(results, world, called) for world in results.plan.worlds)
 
 
-def _called(label: str) -> str:
-    return label if "$" in label or "\\" in label else _escaped(label)
+def _label_text(label: str) -> str:
+    return label if "$" in label or "\\" in label else _escape(label)
 
 
 def _wide_latex(results: Results, called: Mapping[str, str]) -> str:
     """Return a table of policies by worlds, with a note that describes its cells."""
     worlds = [world.spec for world in results.plan.worlds]
     short, common = short_names(worlds)
-    heads = [called.get(spec) or _stacked(label) for spec, label in zip(worlds, short, strict=True)]
+    heads = [
+        called.get(spec) or _stack_lines(label) for spec, label in zip(worlds, short, strict=True)
+    ]
     lines = [
         *(f"% {spec}" for spec in worlds),
         rf"\begin{{tabular}}{{l{'r' * len(worlds)}}}",
@@ -165,18 +167,18 @@ def _wide_latex(results: Results, called: Mapping[str, str]) -> str:
         r"\midrule",
     ]
     for policy, cells in zip(results.plan.policies, wide_cells(results), strict=True):
-        name = called.get(policy.spec) or rf"\texttt{{{_escaped(policy.spec)}}}"
+        name = called.get(policy.spec) or rf"\texttt{{{_escape(policy.spec)}}}"
         lines.append(" & ".join([name, *map(_wide_cell, cells)]) + r" \\")
-    note = _escaped(wide_note(results)).replace("±", r"$\pm$").replace(OPEN, r"$\dagger$")
+    note = _escape(wide_note(results)).replace("±", r"$\pm$").replace(OPEN, r"$\dagger$")
     if common and not all(spec in called for spec in worlds):
-        note += rf" All worlds: \texttt{{{_escaped(common)}}}."
+        note += rf" All worlds: \texttt{{{_escape(common)}}}."
     note = rf"\par\smallskip\noindent{{\footnotesize {note}\par}}"
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", note])
 
 
-def _stacked(label: str) -> str:
+def _stack_lines(label: str) -> str:
     """Return the spec of a world broken into several short lines."""
-    lines = [rf"\texttt{{{_escaped(line)}}}" for line in wrapped(label, 14)]
+    lines = [rf"\texttt{{{_escape(line)}}}" for line in wrapped(label, 14)]
     stack = r"\\".join(lines)
     return stack if len(lines) == 1 else rf"\shortstack[r]{{{stack}}}"
 
@@ -202,8 +204,8 @@ def _latex(results: Results, world: PlannedWorld, called: Mapping[str, str]) -> 
     for row in results.summary.filter(world=world.spec).iter_rows(named=True):
         told = ", ".join(row["told"]) or "nothing"
         cells = (
-            called.get(row["policy"]) or rf"\texttt{{{_escaped(row['policy'])}}}",
-            _escaped(told),
+            called.get(row["policy"]) or rf"\texttt{{{_escape(row['policy'])}}}",
+            _escape(told),
             _typeset(number(row["regret_mean"])),
             _typeset(interval(row["regret_low"], row["regret_high"])),
             _typeset(ratio(row["ratio_to_best"])),
@@ -218,7 +220,7 @@ def _typeset(text: str) -> str:
     return "--" if text == "-" else text.replace(",", r"\,").replace("-", "$-$")
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     plain = {sign: f"\\{sign}" for sign in "&%$#_{}"}
     return "".join({**special, **plain}.get(sign, sign) for sign in text)

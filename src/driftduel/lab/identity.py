@@ -20,8 +20,8 @@ from driftduel.errors import DriftduelError
 from driftduel.games import KNOWN, streams
 from driftduel.lab.objects import HERE, import_path, is_object, object_identity, object_world
 from driftduel.lab.source import CONTRACT, installed
-from driftduel.policies import POLICIES, wrap_for_panel
-from driftduel.specs import Spec
+from driftduel.policies import POLICIES, Policy, wrap_for_panel
+from driftduel.specs import Entry, Spec
 from driftduel.worlds import WORLDS, World, make_world
 
 __all__ = [
@@ -80,8 +80,7 @@ def policy_identity(spec: str, of: Fingerprint | None = None, mode: str = MODE) 
     mode
         ``serve`` or ``panel``; in mode ``serve`` the kernels for panels are not part of it.
     """
-    parsed = Spec.parse(spec)
-    entry = POLICIES[parsed.name]
+    parsed, entry = _policy(spec)
     # Keys that are not set may get their value from the world, so the default is not recorded.
     values = {
         p.name: p.read(parsed.values[p.name], p.name)
@@ -100,12 +99,24 @@ def world_code(spec: str) -> str:
 
 def policy_code(spec: str, mode: str = MODE) -> str:
     """Return a fingerprint of the code of a policy, that of a wrapped policy included."""
-    return " ".join(_policy_codes(POLICIES[Spec.parse(spec).name].factory, mode, None))
+    return " ".join(_policy_codes(_policy(spec)[1].factory, mode, None))
 
 
 def same_but_code(one: str, other: str) -> bool:
     """Return whether two identities are equal except for the code."""
     return one.partition(" ")[0] == other.partition(" ")[0]
+
+
+def _policy(spec: str) -> tuple[Spec, Entry[Policy]]:
+    """Return the parsed spec of a policy, and its entry in the registry."""
+    parsed = Spec.parse(spec)
+    return parsed, POLICIES[parsed.name]
+
+
+def _world(spec: str) -> tuple[Spec, Entry[World]]:
+    """Return the parsed spec of a world, and its entry in the registry."""
+    parsed = Spec.parse(spec)
+    return parsed, WORLDS[parsed.name]
 
 
 def _world_codes(resolved: Spec, of: Fingerprint | None) -> list[str]:
@@ -152,20 +163,20 @@ def is_fixed(world: str) -> bool:
     """Return whether a world is the same in every run."""
     if is_object(world):
         return True
-    spec = Spec.parse(world)
-    keys = {parameter.name for parameter in WORLDS[spec.name].parameters}
+    spec, entry = _world(world)
+    keys = {parameter.name for parameter in entry.parameters}
     return "seed" not in keys or "seed" in spec.values
 
 
 def world_home(spec: str) -> str:
     """Return the name of the module that registers the factory function of a world."""
-    name = HERE if is_object(spec) else _home(WORLDS[Spec.parse(spec).name].factory)
+    name = HERE if is_object(spec) else _home(_world(spec)[1].factory)
     return "driftduel" if name.startswith("driftduel.") else name
 
 
 def policy_home(spec: str) -> str:
     """Return the module that registers a policy; ``module:Class`` of an unregistered class."""
-    return _home(POLICIES[Spec.parse(spec).name].factory)
+    return _home(_policy(spec)[1].factory)
 
 
 def _home(factory: Any) -> str:

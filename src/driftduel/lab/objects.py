@@ -110,7 +110,7 @@ def as_policy_specs(policies: PolicyLike | Sequence[PolicyLike], mode: str) -> l
                 raise DriftduelError(
                     f"two classes are named {kind.__qualname__}; give them different `name`s."
                 )
-            specs.append(_written(name, values))
+            specs.append(_write_spec(name, values))
     return specs
 
 
@@ -172,10 +172,10 @@ def _spec_of_instance(policy: Policy, mode: str) -> str:
         for key, value in policy.parameters.items()
         if key in defaults and value is not None and value != defaults[key]
     }
-    return _written(policy.name, changed)
+    return _write_spec(policy.name, changed)
 
 
-def _written(name: str, values: dict[str, Any]) -> str:
+def _write_spec(name: str, values: dict[str, Any]) -> str:
     """Return a name and its keys as a spec; raise if parsing it gives other values."""
     spec = str(Spec(name, values))
     if Spec.parse(spec).values != {key: str(Spec("x", {"x": v}))[4:] for key, v in values.items()}:
@@ -227,8 +227,10 @@ def _keep(world: World) -> KeptWorld:
 
 
 def _content(world: World) -> str:
-    """Return a SHA-256 hash of the arrays of all rounds of a world."""
+    """Return a SHA-256 hash of the arrays of all rounds of a world, and of its slates."""
     digest = hashlib.sha256(f"{world.arms} {world.rounds}".encode())
+    if world.slate > 2:  # the hashes of other worlds stay those of earlier versions
+        digest.update(f" {world.slate} {world.ranked} {world.nothing_picked}".encode())
     numbers = 0
     for chunk in world.chunks():
         for part in chunk:

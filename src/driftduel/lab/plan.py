@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftduel import __version__
-from driftduel._internal.defaults import BENCHMARK, GOAL, MODE, POINTS, RUNS, SEED
+from driftduel._internal.defaults import BENCHMARK, GOAL, MODE, MOST_SHOWN, POINTS, RUNS, SEED
 from driftduel.errors import DriftduelError
-from driftduel.games import knowledge
+from driftduel.games import check_slates, knowledge
 from driftduel.lab.goals import check_goal, check_world
 from driftduel.lab.identity import (
     is_fixed,
@@ -74,6 +74,10 @@ class PlannedWorld:
     """The module that registers the world."""
     names: tuple[str, ...] = ()
     """The names of the arms; empty if they have none."""
+    slate: int = 2
+    """The largest number of arms shown in a round."""
+    ranked: bool = False
+    """Whether the answer to a slate is a ranking."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +171,8 @@ class Plan:
         for world in record["worlds"]:
             if not world["names"]:  # older plans have no names
                 del world["names"]
+            if world["slate"] == 2:  # nor slates
+                del world["slate"], world["ranked"]
         return record
 
     @classmethod
@@ -205,6 +211,12 @@ class Plan:
             and all(type(policy.compiled) is bool for policy in plan.policies)
             and all(world.arms >= 2 and world.rounds >= 1 for world in plan.worlds)
             and all(len(world.names) in (0, world.arms) for world in plan.worlds)
+            and all(
+                type(world.slate) is int
+                and 2 <= world.slate <= MOST_SHOWN
+                and type(world.ranked) is bool
+                for world in plan.worlds
+            )
             and plan.worlds
             and plan.policies
             and plan.seeds
@@ -392,6 +404,8 @@ def _plan_worlds(
                     is_fixed(spec),
                     world_home(spec),
                     tuple(world.names),
+                    world.slate,
+                    world.ranked,
                 )
             )
             _check_distinct("world", planned)
@@ -501,6 +515,8 @@ def _planned_policy(spec: str, worlds: Sequence[World], mode: str) -> PlannedPol
             make_policy(spec, world.arms, 0, mode=mode, **truth)
             for world, truth in zip(worlds, truths, strict=True)
         ]
+    for policy, world in zip(built, worlds, strict=True):
+        check_slates(policy, world)
     return PlannedPolicy(
         spec=spec,
         identity=identity,

@@ -230,7 +230,7 @@ class Results:
         """Plot ratios to the best of every world; `more`: ax, path, width, title, label, labels."""
         from driftduel.figures import plot_heat
 
-        return plot_heat(self._finished(), policies=policies, **more)
+        return plot_heat(self._need_finished(), policies=policies, **more)
 
     def plot_trend(
         self,
@@ -244,7 +244,7 @@ class Results:
         """
         from driftduel.figures import plot_trend
 
-        trends = [trend for trend in self._finished().trends if trend.axis == axis]
+        trends = [trend for trend in self._need_finished().trends if trend.axis == axis]
         if not trends:
             raise DriftduelError(
                 f"no two worlds of the plan differ only in their {axis}, so there is no trend to "
@@ -280,7 +280,7 @@ class Results:
 
         return plot_shares(self._world(world), policies=policies, **more)
 
-    def _finished(self) -> "Findings":
+    def _need_finished(self) -> "Findings":
         if not self.findings.worlds:
             raise DriftduelError("no cell is finished yet, so there is nothing to plot.")
         return self.findings
@@ -297,7 +297,7 @@ class Results:
 
     def _worlds(self, world: str | None) -> "list[WorldFindings]":
         """Return the worlds with this spec, otherwise those that match it; None matches all."""
-        worlds = self._finished().worlds
+        worlds = self._need_finished().worlds
         meant = [each for each in worlds if world is None or each.spec == world]
         if not meant and world is not None:
             meant = [each for each in worlds if matches(each.spec, world)]

@@ -72,7 +72,7 @@ class _Statement:
         """Names bound by nested imports: name -> (module, attribute or the empty string)."""
         if not any("import " in line for line in self._text_lines):
             return {}
-        return dict(_imported(self._node))
+        return dict(_imports_of(self._node))
 
     @property
     def _text_lines(self) -> list[str]:
@@ -86,7 +86,7 @@ class _Statement:
         decorators = getattr(self._node, "decorator_list", [])
         first = min([self._node.lineno, *(each.lineno for each in decorators)])
         lines = list(self._text_lines)
-        for node in _undecided(self._node, mode, panel="panel=" in "".join(lines)):
+        for node in _irrelevant_parts(self._node, mode, panel="panel=" in "".join(lines)):
             _blank(lines, node, first)
         whole = _TOKEN.sub(lambda found: found["string"] or "", "\n".join(lines))
         return "\n".join(line.rstrip() for line in whole.split("\n") if line.strip())
@@ -97,7 +97,7 @@ class _Statement:
         return set(_NAME.findall(plain)) - _REGISTRIES
 
 
-def _undecided(node: ast.AST, mode: str, *, panel: bool) -> Iterator[ast.AST]:
+def _irrelevant_parts(node: ast.AST, mode: str, *, panel: bool) -> Iterator[ast.AST]:
     """Yield the parts of a statement that do not affect any duel."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
@@ -110,7 +110,7 @@ def _undecided(node: ast.AST, mode: str, *, panel: bool) -> Iterator[ast.AST]:
         ):
             yield child
         elif isinstance(child, ast.stmt | ast.excepthandler | ast.match_case) or panel:
-            yield from _undecided(child, mode, panel=panel)
+            yield from _irrelevant_parts(child, mode, panel=panel)
 
 
 def _describes(node: ast.AST) -> bool:
@@ -133,7 +133,7 @@ def _blank(lines: list[str], node: ast.AST, first: int) -> None:
         lines[i] = ""
 
 
-def _imported(node: ast.AST) -> Iterator[tuple[str, tuple[str, str]]]:
+def _imports_of(node: ast.AST) -> Iterator[tuple[str, tuple[str, str]]]:
     """Yield the bindings of imports of this package, anywhere in a statement."""
     for each in ast.walk(node):
         if isinstance(each, ast.ImportFrom) and (each.module or "").split(".")[0] == _PACKAGE:
@@ -154,7 +154,7 @@ class _Module:
         self.imports: dict[str, tuple[str, str]] = {}
         for node in ast.parse(text).body:
             if isinstance(node, ast.Import | ast.ImportFrom):
-                self.imports.update(_imported(node))
+                self.imports.update(_imports_of(node))
                 continue
             statement = _Statement(lines, node)
             for name in _bound(node):

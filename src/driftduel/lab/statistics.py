@@ -160,7 +160,7 @@ def summary(games: pl.DataFrame, plan: "Plan") -> pl.DataFrame:
         if played:
             best = min(played, key=lambda row: row["regret_mean"])
             table = np.array([regrets[world.spec][row["policy"]] for row in played])
-            pairs = _paired(table - regrets[world.spec][best["policy"]])
+            pairs = _summarise_rows(table - regrets[world.spec][best["policy"]])
             for row, paired in zip(played, pairs, strict=True):
                 if best["regret_mean"] > 0:
                     row["ratio_to_best"] = row["regret_mean"] / best["regret_mean"]
@@ -206,7 +206,7 @@ def _one(frame: pl.DataFrame) -> dict[str, Any]:
 def paired_difference(first: pl.DataFrame, second: pl.DataFrame) -> dict[str, Any]:
     """Return the mean difference of regrets over the common runs, with its 95% interval."""
     both = first.join(second, on=("seed", "run"), how="inner", maintain_order="left")
-    (paired,) = _paired((both["regret"] - both["regret_right"]).to_numpy()[None])
+    (paired,) = _summarise_rows((both["regret"] - both["regret_right"]).to_numpy()[None])
     return paired
 
 
@@ -225,7 +225,7 @@ def differences(games: pl.DataFrame, plan: "Plan") -> pl.DataFrame:
         played = [policy.spec for policy in plan.policies if policy.spec in regrets]
         table = np.array([regrets[spec] for spec in played])
         for i, first in enumerate(played):
-            paired = _paired(table[i] - table[i + 1 :])
+            paired = _summarise_rows(table[i] - table[i + 1 :])
             for second, numbers in zip(played[i + 1 :], paired, strict=True):
                 rows.append({"world": world, "first": first, "second": second, **numbers})
     order = {world.spec: place for place, world in enumerate(plan.worlds)}
@@ -247,7 +247,7 @@ def _by_world(games: pl.DataFrame) -> dict[str, dict[str, NDArray[np.float64]]]:
     return by_world
 
 
-def _paired(rows: NDArray[np.float64]) -> list[dict[str, Any]]:
+def _summarise_rows(rows: NDArray[np.float64]) -> list[dict[str, Any]]:
     """Return dicts with the number of values, their mean and its interval, one per row.
 
     All rows are processed in one call: fifty policies in two hundred worlds give a quarter of a

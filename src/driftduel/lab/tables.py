@@ -312,25 +312,25 @@ def as_text(results: "Results", width: int | None = None) -> str:
         Number of columns; default: the width of the terminal.
     """
     width = shutil.get_terminal_size((80, 24)).columns if width is None else width
-    tables, remarks = _shown(results)
+    tables, remarks = _tables_and_remarks(results)
     parts = []
     left_out: list[str] = []
     for table in tables:
         drawn = fitted(table.rows, table.head, table.right, table.optional, width)
         left_out += drawn.left_out
         above = [part for part in (table.verdict, table.title, table.about) if part]
-        wrapped = [_wrapped(line, width) for part in above for line in part.splitlines()]
+        wrapped = [_wrap(line, width) for part in above for line in part.splitlines()]
         parts.append("\n".join([*wrapped, "", drawn.text]))
     if left_out:
         where = ".summary" if goal_named(results.plan.goal) is None else ".goal_summary"
         remarks = [*remarks, f"Not shown: {', '.join(dict.fromkeys(left_out))}; see {where}."]
-    parts += [_wrapped(line, width) for remark in remarks for line in remark.splitlines()]
+    parts += [_wrap(line, width) for remark in remarks for line in remark.splitlines()]
     return "\n\n".join(parts[: len(tables)]) + "".join(f"\n{each}" for each in parts[len(tables) :])
 
 
 def as_html(results: "Results") -> str:
     """Return results as HTML for a notebook."""
-    tables, remarks = _shown(results)
+    tables, remarks = _tables_and_remarks(results)
     parts = []
     for table in tables:
         if table.verdict:
@@ -348,7 +348,7 @@ def _html_lines(text: str) -> str:
     return "<br>".join(escape(line) for line in text.splitlines())
 
 
-def _shown(results: "Results") -> tuple[list[ResultTable], list[str]]:
+def _tables_and_remarks(results: "Results") -> tuple[list[ResultTable], list[str]]:
     """Return the tables of a short output, and remarks on them."""
     worlds = results.plan.worlds
     missing = missing_report(results)
@@ -397,7 +397,7 @@ def _html_cell(cell: WideCell | None) -> str:
     return f"<strong>{text}</strong>" if cell.best else text + OPEN * cell.open
 
 
-def _wrapped(text: str, width: int) -> str:
+def _wrap(text: str, width: int) -> str:
     return textwrap.fill(
         text, min(width, 100), break_on_hyphens=False, break_long_words=False,
         subsequent_indent="  " if text.startswith(" ") else "",

@@ -150,7 +150,7 @@ def _decode(file: _File, text: str) -> _Sweep:
     try:
         return msgspec.toml.decode(text, type=_Sweep)
     except msgspec.ValidationError as error:
-        raise _explained(file, str(error), msgspec.toml.decode(text)) from None
+        raise _explain_error(file, str(error), msgspec.toml.decode(text)) from None
     except msgspec.DecodeError as error:
         last = f"at line {len(text.splitlines())}, the end"
         message = str(error).replace("at end of document", last)
@@ -161,7 +161,7 @@ def _decode(file: _File, text: str) -> _Sweep:
         raise DriftduelError(f"{file.path}: {error}.") from None
 
 
-def _explained(file: _File, message: str, record: dict[str, Any]) -> DriftduelError:
+def _explain_error(file: _File, message: str, record: dict[str, Any]) -> DriftduelError:
     """Convert an error message of msgspec to one with the key, the value and valid values."""
     known = _Sweep.__struct_fields__
     for key in record:

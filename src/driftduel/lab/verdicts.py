@@ -31,7 +31,7 @@ def short_verdict(standings: Sequence[Standing], loss: str = "regret") -> str:
     """Return one or two sentences about the best policy in a world, with the evidence."""
     if not standings:
         return "Nothing is finished yet."
-    best, *others = _ranked(standings)
+    best, *others = _by_mean(standings)
     if not others:
         return f"{code(best.name)} is the only policy with results."
     lowest = f"{code(best.name)} has the lowest {loss}"
@@ -62,7 +62,7 @@ def verdict(standings: Sequence[Standing], where: str, loss: str = "regret") -> 
     loss
         The measured quantity: regret or exploitability.
     """
-    best, *others = _ranked(standings)
+    best, *others = _by_mean(standings)
     fewest, most = (pick(s.runs for s in standings) for pick in (min, max))
     over = counted(most, "run") if fewest == most else f"{fewest:,} to {counted(most, 'run')}"
     begin = f"Over {over} in {code(where)}"
@@ -120,7 +120,7 @@ def _evidence(best: Standing, others: Sequence[Standing]) -> str:
 
 def about_totals(standings: Sequence[Standing], loss: str = "regret") -> str:
     """Return the range of regret, and the number of policies worse than the best beyond chance."""
-    best, *others = _ranked(standings)
+    best, *others = _by_mean(standings)
     if not others:
         return f"{code(best.name)} is the only policy: {number(best.mean)}{with_interval(best)}."
     last = others[-1]
@@ -141,7 +141,7 @@ def about_totals(standings: Sequence[Standing], loss: str = "regret") -> str:
 
 def prior_knowledge_remark(standings: Sequence[Standing], loss: str = "regret") -> str:
     """Return a remark on prior knowledge of the best policy, with the best one without it."""
-    best, *others = _ranked(standings)
+    best, *others = _by_mean(standings)
     known = _prior_knowledge(best)
     if not known:
         return ""
@@ -158,7 +158,7 @@ def overall_verdict(worlds: Sequence[WorldFindings]) -> str:
     loss = worlds[0].loss
     wins: dict[str, list[bool]] = {}
     for world in worlds:
-        best, *others = world.ranked()
+        best, *others = world.ranked
         sure = bool(others) and all(s.worse for s in others)
         wins.setdefault(best.name, []).append(sure)
     ordered = sorted(wins.items(), key=lambda item: -len(item[1]))
@@ -213,7 +213,7 @@ def with_interval(standing: Standing) -> str:
     return f" (95% interval {interval(standing.low, standing.high)})"
 
 
-def _ranked(standings: Sequence[Standing]) -> list[Standing]:
+def _by_mean(standings: Sequence[Standing]) -> list[Standing]:
     return sorted(standings, key=lambda standing: standing.mean)
 
 

@@ -124,9 +124,9 @@ def find_change(
     memories: Floats, mean: Any, factor: Any, work: Floats, scores: Floats, wealth: Floats,
     paths: Floats, starts: Ints,
 ) -> tuple[int, int, float]:  # fmt: skip
-    """Return the first vote at which a filter that forgets predicts better by evidence `bar`.
+    """Return the first vote at which a filter with a discount predicts better by evidence `bar`.
 
-    The last filter never forgets. Each other one bets against it from many votes on, with a stake
+    The last filter has no discount. Each other one bets against it from many votes on, with a stake
     each; the evidence is the mean wealth.
 
     Parameters

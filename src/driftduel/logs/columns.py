@@ -272,6 +272,11 @@ def _check_slate(columns: LogColumns, there: Sequence[str]) -> None:
     single = (slate.winner, slate.shown, slate.ranking, slate.tie)
     named = [*(n for n in single if n is not None), *slate.options, *slate.places]
     named += [*(n for n in (columns.time, columns.weight) if n is not None)]
+    _check_unique(columns, named, there)
+
+
+def _check_unique(columns: LogColumns, named: Sequence[str], there: Sequence[str]) -> None:
+    """Raise if a name has two roles, or if the log has two columns of a used name."""
     if len(set(named)) < len(named):
         raise DriftduelError(f"one column cannot be two things: {_join_names(named)}.")
     for name in sorted(columns.used_names()):
@@ -439,13 +444,7 @@ def _check(columns: LogColumns, there: Sequence[str], has_pair: bool) -> None:
     result = [name for name in (columns.winner, columns.loser) if name is not None]
     named = [*(name for name in (columns.first, columns.second) if name is not None), *result]
     named += [*columns.scores, *columns.flags]
-    if len(set(named)) < len(named):
-        raise DriftduelError(f"one column cannot be two things: {_join_names(named)}.")
-    for name in sorted(columns.used_names()):
-        if f"{name}{_TWICE}" in there:
-            raise DriftduelError(
-                f"the log has two columns {quote(name)}; leave one of them out, or rename it."
-            )
+    _check_unique(columns, named, there)
 
 
 def _nested_argument(there: Sequence[str], role: str, otherwise: str) -> str:

@@ -252,14 +252,14 @@ class DependenceChange(NamedTuple):
     vote: int
     """Index of the vote at which the evidence sufficed."""
     since: int
-    """Index of the vote at which a filter that forgets began to predict better."""
+    """Index of the vote at which a filter with a discount began to predict better."""
     evidence: float
 
 
 def dependence_changes(votes: FeatureVotes) -> list[DependenceChange]:
     """Return the changes of preferences given the request, in order of time.
 
-    A filter that never forgets is compared with filters that forget. Stakes on their predictions
+    A filter without a discount is compared with filters that have one. Stakes on their predictions
     start at many votes, the first one after 5 votes for each coefficient; they sum to at most 1. If
     the filter without forgetting predicts with the true probabilities, the mean wealth is a
     martingale; it does so only approximately, as long as its coefficients are uncertain. Change
@@ -293,7 +293,7 @@ def dependence_changes(votes: FeatureVotes) -> list[DependenceChange]:
     return found
 
 
-# ---- what would routing gain? ----
+# ---- the gain of routing ----
 
 
 @dataclass(frozen=True)

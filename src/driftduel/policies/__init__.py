@@ -60,9 +60,11 @@ from driftduel.policies.ledger import (
     Ledger,
 )
 from driftduel.policies.linear_rivals import CoLSTIM, LinTS, LinUCB, MaxInP
+from driftduel.policies.maxmin_ucb import MaxMinUcb
 from driftduel.policies.mdb import Monitored
 from driftduel.policies.metaswift import Metaswift
 from driftduel.policies.modes import MODES as MODES, wrap_for_panel as wrap_for_panel
+from driftduel.policies.multi_dueling import MultiDueling
 from driftduel.policies.multisbm import MultiSBM
 from driftduel.policies.parwis import Parwis
 from driftduel.policies.rcs import Rcs
@@ -158,8 +160,10 @@ __all__ = [
     "LinTS",
     "LinUCB",
     "MaxInP",
+    "MaxMinUcb",
     "Metaswift",
     "Monitored",
+    "MultiDueling",
     "MultiSBM",
     "Oracle",
     "Parwis",

@@ -1,4 +1,4 @@
-"""Gaussian filters of the utilities' coefficients: project, update, forget.
+"""Gaussian filters of the utilities' coefficients: project, update, discount.
 
 The coefficients theta of K options are stacked option by option, D = K d numbers; option i has the
 utility theta_i . x for the scaled request x. A filter is a mean (D,) and a factor S (D, D) of the
@@ -6,7 +6,7 @@ covariance S S^T, which is positive semidefinite whatever a damaged file contain
 inverted. The prior has mean 0 and S = 2 I, so each utility has the standard deviation 2.
 
 Sums run in a fixed order and the compiler may not reorder them (no fastmath): the loop of games,
-live calls and a fold agree in the last bit.
+calls of the live policy and a fold agree in the last bit.
 """
 
 import math
@@ -24,7 +24,7 @@ __all__ = [
 DEVIATION = 2.0
 """The prior's standard deviation of a coefficient."""
 NO_MEMORY = 0.0
-"""The memory of a filter that never forgets."""
+"""The memory value of a filter without a discount."""
 _LEAST_VARIANCE = 1e-300
 _LEAST_CURVATURE = 0.02
 _LEAST_PROBABILITY = 1e-9
@@ -32,7 +32,7 @@ _LEAST_PROBABILITY = 1e-9
 
 @hot
 def _dot(x: Any, y: Any) -> float:
-    """Return the inner product of two vectors, summed in eight lanes that the compiler can use."""
+    """Return the inner product of two vectors; eight partial sums can be vectorised."""
     size = len(x)
     s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     whole = size - size % 8
@@ -137,7 +137,7 @@ def update(
 
 @kernel
 def forget(mean: Any, factor: Any, work: Any, memory: float, t: int) -> None:
-    """Forget for one round: widen the covariance, and pull one coordinate towards the prior.
+    """Discount by one round: widen the covariance, and pull one coordinate towards the prior.
 
     Without the pull the covariance would grow without bound in directions that are never asked.
     A long memory does the same work in larger steps, every `pause` rounds.

@@ -36,7 +36,7 @@ _SLACK = 0.4
 _PACE = 6.0
 _MOST_DEBT = -20.0
 _FOLLOW_UP, _FOLLOW_UP_DEBT = 0.2, -5.0
-_KNOWN, _UNKNOWN = 0.5, 1.5  # width in known directions, and what is added in unknown ones
+_KNOWN, _UNKNOWN = 0.5, 1.5  # width in known directions, and the addition in unknown ones
 _WIDE = 2.0
 _FRESH = 0.5  # share of the prior variance above which a pair counts as unknown
 
@@ -92,7 +92,7 @@ def _memory(size: int, m: int) -> float:
 
 @hot
 def _longer(size: int, rounds: float, most: int) -> int:
-    """Return the first filter whose memory is at least so many rounds, `most` at most."""
+    """Return the index of the first filter with at least this memory in rounds; at most `most`."""
     for m in range(most):
         if _memory(size, m) >= rounds:
             return m
@@ -115,7 +115,7 @@ def _rival(
 
     After `project_all` of filter m. The width of a pair is `known` plus `unknown` times the share
     of its prior variance that is left. Only pairs with a share of at least `least` count or, with
-    `follow`, those whose option leads by the mean of the filter. The default is the leader.
+    `follow`, those with an option that leads by the mean of the filter. The default is the leader.
     """
     best = leader
     base = utility(state.mean[m], leader, x) - state.prices[leader]
@@ -153,7 +153,7 @@ def _set_active(state: Any) -> None:
 
 @hot
 def _pass_round(state: Any, x: Any) -> None:
-    """Let all filters forget for one round."""
+    """Discount all filters by one round."""
     numbers = state.numbers[0]
     for m in range(_LAST):
         forget(
@@ -336,12 +336,12 @@ class AdaptiveLogistic(RequestPolicy):
     Ours. Without prior knowledge of the changes: no horizon, number of switches or memory.
 
     - **Filters.** Seven Gaussian filters of the coefficients learn from every answer. Filter m
-      forgets with memory 8 D 2.5^m rounds (D = K d coefficients), the last one never.
+      has a memory of 8 D 2.5^m rounds (D = K d coefficients), the last one has no discount.
     - **Evidence.** For each filter and each shorter one the log scores of their predictions are
       compared by a sum that starts again at 0 whenever it is negative. When such an excursion
       exceeds log(50 + B / 2) after B starts, the longer filter predicts worse: it is replaced by
-      the longest shorter one with nearly as much evidence. If that is the filter that never
-      forgets, it is an *alarm*, listed as a restart.
+      the longest shorter one with nearly as much evidence. If that is the filter without a
+      discount, it is an *alarm*, listed as a restart.
     - **Choice.** The active filter has at least 0.4 t / (1/2 + alarms) rounds of memory. The first
       option is its favourite for the request, after prices. The second is the favourite of a
       shorter filter with evidence above 2 against the active one; else the option with the greatest
@@ -350,7 +350,7 @@ class AdaptiveLogistic(RequestPolicy):
       uncertain. Duels are due like matches of `king`, 6 sqrt((1/2 + alarms) / t) a round, and every
       duel counts. Otherwise the first option is shown alone.
 
-    **Guaranteed**: if the predictions of the filter that never forgets are the true conditional
+    **Guaranteed**: if the predictions of the filter without a discount are the true conditional
     probabilities, at most 2 log(1 + B / 100) false alarms are expected in B starts (see the page
     on requests). This does not cover the Gaussian approximation, nor utilities that are not linear
     in the scaled request. **Only measured**: the regret.

@@ -901,14 +901,23 @@ def _joined(like: NDArray[Any], arrays: Mapping[str, NDArray[Any]], prefix: str)
 
 
 def no_such_arms(
-    policy: Policy, first: int, second: int, t: int, here: NDArray[np.bool_] | None = None
+    policy: Policy,
+    first: int,
+    second: int,
+    t: int,
+    here: NDArray[np.bool_] | None = None,
+    others: Sequence[int] = (),
 ) -> DriftduelError:
-    """Return the error for a choice of absent arms; `here` is the (K,) mask of present arms."""
+    """Return the error for a choice of absent arms; `here` is the (K,) mask of present arms.
+
+    It is also the error for a slate that repeats an arm; `others` are its other arms.
+    """
     there = f"arms are 0 to {policy.arms - 1}"
     if here is not None and here.size:
         there = f"present are {listed(np.flatnonzero(here).tolist())}"
     return DriftduelError(
-        f"policy {policy.name!r} chose arms {first} and {second} in round {t}; {there}."
+        f"policy {policy.name!r} chose arms {listed((first, second, *others))} in round {t}; "
+        f"{there}{', each at most once in a slate' if others else ''}."
     )
 
 

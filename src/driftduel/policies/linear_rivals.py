@@ -286,7 +286,7 @@ class LinearRival(RequestPolicy):
     features, one_hot
         The shape of a request.
     memory
-        The memory of the filter in rounds; None: it never forgets.
+        The memory of the filter in rounds; None: the filter has no discount.
     width
         The width of the optimism, or of the noise.
     """
@@ -330,8 +330,8 @@ class LinUCB(LinearRival):
     The second option maximises the mean advantage over the first plus `width` standard deviations
     of the difference; if that is the first itself, it is shown alone. The form is common to dueling
     versions of LinUCB. The filter is a Gaussian approximation of the logistic posterior with prior
-    deviation 2, and forgets with `memory` (Russac, Vernade and Cappé, *Weighted Linear Bandits for
-    Non-Stationary Environments*, NeurIPS 2019, discount linear bandits in this way).
+    deviation 2 and the discount of `memory` (Russac, Vernade and Cappé, *Weighted Linear Bandits
+    for Non-Stationary Environments*, NeurIPS 2019, discount linear bandits in this way).
 
     Prior knowledge: `memory` and `width`. Guarantee: none known for this form. Late answers count
     when they come. Ties teach nothing. The policy draws no random numbers.

@@ -1,4 +1,4 @@
-"""Policies whose utilities depend on a request: what all of them share."""
+"""Policies whose utilities depend on a request: their shared base class."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -34,7 +34,7 @@ class RequestPolicy(KernelPolicy):
     The utility of option i for the scaled request x is theta_i . x, and option i is preferred to j
     with probability sigma(theta_i . x - theta_j . x). Choices and `best` subtract the prices;
     answers are about quality, so prices are never learned. The notes of a duel are its scaled
-    request, which is all that learning needs. With ``features=0`` the policy takes no request, and
+    request, which is sufficient for learning. With ``features=0`` the policy takes no request, and
     plays the ordinary duel with d = 1.
 
     A subclass has a state with the fields `prices`, `present`, `centre` and `request`, and a kernel

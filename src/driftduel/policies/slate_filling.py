@@ -127,7 +127,7 @@ class FilledSlate(Wrapper):
         arms: int,
         rng: np.random.Generator,
         base: KernelPolicy,
-        slate: Slate = 4,
+        slate: Slate = 2,
         learn: Learns = "duel",
     ) -> None:
         if learn == "pairs" and not base.kernels.any_duel:

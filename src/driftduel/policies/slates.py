@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from driftduel._internal.compiler import hot
+from driftduel._internal.defaults import MOST_SHOWN
 from driftduel.policies.fields import ARM_OR_NONE, Rule
 from driftduel.specs import Range
 
@@ -34,8 +35,6 @@ __all__ = [
     "result_of_pair",
 ]  # fmt: skip
 
-MOST_SHOWN = 8
-"""The largest number of arms of a slate."""
 UNDECIDED = -2
 """The result of a pair of arms of a slate that the answer does not order."""
 _RANKED = 16

@@ -100,7 +100,7 @@ def read_preflib(path: str | Path, *, unranked: str = "ignore") -> PairCounts:
     path
         The file.
     unranked
-        What an incomplete order means for options that it leaves out: ``ignore``, nothing; or
+        The meaning of an incomplete order for options that it leaves out: ``ignore``, nothing; or
         ``last``, they are equal below all others, as in the toc files that PrefLib derives.
 
     Raises
@@ -284,8 +284,8 @@ def read_rankings(path: str | Path, *, unranked: str = "ignore") -> PairCounts:
 
     There are two forms. *Ranks*: a column for each option, named after it; cells are ranks, 1 is
     best, equal ranks are ties, an empty cell is not ranked. *Orders*: the columns are named 1, 2,
-    3, ...; cells are the names of options, best first. A column ``count`` or ``weight`` says how
-    many voters gave a ranking.
+    3, ...; cells are the names of options, best first. A column ``count`` or ``weight`` has the
+    number of voters with a ranking.
 
     Parameters
     ----------

@@ -213,7 +213,7 @@ def _policies(findings: Findings) -> dict[str, Any]:
                 "symbol": style.symbol,
             }
         )
-    ranking = findings.ranking()
+    ranking = findings.ranking
     return {"policies": looks, "hidden": ranking[_shown_at_first(len(ranking)) :]}
 
 
@@ -234,7 +234,7 @@ def _controls(
     shown: Sequence[WorldFindings],
 ) -> dict[str, Any]:
     """Return the values of the controls: the worlds, and the policies in the charts."""
-    ranking = findings.ranking()
+    ranking = findings.ranking
     buttons: list[tuple[str, list[int]]] = [("All", ranking), ("None", [])]
     if len(ranking) > 3:
         most = min(len(ranking) - 1, _MOST_AT_FIRST, 3 + len(ranking) // 8)

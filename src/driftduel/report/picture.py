@@ -54,7 +54,7 @@ def draw_picture(
             f"No game is drawn, because driftduel {findings.plan.version} did not record stages of "
             f"games. {code('driftduel trace --plot')} plots any game.",
         )
-    chosen = _best(findings, kept) if cells is None else _given(findings, kept, cells)
+    chosen = _best(findings, kept) if cells is None else _choose_given(findings, kept, cells)
     if chosen is None:
         return None
     world, policy, game = chosen
@@ -76,7 +76,7 @@ def draw_picture(
     return TracePicture(f"{code(name)} in {code(world.spec)}.", sentence, svg)
 
 
-def _given(findings: Findings, kept: Kept, cells: "Sequence[Cell]") -> Choice:
+def _choose_given(findings: Findings, kept: Kept, cells: "Sequence[Cell]") -> Choice:
     worlds = {world.spec: world for world in findings.worlds}
     policies = [policy.spec for policy in findings.plan.policies]
     for cell in cells:
@@ -91,7 +91,7 @@ def _given(findings: Findings, kept: Kept, cells: "Sequence[Cell]") -> Choice:
 
 def _best(findings: Findings, kept: Kept) -> Choice | None:
     """Return the game of the best policy with replays, in the first world with stages."""
-    for policy in findings.ranking():
+    for policy in findings.ranking:
         for world in findings.worlds:
             for game in kept.get((world.spec, findings.plan.policies[policy].spec), ()):
                 return world, policy, game

@@ -57,17 +57,17 @@ def assign_roles(split: Split, policies: Sequence[str]) -> Roster:
     """
     spelled: dict[Any, str] = {}
 
-    def known_as(spec: str) -> str:
+    def first_spelling(spec: str) -> str:
         return spelled.setdefault(_meaning(spec), spec)
 
     for policy in policies:
-        known_as(policy)
+        first_spelling(policy)
     return Roster(
         tested=tuple(policies),
-        windows={known_as(f"sw-dts:window={window}"): window for window in split.windows},
-        rivals=tuple(known_as(rival) for rival in split.rivals),
-        baseline=known_as(_BASELINE),
-        floor=known_as(_FLOOR),
+        windows={first_spelling(f"sw-dts:window={window}"): window for window in split.windows},
+        rivals=tuple(first_spelling(rival) for rival in split.rivals),
+        baseline=first_spelling(_BASELINE),
+        floor=first_spelling(_FLOOR),
     )
 
 

@@ -146,7 +146,7 @@ def score(half: str, policy: str, roster: Roster, changing: Results, quiet: Resu
     )
 
 
-def _paired(games: pl.DataFrame, first: str, second: str) -> tuple[Floats, Floats]:
+def _common_runs(games: pl.DataFrame, first: str, second: str) -> tuple[Floats, Floats]:
     """Return the regrets of two policies on their common runs, as two (runs,) float arrays."""
     one, other = (
         games.filter(policy=spec).select("seed", "run", "regret") for spec in (first, second)
@@ -159,9 +159,9 @@ def _changing(results: Results, roster: Roster, policy: str, world: str) -> NonS
     games = results.narrow.filter(world=world)
     best = _best(games, roster.windows)
     assert best is not None
-    ratio, low, high = ratio_interval(*_paired(games, policy, best))
+    ratio, low, high = ratio_interval(*_common_runs(games, policy, best))
     nearest = _best(games, roster.rivals_of(policy))
-    rival = ratio_interval(*_paired(games, nearest, policy)) if nearest else (None, None, None)
+    rival = ratio_interval(*_common_runs(games, nearest, policy)) if nearest else (None, None, None)
     own = games.filter(policy=policy)
     return NonStationaryScore(
         world=world,
@@ -171,7 +171,7 @@ def _changing(results: Results, roster: Roster, policy: str, world: str) -> NonS
         score=ratio,
         low=low,
         high=high,
-        to_oracle=ratio_interval(*_paired(games, policy, roster.floor))[0],
+        to_oracle=ratio_interval(*_common_runs(games, policy, roster.floor))[0],
         restarts=_mean_length(own, "restarts"),
         needless_restarts=_needless_restarts(own),
         switches=_mean_length(own, "switches"),
@@ -200,7 +200,7 @@ def _needless_restarts(games: pl.DataFrame) -> float:
 
 def _quiet(results: Results, roster: Roster, policy: str, world: Any) -> StationaryScore:
     games = results.narrow.filter(world=world.spec)
-    own, plain = _paired(games, policy, roster.baseline)
+    own, plain = _common_runs(games, policy, roster.baseline)
     unit = math.sqrt(world.arms * world.rounds)
     costs = (own - plain) / unit
     interval = t_interval(costs)

@@ -78,7 +78,7 @@ def run_suite(
     games = changing.store.rows(("world", "policy", "seed", "run", "regret"))
     lost = set[tuple[str, str]]()
     for kind in (parts.windows, parts.rivals):
-        lost |= _lost(games, changing.plan, kind)
+        lost |= _worse_than_best(games, changing.plan, kind)
     stays = {*parts.tested, parts.baseline, parts.floor}
     rest = [
         cell
@@ -97,7 +97,7 @@ def _prepare(
     return open_results(plan, out, replan=True)
 
 
-def _lost(games: pl.DataFrame, plan: Plan, kind: Iterable[str]) -> set[tuple[str, str]]:
+def _worse_than_best(games: pl.DataFrame, plan: Plan, kind: Iterable[str]) -> set[tuple[str, str]]:
     """Return (world, policy) of those that are significantly worse than the best of their kind."""
     lost = set()
     groups = dict(games.group_by("world", "policy", maintain_order=True))

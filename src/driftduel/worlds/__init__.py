@@ -27,13 +27,14 @@ from driftduel.worlds.piecewise import Piecewise
 from driftduel.worlds.requests import RequestChunk, RequestWorld
 from driftduel.worlds.routing import Routing
 from driftduel.worlds.table import Table
-from driftduel.worlds.wrappers import WithAbsences, WithDelay, WithTies
+from driftduel.worlds.wrappers import WithAbsences, WithDelay, WithSlates, WithTies
 
 if TYPE_CHECKING:
     from driftduel.worlds._kernels import (
         TIE as TIE,
         UNKNOWN as UNKNOWN,
         decide as decide,
+        decide_slate as decide_slate,
         link_value as link_value,
         outcome as outcome,
     )
@@ -41,7 +42,7 @@ else:
     __getattr__ = import_on_use(
         __name__,
         {
-            "_kernels": "TIE UNKNOWN decide link_value outcome",
+            "_kernels": "TIE UNKNOWN decide decide_slate link_value outcome",
         },
     )
 
@@ -64,6 +65,7 @@ __all__ = [
     "Table",
     "WithAbsences",
     "WithDelay",
+    "WithSlates",
     "WithTies",
     "World",
     "load_world",

@@ -7,7 +7,10 @@ import numpy as np
 from driftduel._internal.compiler import hot, kernel
 from driftduel.worlds.base import LINK_CODES, NO_LINK
 
-__all__ = ["TIE", "UNKNOWN", "decide", "link_value", "mirror", "outcome", "probability", "walk"]
+__all__ = [
+    "TIE", "UNKNOWN", "decide", "decide_slate", "link_value", "mirror", "outcome", "probability",
+    "walk",
+]  # fmt: skip
 
 TIE = -1
 """Neither arm of a duel won."""
@@ -59,6 +62,89 @@ def outcome(p, a, b, draw, half_tie, ties, unknown):  # type: ignore[no-untyped-
     if ties and a != b and p - half_tie <= draw < p + half_tie:
         return TIE
     return int(draw < p)
+
+
+@hot
+def decide_slate(utilities, shown, count, draws, at, nothing, ranked, coin, weights):  # type: ignore[no-untyped-def]
+    """Return the code of the answer to a slate; see `driftduel.policies.slates`.
+
+    It is that of Plackett and Luce with weights exp(utility). For a slate of two arms it is the
+    outcome of a duel: 1 if ``draw < P(first, second)``, else 0.
+
+    Parameters
+    ----------
+    utilities
+        (K,) the utilities of the arms.
+    shown
+        The arms by place; the first `count` are used. Equal first two are an arm alone, whose
+        answer is a fair coin, as in a duel.
+    count
+        The number of arms shown.
+    draws
+        Uniform numbers in [0, 1), those of this slate from the index `at` on. A pick uses one, a
+        ranking one for each place but the last.
+    at
+        The index of the first draw.
+    nothing
+        The probability that nothing is picked. The first draw decides this, too: its upper end
+        picks nothing, and the part below is scaled to [0, 1).
+    ranked
+        Whether the answer is a ranking of all arms shown.
+    coin
+        Whether a fair pick replaces an answer without one.
+    weights
+        Scratch, at least `count` values.
+    """
+    draw = draws[at]
+    if shown[0] == shown[1]:
+        return int(draw < 0.5)
+    if nothing > 0.0:
+        decided = 1.0 - nothing
+        if draw >= decided:
+            if not coin:
+                return TIE
+            place = min(count - 1, int((draw - decided) / nothing * count))
+            return 1 - place if place < 2 else place
+        draw /= decided
+    place = _pick(utilities, shown, count, 0, count, draw, weights)
+    if count == 2 or not ranked:
+        return 1 - place if place < 2 else place
+    code, taken, shift = (place + 1) << 4, 1 << place, 8
+    for left in range(count - 1, 0, -1):
+        if left > 1:
+            draw = draws[at + count - left]
+        place = _pick(utilities, shown, count, taken, left, draw, weights)
+        code |= (place + 1) << shift
+        taken |= 1 << place
+        shift += 4
+    return code
+
+
+@hot
+def _pick(utilities, shown, count, taken, left, draw, weights):  # type: ignore[no-untyped-def]
+    """Return the place picked, of the `left` places that have no bit in `taken`."""
+    first, last, top = -1, -1, -np.inf
+    for place in range(count):
+        if (taken >> place) & 1 == 0:
+            first = place if first < 0 else first
+            last = place
+            top = max(top, utilities[shown[place]])
+    if left == 2:
+        p = link_value(_LOGISTIC, utilities[shown[first]] - utilities[shown[last]])
+        return first if draw < p else last
+    total = 0.0
+    for place in range(count):
+        if (taken >> place) & 1 == 0:
+            # Relative to the best of those left: the weights of a ranking's end do not vanish.
+            weights[place] = math.exp(utilities[shown[place]] - top)
+            total += weights[place]
+    limit, reached = draw * total, 0.0
+    for place in range(count):
+        if (taken >> place) & 1 == 0:
+            reached += weights[place]
+            if limit < reached:
+                return place
+    return last
 
 
 @kernel

@@ -147,11 +147,16 @@ def save_world(world: World, path: str | Path) -> None:
     """Write a world to an NPZ file for `load_world`, atomically.
 
     A drifting world is written with one matrix per round, which is refused if it takes more than
-    800 MB.
+    800 MB. So is a world of slates: a file has matrices, not utilities.
     """
     path = Path(path)
     if path.suffix.lower() != ".npz":
         raise DriftduelError(f"a world is written as .npz; {path.name!r} has another suffix.")
+    if world.slate > 2:
+        raise DriftduelError(
+            "a file has matrices, and slates need utilities; keep the spec of this world, or leave "
+            "out slate=."
+        )
     parts: dict[str, list[NDArray[Any]]] = {"matrices": [], "present": [], "ties": [], "starts": []}
     numbers = delay = 0
     last: list[NDArray[Any]] | None = None

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftduel import preferences as models
+from driftduel._internal.defaults import MOST_SHOWN
 from driftduel._internal.plugins import load_plugins
 from driftduel.errors import DriftduelError
 from driftduel.preferences import LINKS, NAMED, Preferences
@@ -25,7 +26,7 @@ from driftduel.worlds.drifting import (
 from driftduel.worlds.fleeting import Fleeting
 from driftduel.worlds.piecewise import Piecewise
 from driftduel.worlds.requests import RequestWorld
-from driftduel.worlds.wrappers import MOST_DELAY, WithDelay, WithTies
+from driftduel.worlds.wrappers import FEEDBACKS, MOST_DELAY, WithDelay, WithSlates, WithTies
 
 __all__ = [
     "MOST_ROUNDS",
@@ -43,7 +44,17 @@ def _around(
         float, Range(0, 1, open_high=True), "share of duels that tie; P counts a tie as half a win"
     ] = 0.0,
     delay: Annotated[int, Range(0, MOST_DELAY), "delay of the feedback in rounds"] = 0,
+    slate: Annotated[
+        int,
+        Range(2, MOST_SHOWN),
+        "options shown at once; more than 2 need logistic utilities, and a tie picks nothing",
+    ] = 2,
+    feedback: Annotated[
+        str, Choice(FEEDBACKS), "answer to a slate: the option picked, or a ranking of all"
+    ] = "pick",
 ) -> World:
+    if slate > 2:  # a tie is not a part of the preferences, which stay utilities
+        world, ties = WithSlates(world, slate, feedback, ties), 0.0
     if isinstance(world, RequestWorld):  # a wrapper would keep the duel view only
         world.ties, world.delay = ties, delay
         return world

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from driftduel import preferences as models
 from driftduel.errors import DriftduelError
 from driftduel.preferences import Preferences
-from driftduel.specs import Choice, Range
+from driftduel.requests import MOST_FEATURES, RequestShape
+from driftduel.specs import Choice, Range, need_room
 from driftduel.worlds.base import World
 from driftduel.worlds.drifting import Paths, need_rounds
 from driftduel.worlds.generators import (
@@ -28,6 +29,7 @@ from driftduel.worlds.generators import (
     random_order,
 )
 from driftduel.worlds.piecewise import Piecewise
+from driftduel.worlds.routing import Routing
 
 __all__: list[str] = []
 
@@ -37,6 +39,7 @@ _Gap = Annotated[
     float, Range(0, 0.2, open_low=True), "the winner's lead over each other: gap to 2 gap"
 ]
 _MOST_PHASES = 10**6
+_TURN = 50  # rounds between two steps of a rotation that depends on requests
 
 
 def _strength(gap: float | Floats) -> Floats:
@@ -265,16 +268,54 @@ def _tastes(
     dimensions: Annotated[int, Range(2, 1000), "features of an option"] = 3,
     turns: Annotated[float, Range(0, 1000), "full rotations of the preference vector"] = 1.0,
     strength: Annotated[float, Range(0, open_low=True), "weight of a feature"] = 2.0,
+    features: Annotated[
+        int, Range(0, MOST_FEATURES), "numbers of a request, on which the preference vector depends"
+    ] = 0,
     seed: Seed = 0,
 ) -> World:
     """Give options fixed features, and rotate the preference vector of the voters slowly."""
     need_rounds(arms)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
-    features = rng.normal(size=(arms, dimensions))
-    features /= np.linalg.norm(features, axis=1, keepdims=True)
+    options = rng.normal(size=(arms, dimensions))
+    options /= np.linalg.norm(options, axis=1, keepdims=True)
     plane = np.linalg.qr(rng.normal(size=(dimensions, 2)))[0]
+    if features:
+        others = rng.normal(size=(dimensions, features))
+        others /= np.linalg.norm(others, axis=0)
+        tastes = np.column_stack((plane[:, 0], others))
+        return _tastes_of_requests(rounds, turns, strength * options, plane, tastes, seed)
     steps = 1 + int(np.ceil(100 * turns))
     angles = np.linspace(0.0, 2 * np.pi * turns, steps)
     taste = np.column_stack((np.cos(angles), np.sin(angles))) @ plane.T
     knots = np.linspace(1, max(2, rounds), steps) if steps > 1 else np.ones(1)
-    return Paths(knots, strength * taste @ features.T, rounds)
+    return Paths(knots, strength * taste @ options.T, rounds)
+
+
+def _tastes_of_requests(
+    rounds: int, turns: float, options: Floats, plane: Floats, tastes: Floats, seed: int
+) -> World:
+    """Return a world in which the preference vector is `tastes` @ x, and rotates in a plane.
+
+    Parameters
+    ----------
+    rounds, turns, seed
+        Those of the world.
+    options
+        (K, dimensions) the features of the options.
+    plane
+        (dimensions, 2) an orthonormal basis of the plane.
+    tastes
+        (dimensions, d) what each number of a scaled request contributes to the vector.
+    """
+    shape = RequestShape(tastes.shape[1] - 1)
+    pieces = 1 if turns == 0 else -(-rounds // _TURN)
+    largest = max(options.shape) * shape.size
+    need_room(f"rounds={rounds:,}: coefficients of every {_TURN} rounds", pieces * largest)
+    starts = 1 + _TURN * np.arange(pieces)
+    angles = 2 * np.pi * turns * (starts - 1) / rounds
+    cos, sin = np.cos(angles)[:, None, None], np.sin(angles)[:, None, None]
+    first, second = plane.T @ tastes
+    in_plane = [cos * first - sin * second, sin * first + cos * second]  # (S, 1, d)
+    still = tastes - plane @ (plane.T @ tastes)
+    turned = still + sum(plane[:, [i]] * in_plane[i] for i in range(2))  # (S, dimensions, d)
+    return Routing(starts, options @ turned, rounds, shape, seed=seed)

@@ -143,7 +143,7 @@ def _starts(starts: ArrayLike, phases: int, last: int) -> NDArray[np.int64]:
         if raw.dtype == np.int64:
             array, whole = raw.copy(), raw.ndim == 1
         else:
-            with np.errstate(invalid="ignore"):  # of what is no number, something that it is not
+            with np.errstate(invalid="ignore"):  # the result of the cast is undefined for nan
                 array = raw.astype(np.int64)
             whole = raw.ndim == 1 and bool((array == raw).all())
     except (TypeError, ValueError):

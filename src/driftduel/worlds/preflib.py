@@ -16,7 +16,7 @@ __all__ = ["load_preflib"]
 def load_preflib(
     path: Annotated[str, "a PrefLib file, or a CSV table of rankings"],
     rounds: Annotated[int, Range(1, MOST_ROUNDS), "number of rounds T"] = 50_000,
-    unranked: Annotated[str, Choice(UNRANKED), "what an order leaves out"] = "ignore",
+    unranked: Annotated[str, Choice(UNRANKED), "meaning of unranked options"] = "ignore",
     unseen: Annotated[str, Choice(("error", "even")), "pairs never compared"] = "error",
     prior: Annotated[float, Range(0), "comparisons added to each pair"] = 0.0,
 ) -> Piecewise:
@@ -30,8 +30,8 @@ def load_preflib(
     rounds
         The number of rounds; preferences are the same in all of them.
     unranked
-        Whether an incomplete order says nothing of the options that it leaves out, or ranks them
-        below all others.
+        Whether an incomplete order is no evidence about the options that it leaves out, or ranks
+        them below all others.
     unseen
         Whether pairs that were never compared are an error or have probability 1/2.
     prior

@@ -1,4 +1,4 @@
-"""Wrappers that add ties, delayed feedback or absences of arms to any world."""
+"""Wrappers that add ties, delayed feedback, absences of arms or slates to a world."""
 
 from collections.abc import Iterable
 from itertools import groupby
@@ -7,16 +7,26 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
+from driftduel._internal.defaults import MOST_SHOWN
 from driftduel.errors import DriftduelError
+from driftduel.preferences import LINKS
 from driftduel.specs import need_room
-from driftduel.worlds.base import NO_LINK, Chunk, World
+from driftduel.worlds.base import LINK_CODES, NO_LINK, Chunk, World
+from driftduel.worlds.requests import RequestWorld
 
-__all__ = ["MOST_DELAY", "Event", "WithAbsences", "WithDelay", "WithTies"]
+__all__ = [
+    "FEEDBACKS", "MOST_DELAY", "Event", "WithAbsences", "WithDelay", "WithSlates", "WithTies",
+]  # fmt: skip
 
 Event = tuple[int, int, bool]
 """A round, an arm, and whether it is present from that round on."""
 MOST_DELAY = 10**6
 """The largest number of pending duels: a game keeps all of them in memory."""
+FEEDBACKS = ("pick", "ranking")
+"""Answers to a slate: the arm that is picked, or an order of all its arms."""
+_LOGISTIC = LINK_CODES["logistic"]
+_TOLERANCE = 1e-9
+"""That of matrices: probabilities at most so far apart are equal."""
 
 
 class _WrappedWorld(World):
@@ -27,6 +37,8 @@ class _WrappedWorld(World):
         self.arms, self.rounds = world.arms, world.rounds
         self.chunk_rounds, self.drifts = world.chunk_rounds, world.drifts
         self.names = world.names
+        self.slate, self.ranked = world.slate, world.ranked
+        self.nothing_picked = world.nothing_picked
 
 
 class WithTies(_WrappedWorld):
@@ -34,6 +46,7 @@ class WithTies(_WrappedWorld):
 
     A duel of two different arms is a tie with probability s; otherwise it is decided by the wrapped
     world. Preferences count a tie as half a win: P = (1 - s) B + s/2 for wrapped preferences B.
+    From a slate nothing is picked with probability s, and preferences stay those of decided duels.
 
     Parameters
     ----------
@@ -56,10 +69,14 @@ class WithTies(_WrappedWorld):
             raise DriftduelError(f"ties={share} must be a number at least 0 and below 1.")
         super().__init__(world)
         self.share = float(share)
+        if self.slate > 2:
+            self.nothing_picked = 1.0 - (1.0 - world.nothing_picked) * (1.0 - self.share)
 
     def chunk(self, first: int, end: int) -> Chunk:
         """Return the rounds ``first, ..., end - 1`` as arrays."""
         chunk, decided = self.world.chunk(first, end), 1.0 - self.share
+        if self.slate > 2:
+            return chunk
         matrices = 0.5 + decided * (chunk.row_matrices() - 0.5)
         inside = chunk.ties if len(chunk.ties) else np.zeros(len(matrices))
         return chunk._replace(
@@ -185,6 +202,109 @@ class WithAbsences(_WrappedWorld):
 
     def _description(self) -> str:
         return f"{type(self).__name__}({self.world!r}, {len(self.starts) - 1} changes)"
+
+
+class WithSlates(_WrappedWorld):
+    """A world in which up to m arms are shown in a round, with choices after Plackett and Luce.
+
+    Of the arms shown, i is picked with probability proportional to exp(u_i); a ranking is a
+    sequence of such picks without replacement. A slate of two arms is a duel, with the preferences
+    of the wrapped world. These must be logistic utilities: given as such, or as matrices whose
+    log-odds add up, ``logit P(i, k) = logit P(i, j) + logit P(j, k)``.
+
+    Parameters
+    ----------
+    world
+        The wrapped world, without ties.
+    slate
+        The largest number m of arms of a slate, from 3 on.
+    feedback
+        One of `FEEDBACKS`.
+    nothing_picked
+        The probability, below 1, that nothing is picked from a slate of two or more arms.
+
+    Examples
+    --------
+    >>> from driftduel.worlds import make_world
+    >>> world = WithSlates(make_world("ladder:arms=5"), 4, "ranking")
+    >>> world.slate, world.ranked, world.nothing_picked
+    (4, True, 0.0)
+    """
+
+    def __init__(
+        self, world: World, slate: int, feedback: str = "pick", nothing_picked: float = 0.0
+    ) -> None:
+        whole = isinstance(slate, int | np.integer) and not isinstance(slate, bool)
+        if not (whole and 3 <= slate <= min(MOST_SHOWN, world.arms)):
+            raise DriftduelError(
+                f"slate={slate} must be a whole number from 3 to {MOST_SHOWN}, at most the "
+                f"{world.arms} arms of the world; leave it out for duels."
+            )
+        if feedback not in FEEDBACKS:
+            raise DriftduelError(f"feedback={feedback!r} must be {' or '.join(FEEDBACKS)}.")
+        if not 0 <= nothing_picked < 1:
+            raise DriftduelError(
+                f"ties={nothing_picked} must be a number at least 0 and below 1, the share of "
+                f"slates of which nothing is picked."
+            )
+        if isinstance(world, RequestWorld):
+            raise DriftduelError(
+                "slates are not defined for worlds with requests; leave out slate=, or use another "
+                "world, such as 'utilities'."
+            )
+        super().__init__(world)
+        self.slate, self.ranked = int(slate), feedback == "ranking"
+        self.nothing_picked = float(nothing_picked)
+        self.chunk(1, min(2, self.rounds) + 1)  # refuse an unsuitable world before its first game
+
+    def chunk(self, first: int, end: int) -> Chunk:
+        """Return the rounds ``first, ..., end - 1`` as arrays, with utilities."""
+        inside = self.world.chunk(first, end)
+        if len(inside.ties):
+            raise DriftduelError(
+                f"slate={self.slate} needs utilities, and this world counts ties as half a win; "
+                f"write ties= beside slate=, or put WithTies around WithSlates."
+            )
+        if inside.link == _LOGISTIC:
+            return inside
+        matrices = inside.row_matrices()
+        utilities = _utilities_of(matrices)
+        again = LINKS["logistic"](utilities[:, :, None] - utilities[:, None, :])
+        # NaN, where a preference is unknown, compares as False.
+        right: NDArray[np.bool_] = (abs(again - matrices) <= _TOLERANCE).reshape(len(matrices), -1)
+        sound = np.asarray(right.all(axis=1))[inside.rows]
+        if not sound.all():
+            raise DriftduelError(
+                f"slate={self.slate} needs logistic utilities, and round "
+                f"{inside.starts[sound.argmin()]} of this world has none; use a world such as "
+                f"'utilities', 'geometric-btl' or 'random-walk' with link=logistic, or leave out "
+                f"slate=."
+            )
+        return inside._replace(
+            matrices=np.empty((0, self.arms, self.arms)),
+            utilities=utilities,
+            link=_LOGISTIC,
+            unknown=False,
+        )
+
+    def _description(self) -> str:
+        feedback = FEEDBACKS[self.ranked]
+        return f"{type(self).__name__}({self.world!r}, {self.slate}, {feedback!r})"
+
+
+def _utilities_of(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return (R, K) utilities with the log-odds of each arm against the next in rank.
+
+    Probabilities near 1 have lost the digits of their log-odds, so only those of neighbours in rank
+    are read, and added up. Those of 0 and 1 become 1e-16 away from them.
+    """
+    row = np.arange(len(matrices))[:, None]
+    order = np.argsort(-matrices.sum(axis=2), axis=1, kind="stable")
+    beats_next = matrices[row, order[:, :-1], order[:, 1:]].clip(1e-16, 1 - 1e-16)
+    utilities = np.zeros(order.shape)
+    below = np.log(beats_next / (1.0 - beats_next)).cumsum(axis=1)
+    utilities[row, order[:, 1:]] = -below
+    return utilities
 
 
 def _event(world: World, t: int, arm: int, here: bool) -> Event:

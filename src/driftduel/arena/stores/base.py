@@ -289,6 +289,9 @@ class ArenaStore(Protocol):
     def item(self, arena: str, number: int) -> ItemRow | None:
         """Return the item with this number, or None."""
 
+    def items_at(self, arena: str, numbers: Sequence[int]) -> list[ItemRow]:
+        """Return the items with these numbers in any order, without those that do not exist."""
+
     def item_numbers(self, arena: str, ids: Sequence[str]) -> list[tuple[str, int]]:
         """Return id and number of every version of these items, sorted by number."""
 

@@ -189,6 +189,13 @@ class MemoryStore:
             data = self._arenas.get(arena)
             return data.items.get(number) if data else None
 
+    def items_at(self, arena: str, numbers: Sequence[int]) -> list[ItemRow]:
+        """Return the items with these numbers in any order, without those that do not exist."""
+        with self._lock:
+            data = self._arenas.get(arena)
+            items = {} if data is None else data.items
+            return [items[number] for number in dict.fromkeys(numbers) if number in items]
+
     def item_numbers(self, arena: str, ids: Sequence[str]) -> list[tuple[str, int]]:
         """Return id and number of every version of these items, sorted by number."""
         with self._lock:

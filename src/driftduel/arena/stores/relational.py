@@ -372,6 +372,21 @@ class RelationalStore(ABC):
         rows = self._read(sql, arena, number)
         return ItemRow(*rows[0]) if rows else None
 
+    def items_at(self, arena: str, numbers: Sequence[int]) -> list[ItemRow]:
+        """Return the items with these numbers in any order, without those that do not exist."""
+        found: list[ItemRow] = []
+        for start in range(0, len(numbers), _MOST_VALUES):
+            some = numbers[start : start + _MOST_VALUES]
+            marks = ", ".join("?" * len(some))
+            rows = self._read(
+                "SELECT number, id, content FROM arena_items"
+                f" WHERE arena = ? AND number IN ({marks})",
+                arena,
+                *some,
+            )
+            found += [ItemRow(*row) for row in rows]
+        return found
+
     def item_numbers(self, arena: str, ids: Sequence[str]) -> list[tuple[str, int]]:
         """Return id and number of every version of these items, sorted by number."""
         found: list[Row] = []

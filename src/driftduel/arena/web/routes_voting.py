@@ -107,7 +107,7 @@ def voter_operations(service: Service) -> list[Operation]:
 
     async def undo(call: Call) -> Struct:
         arena, duel = call.arena, call.path["duel"]
-        if arena.has_items and arena.page.reveal and call.grant.scope == "vote":
+        if arena.has_items and call.grant.scope == "vote" and arena.revealed(duel) is not None:
             raise ProblemError("too-late", "The vote has revealed the options; it is final.")
         with await place_for(call) as place:
             seq = await service.run_durably(

@@ -88,7 +88,7 @@ class Dask:
         except ImportError:
             raise MissingExtraError("distributed", "cluster", "the engine dask") from None
         load_all(imports)
-        self._needed = [_needed(name) for name in imports]
+        self._needed = [_module_needed(name) for name in imports]
         self._client: Any = None
         self._local: Any = None
         self.workers = workers or cores()
@@ -279,7 +279,7 @@ def _error_text(error: Exception) -> str:
     return said if said and known else f"{type(error).__name__}: {said}".rstrip(": ")
 
 
-def _needed(name: str) -> Needed:
+def _module_needed(name: str) -> Needed:
     """Return the name, fingerprint and source that workers need for an imported module."""
     is_file = name.endswith(".py")
     module = Path(name).stem if is_file else name

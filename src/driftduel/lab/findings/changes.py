@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 __all__ = ["SUBJECTS", "Changes", "Game", "read_changes"]
 
@@ -38,12 +39,12 @@ class Changes:
     subject: str = "best arm"
     """The subject that changes; only the Condorcet winner is singular."""
 
-    @property
+    @cached_property
     def verbs(self) -> tuple[str, str]:
         """The verbs for a change and for no change, in the number of the subject."""
         return ("changes", "stays") if self.subject == "best arm" else ("change", "stay")
 
-    @property
+    @cached_property
     def same(self) -> bool:
         """Whether all runs have the same changes."""
         return not self.example and all(count == self.runs for count in self.counts)

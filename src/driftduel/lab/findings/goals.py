@@ -42,11 +42,11 @@ def read_goal(
     return GoalFindings(
         goal,
         tuple(goal.rank(placed)),
-        {place: _thinned(curve) for place, curve in curves.items()},
+        {place: _thin_curve(curve) for place, curve in curves.items()},
     )
 
 
-def _thinned(curve: GoalCurve) -> GoalCurve:
+def _thin_curve(curve: GoalCurve) -> GoalCurve:
     keep = thin_evenly(len(curve.votes), _MOST_POINTS)
     ends = (None if end is None else end[keep] for end in (curve.low, curve.high))
     return replace(

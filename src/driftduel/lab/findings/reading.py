@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from driftduel.lab.findings.goals import GoalFindings, read_goal
@@ -33,8 +34,9 @@ class Findings:
     """The common part of the specs, which the labels of worlds omit."""
     trends: tuple[Trend, ...]
 
+    @cached_property
     def ranking(self) -> list[int]:
-        """Return indices of policies, best first, by the geometric mean of ratios to the best."""
+        """Indices of policies, best first, by the geometric mean of ratios to the best."""
         scores = ratio_means(self.worlds)
         played = {s.policy for world in self.worlds for s in world.standings}
         return sorted(played, key=lambda policy: (scores.get(policy, math.inf), policy))

@@ -32,9 +32,9 @@ def read_restarts(
     too_many = any(len(rounds) > _MOST_RESTARTS for rounds in of_all.values())
     one_only = example is not None or too_many
     chosen = of_one if one_only else of_all
-    return {place: _thinned(sorted(rounds)) for place, rounds in chosen.items()}, one_only
+    return {place: _thin_rounds(sorted(rounds)) for place, rounds in chosen.items()}, one_only
 
 
-def _thinned(rounds: Sequence[int]) -> tuple[int, ...]:
+def _thin_rounds(rounds: Sequence[int]) -> tuple[int, ...]:
     """Return an evenly thinned tuple of rounds, at most as many as a figure can resolve."""
     return tuple(rounds[i] for i in thin_evenly(len(rounds), _MOST_RESTARTS)) if rounds else ()

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -60,18 +61,23 @@ class WorldFindings:
     """The names of the arms; empty if they have none."""
     goal: GoalFindings | None = None
     """The goal beside regret; None if there is none."""
+    slate: int = 2
+    """The largest number of arms shown in a round."""
+    slates_ranked: bool = False
+    """Whether the answer to a slate is a ranking."""
 
     def called(self, arm: int, word: str = "arm ") -> str:
         """Return the name of an arm, or `word` followed by its number."""
         return self.names[arm] if self.names else f"{word}{arm}"
 
+    @cached_property
     def ranked(self) -> list[Standing]:
-        """Return the standings, best first."""
+        """The standings, best first."""
         return sorted(self.standings, key=lambda standing: standing.mean)
 
     def of_best(self, count: int, points: int) -> "WorldFindings":
         """Return the findings of the best `count` policies, with at most `points` per curve."""
-        best = {standing.policy for standing in self.ranked()[:count]}
+        best = {standing.policy for standing in self.ranked[:count]}
         keep = thin_evenly(len(self.at), points)
 
         def only(by_policy: Mapping[int, Any]) -> dict[int, Any]:
@@ -87,8 +93,9 @@ class WorldFindings:
             regrets=only(self.regrets),
         )
 
+    @cached_property
     def phases(self) -> list[Phase]:
-        """Return (first, last, winner) for the phases of the example run; empty if unknown."""
+        """(first, last, winner) for the phases of the example run; empty if unknown."""
         return [] if self.winners is None else phases_of(self.winners, self.rounds)
 
 
@@ -170,6 +177,8 @@ def read_world(
         ties=scene.ties,
         loss=loss_name(plan.benchmark),
         names=world.names,
+        slate=world.slate,
+        slates_ranked=world.ranked,
         restarts=restarts[0],
         restarts_of_example=restarts[1],
         slice_ends=slice_ends(world.rounds),

@@ -62,5 +62,9 @@ def check_goal(name: str, benchmark: str) -> None:
 def check_world(name: str, world: World) -> None:
     """Raise DriftduelError if a goal is undefined in a world."""
     goal = goal_named(name)
+    if goal is not None and world.slate > 2:
+        raise DriftduelError(
+            f"goal {name!r} is not defined for worlds of slates; leave out slate=, or the goal."
+        )
     if goal is not None:
         goal.observer(world)

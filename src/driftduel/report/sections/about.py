@@ -23,7 +23,7 @@ def section(results: "Results", findings: Findings, figures: Sequence[str]) -> S
     from driftduel.lab import game_seed
 
     plan, world = findings.plan, findings.worlds[0]
-    best = world.ranked()[0]
+    best = world.ranked[0]
     games = [(seed, run) for run in range(plan.runs) for seed in plan.seeds]
     shown = games[:_MOST_SEEDS]
     stems = sorted({name.rpartition(".")[0] for name in figures})

@@ -123,7 +123,7 @@ def regret_chart(world: WorldFindings) -> Chart:
     """Return the chart of regret over time, with bands, above the true phases."""
     traces: list[dict[str, Any]] = []
     highest = 0.0
-    for s in world.ranked():
+    for s in world.ranked:
         curve = world.curves.get(s.policy)
         if curve is None:
             continue
@@ -166,7 +166,7 @@ def _log_range(world: WorldFindings, highest: float, decades: int) -> list[float
 
 def _winner_names(world: WorldFindings, layout: dict[str, Any]) -> Iterable[dict[str, Any]]:
     """Return labels of the best arms; as a trace, which keeps its position on a log axis."""
-    phases = world.phases()
+    phases = world.phases
     wide = [(f, last, arm) for f, last, arm in phases if last - f > world.rounds / 15]
     if not wide or len(phases) > MOST_SHADED:
         return []

@@ -40,7 +40,7 @@ def section(findings: Findings) -> Section:
     worlds = findings.worlds
     scores = ratio_means(worlds)
     rows = []
-    for place in findings.ranking():
+    for place in findings.ranking:
         mean = _cell(scores.get(place), "", "geometric mean over all worlds")
         standings = (
             (next((s for s in world.standings if s.policy == place), None), world.label)

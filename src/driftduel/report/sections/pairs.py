@@ -25,7 +25,7 @@ def section(of: OneWorld) -> Section | None:
     pairs = of.results.differences.filter(
         pl.col("world") == of.world.spec, pl.col("first", "second").is_in(names)
     )
-    rows = [_shown(row) for row in pairs.iter_rows(named=True) if row["difference"] is not None]
+    rows = [_pair_row(row) for row in pairs.iter_rows(named=True) if row["difference"] is not None]
     if not rows:
         return None
     return Section(
@@ -39,7 +39,7 @@ def section(of: OneWorld) -> Section | None:
     )
 
 
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
+def _pair_row(row: dict[str, Any]) -> dict[str, Any]:
     sure = None if row["low"] is None else row["low"] > 0 or row["high"] < 0
     return {
         **row,

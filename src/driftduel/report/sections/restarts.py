@@ -70,7 +70,7 @@ def about_restarts(standings: Sequence[Standing], changes: Changes) -> str:
 
 def restart_counts_chart(world: WorldFindings) -> Chart | None:
     """Return the chart of restarts and false alarms per run; None without restarts."""
-    shown = [s for s in world.ranked() if s.restarts > 0]
+    shown = [s for s in world.ranked if s.restarts > 0]
     if not shown:
         return None
     shared: dict[str, Any] = {
@@ -158,7 +158,7 @@ def _restart_text(standing: Standing) -> str:
 
 def restart_times_chart(world: WorldFindings) -> Chart | None:
     """Return the chart with a tick for every restart; None without restarts."""
-    shown = [s for s in world.ranked() if world.restarts.get(s.policy)]
+    shown = [s for s in world.ranked if world.restarts.get(s.policy)]
     if not shown:
         return None
     traces = [

@@ -25,7 +25,7 @@ def section(of: OneWorld) -> Section:
     box = f"shares-{world.index}"
     charts: dict[str, Chart] = {}
     options = []
-    for standing in (s for s in world.ranked() if s.policy in world.shares):
+    for standing in (s for s in world.ranked if s.policy in world.shares):
         name = f"{box}-{standing.policy}"
         charts[name] = shares_chart(world, standing.policy, box)
         of_policy, ends = world.shares[standing.policy], world.slice_ends.tolist()
@@ -89,7 +89,7 @@ def best_share(
     """Return a (slices,) float array of shares of the best arm; nan if it changes in a slice."""
     ends = np.asarray(slice_ends)
     result = np.full(len(ends), np.nan)
-    for first, last, winner in world.phases():
+    for first, last, winner in world.phases:
         inside = (np.concatenate(([0], ends[:-1])) + 1 >= first) & (ends <= last)
         if winner is not None:
             result[inside] = shares.all_arms[inside, winner]
@@ -131,7 +131,7 @@ def shares_base(world: WorldFindings) -> Chart:
         "shapes": [],
         "annotations": [],
     }
-    phases = world.phases()
+    phases = world.phases
     if phases and len(phases) <= MOST_SHADED:
         layout["yaxis"]["domain"] = [0, 0.88]
         layout["shapes"] = [
@@ -139,7 +139,7 @@ def shares_base(world: WorldFindings) -> Chart:
             *(_best_arm_box(first, last, arm) for first, last, arm in phases),
         ]
         layout["annotations"] = [
-            _tag((first + last) / 2, 0.955, "none" if arm is None else _called(world, arm))
+            _tag((first + last) / 2, 0.955, "none" if arm is None else _chart_name(world, arm))
             | {"yref": "paper", "yanchor": "middle"}
             for first, last, arm in phases
             if last - first > world.rounds / 25
@@ -175,7 +175,7 @@ def shares_chart(world: WorldFindings, policy: int, base: str) -> Chart:
         traces.append(
             {
                 "y": [*values, values[-1]],  # a step to the end of the last slice
-                "name": "others" if others else _called(world, arm, "arm "),
+                "name": "others" if others else _chart_name(world, arm, "arm "),
                 "fillcolor": _OTHERS if others else arm_colour(arm),
                 "pattern": "" if others else _PATTERNS[arm % len(_PATTERNS)],
             }
@@ -183,7 +183,7 @@ def shares_chart(world: WorldFindings, policy: int, base: str) -> Chart:
     return {"base": base, "traces": traces, "annotations": _arm_names(world, policy)}
 
 
-def _called(world: WorldFindings, arm: int, word: str = "") -> str:
+def _chart_name(world: WorldFindings, arm: int, word: str = "") -> str:
     """Return the escaped and shortened name of an arm, or its number."""
     name = world.called(arm, word)
     return html.escape(name if len(name) <= _ROOM else f"{name[: _ROOM - 1]}…", quote=False)
@@ -206,7 +206,7 @@ def _arm_names(world: WorldFindings, policy: int) -> list[dict[str, Any]]:
         place = int(np.argmax(np.minimum(np.minimum(padded[:-2], padded[2:]), column)))
         if column[place] > 0.12:
             middle = float(tops[place, i] - column[place] / 2)
-            names.append(_tag(float(middles[place]), middle, _called(world, arm)))
+            names.append(_tag(float(middles[place]), middle, _chart_name(world, arm)))
     return names
 
 

@@ -40,7 +40,7 @@ def section(of: OneWorld) -> Section:
             "told": ", ".join(_TOLD.get(key, key) for key in standing.told) or "nothing",
             "remark": _remark(of, standing),
         }
-        for standing in world.ranked()
+        for standing in world.ranked
     ]
     name = f"totals-{world.index}"
     return Section(
@@ -75,7 +75,7 @@ def _remark(of: OneWorld, standing: Standing) -> str:
 
 def totals_chart(world: WorldFindings) -> Chart:
     """Return the chart of the regret of every policy with its interval, best on top."""
-    ranked = world.ranked()
+    ranked = world.ranked
     common = {
         "paint": ["marker", "error_x"],
         "type": "scatter",

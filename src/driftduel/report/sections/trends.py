@@ -28,7 +28,7 @@ _COLUMNS = (
 def section(findings: Findings) -> Section | None:
     """Return the section with charts and slopes; None without worlds that differ in one key."""
     names = {place: policy.spec for place, policy in enumerate(findings.plan.policies)}
-    ranking = findings.ranking()
+    ranking = findings.ranking
     charts: dict[str, Chart] = {}
     groups = []
     for axis, heading in _AXES.items():
@@ -103,7 +103,7 @@ def trend_chart(trend: Trend, findings: Findings) -> Chart:
     """Return the chart of regret against horizon or switches, on log-log axes with lines."""
     names = [policy.spec for policy in findings.plan.policies]
     traces: list[dict[str, Any]] = []
-    for policy in (p for p in findings.ranking() if p in trend.lines):
+    for policy in (p for p in findings.ranking if p in trend.lines):
         line = trend.lines[policy]
         points: dict[str, Any] = {
             "policy": policy,

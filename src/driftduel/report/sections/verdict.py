@@ -112,7 +112,7 @@ def about_changes(
 
 
 def about_presence(world: WorldFindings) -> str:
-    """Return sentences about the number of present arms, if it varies, and about ties."""
+    """Return sentences about the number of present arms, if it varies, slates, and ties."""
     sentences = []
     if world.present is not None:
         low, high = world.present
@@ -122,7 +122,14 @@ def about_presence(world: WorldFindings) -> str:
             f"Arms join and leave: {many} of {world.arms} {verb} present at a time, and the best "
             f"arm is the best present one."
         )
-    if world.ties > 0:
+    if world.slate > 2:
+        answer = "ranked" if world.slates_ranked else "picked from"
+        sentences.append(
+            f"Up to {world.slate} arms are shown at a time and {answer}; regret is their mean."
+        )
+        if world.ties > 0:
+            sentences.append(f"Nothing is picked in {share(world.ties)} of the rounds.")
+    elif world.ties > 0:
         sentences.append(f"Of the duels of two arms, {share(world.ties)} tie; a tie is half a win.")
     return " ".join(sentences)
 

@@ -109,6 +109,8 @@ h2 { margin: 0 0 14px; font-size: 1.35rem; line-height: 1.3; text-align: center;
 .pair.alone { grid-template-columns: minmax(0, 46rem); justify-content: center; }
 .option { display: flex; flex-direction: column; min-width: 0; min-height: 11rem; border: 1px solid var(--rule); border-radius: 10px; background: var(--card); }
 .body { flex: 1; padding: 18px 20px; min-height: 0; overflow: auto; overflow-wrap: anywhere; }
+.option .body { border-radius: 10px 10px 0 0; /* a shade at the bottom where more text follows; the first layer covers it at the end */
+  background: linear-gradient(var(--card), var(--card)) bottom / 100% 20px no-repeat local, linear-gradient(transparent, var(--rule)) bottom / 100% 20px no-repeat; }
 .body.text { white-space: pre-wrap; }
 .option .body.brief { display: grid; place-items: center; text-align: center; font-size: 1.25rem; }
 .body img { max-width: 100%; }
@@ -117,7 +119,7 @@ h2 { margin: 0 0 14px; font-size: 1.35rem; line-height: 1.3; text-align: center;
 .body .h1 { font-size: 1.25em; } .body .h2 { font-size: 1.12em; }
 blockquote { margin: 0 0 1em; padding-inline-start: 14px; border-inline-start: 3px solid var(--rule); color: var(--quiet); }
 .task { list-style: none; margin-inline-start: -1.2em; }
-.scroll, .math { overflow-x: auto; max-width: 100%; }
+.scroll, .math { overflow-x: auto; max-width: 100%; margin: 0 0 1em; } .math { padding: 0.3em 0; }
 table { border-collapse: collapse; overflow-wrap: normal; } th, td { border: 1px solid var(--rule); padding: 4px 10px; text-align: start; vertical-align: top; }
 th.l, td.l, mtd.l { text-align: left; } th.c, td.c { text-align: center; } th.r, td.r, mtd.r { text-align: right; }
 hr { border: 0; border-top: 1px solid var(--rule); }
