@@ -66,9 +66,8 @@ def audit(records, seed):
     order = settings["order"]
     _count(said, settled, log, order)
     for body in voted.values():
-        first, second = body["shown"]
         if body["pick"] == "skip":
-            said.skips[frozenset((first, second))] += 1
+            said.skips[frozenset(body["shown"])] += 1
         else:
             said.votes += 1
     policy = make_policy(

@@ -470,7 +470,8 @@ class LiveArena:
         options = tuple(self.option(self.state.ids[arm]) for arm in out.shown)
         if out.cards:
             return ShownDuel(duel, expires=out.until / 1000, options=options), out.item
-        return ShownDuel(duel, *options, expires=out.until / 1000), out.item
+        left, right = options
+        return ShownDuel(duel, left, right, out.until / 1000), out.item
 
     def _read_ahead(self, item: int, shown: Sequence[int]) -> None:
         """Name the items to read from the store together with this one."""
