@@ -37,9 +37,9 @@ const STYLE = `
 .head .place { font-weight: 600; color: var(--accent); }
 .ranks [data-drag] { cursor: grab; touch-action: none; user-select: none; -webkit-user-select: none; }
 .cards .body { padding-top: 8px; }
-.cards .option.ranked { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); }
+.cards .option.ranked { border-color: var(--accent); outline: 1px solid var(--accent); }
 .option button[aria-pressed="true"] { background: var(--accent); color: var(--page); }
-.target { outline: 3px dashed var(--accent); outline-offset: 2px; } .dragged { opacity: 0.55; }
+.target, .cards .option.target { outline: 3px dashed var(--accent); outline-offset: 2px; } .dragged { opacity: 0.55; }
 #order { display: flex; flex-wrap: wrap; align-items: center; justify-content: center; gap: 10px; margin-top: 12px; }
 #order ol { display: flex; flex-wrap: wrap; gap: 8px; margin: 0; padding: 4px; min-height: 44px; min-width: min(100%, 16rem); align-items: center; border: 1px dashed var(--rule); border-radius: 8px; list-style: none; }
 #order li { display: flex; align-items: center; gap: 8px; min-height: 36px; padding: 2px 12px; border: 1px solid var(--accent); border-radius: 8px; background: var(--card); }
