@@ -156,6 +156,25 @@ def test_counts_of_pairs_are_those_of_the_log(feedback):
         )
 
 
+@pytest.mark.parametrize(
+    "settings", [{"mode": "serve"}, {"policy": "slate-uniform"}, {"show": 6}, {"claim": "judges"}]
+)
+def test_other_settings_fold_too(settings):
+    alone, sizes = 0, set()
+    with Arena(options=NAMES, grace=0.0, seed=1, **({"show": 4} | settings)) as arena:
+        for number in range(60):
+            shown = arena.ask(f"v{number % 20}")
+            alone += shown.alone is not None
+            sizes.add(len(shown.options))
+            if shown.options and number % 5:
+                arena.vote(shown.duel, 1)
+        live = arena._live
+        assert digest(replay_log(live.store, live.name)) == digest(live.state)
+        assert digest(ArenaState.from_bytes(live.state.to_bytes())) == digest(live.state)
+    assert bool(alone) == ("mode" in settings)
+    assert max(sizes) == settings.get("show", 4)
+
+
 def test_the_log_names_the_options_as_shown_and_as_ranked():
     with Arena(options=NAMES, show=4, feedback="ranking", seed=5) as arena:
         shown = arena.ask("ann")
@@ -230,7 +249,10 @@ def test_an_arena_with_duels_is_written_as_before():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"show": 4, "policy": "dts"}, "'dts' cannot show 4 options at once; use policy='king'"),
+        (
+            {"show": 4, "policy": "dts"},
+            "'dts' cannot show 4 options at once; use policy='king' or 'slate-dts', or show=2.",
+        ),
         ({"show": 7}, "show=7 must be a whole number from 2 to 6"),
         ({"show": 1}, "show=1 must be"),
         ({"show": True}, "show=True must be"),

@@ -192,9 +192,11 @@ def with_slates(spec: str, show: Any, features: TypedFeatures) -> str:
         )
     known = {each.name for each in POLICIES[parsed.name].parameters}
     if "slate" not in known:
+        filled = f"slate-{parsed.name}"
+        other = f" or {filled!r}" if filled in POLICIES else ""
         raise ArenaError(
             "bad-request",
-            f"policy {spec!r:.80} cannot show {show} options at once; use policy='king', or "
+            f"policy {spec!r:.80} cannot show {show} options at once; use policy='king'{other}, or "
             "show=2.",
         )
     return str(Spec(parsed.name, {**parsed.values, "slate": show}))

@@ -79,8 +79,8 @@ def add_new(parser: argparse.ArgumentParser) -> None:
         "--show",
         type=int,
         metavar="N",
-        help="number of options shown at once, 3 to 6; the policy must have the key slate, as king "
-        "does (2)",
+        help="number of options shown at once, up to 6; above 2 the policy must be king or "
+        "slate-NAME (2)",
     )
     parser.add_argument(
         "--feedback",
