@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 
 from driftduel.arena import ArenaManager, open_store
 from driftduel.arena.items import check_items
+from driftduel.arena.responses import wait_durable
 from driftduel.arena.serving import in_background
 from driftduel.arena.translations import languages, words_of
 from tests.arena.browser.axe import violations
@@ -294,3 +295,17 @@ def test_reveal_names_every_card(arenas, visits):
     expect(note(page)).to_contain_text(f"Saved: option 2. {told}")
     record = next(r for r in arenas.arena("names").records() if r.kind == "voted")
     assert json.loads(json.dumps(record.body))["reason"] == "clear"
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_the_board_is_about_slates(arenas, visits, width):
+    live = arenas.arena("ranking")
+    for number in range(30):
+        shown = wait_durable(live.ask(f"v{number}"))
+        wait_durable(live.vote(shown.duel, ranking=[1, 2, 3, 4]))
+    token = arenas.token("ranking", "read")
+    page = visits(arenas.url, width=width).open(f"/board/ranking#token={token}").page
+    expect(page.locator("#about")).to_contain_text("always see up to 4 different options")
+    expect(page.locator("#guarantee")).to_contain_text("independence of irrelevant alternatives")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert violations(page) == []
