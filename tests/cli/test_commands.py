@@ -35,8 +35,8 @@ def test_worlds_lists_every_world_and_key(capsys):
     shared = [parameter.name for parameter in WORLDS.shared]
     assert shared == ["ties", "delay", "slate", "feedback"]
     _, out, _ = run(capsys, "worlds", "two-arm")
-    assert "Every world also takes:\n    ties   0.0" in out
-    assert "\n    delay  0" in out
+    assert "Every world also takes:\n    ties      0.0" in out
+    assert "\n    delay     0" in out
 
 
 @pytest.mark.long
