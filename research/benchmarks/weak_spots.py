@@ -85,7 +85,7 @@ def measure(out: Path) -> dict[str, Any]:
                 "trouble": row.trouble,
                 "world": row.world,
                 "runs": row.runs,
-                "regret_benchmark": best,
+                "yardstick": best,
                 "king": [
                     round(x or 0.0, 3) for x in ratio_interval(regrets["king"], regrets[best])
                 ],
@@ -108,7 +108,7 @@ def table(record: dict[str, Any]) -> str:
     for row in record["rows"]:
         ratio, low, high = row["king"]
         lines.append(
-            f"| {row['trouble']} | {row['world'].replace(',', ', ')} | `{row['regret_benchmark']}` | "
+            f"| {row['trouble']} | {row['world'].replace(',', ', ')} | `{row['yardstick']}` | "
             f"{row['first'][0]:.2f} | {ratio:.2f} ({low:.2f} to {high:.2f}) |"
         )
     return "\n".join(lines) + "\n"
