@@ -60,8 +60,10 @@ def test_the_guide_to_the_lab_runs(tmp_path, monkeypatch):
     from driftduel.policies import POLICIES
 
     guide = (ROOT / "docs" / "guide" / "lab.md").read_text("utf-8")
-    compared, objects, figures, mine = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    compared, slates, objects, figures, mine = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
     names: dict = {"__name__": "__main__"}
+    exec(compile(slates, "guide", "exec"), names)
+    assert len(names["duel"].shown) == 4
     try:
         for snippet in (compared, objects, figures):
             exec(compile(snippet, "guide", "exec"), names)

@@ -5,7 +5,7 @@ away from the policy: a piece that no longer occurs exactly once ends the script
 fails before.
 
 - score: mean regret divided by that of the best sliding window in hindsight, geometric mean over
-  the worlds whose winner changes.
+  the worlds with changes of the winner.
 - against king: the ratio of the regrets, likewise, with a 95% interval over runs (jackknife; run r
   is the same for every variant, and the windows cancel out).
 - where it was weak: the same ratio in worlds of the kinds in which the first edition was weak.

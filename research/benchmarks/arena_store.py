@@ -137,7 +137,7 @@ def measure(kind: str, folder: Path, seconds: float) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure, and print what came out as JSON."""
+    """Measure, and print the results as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--store", choices=("sqlite", "postgresql"), action="append")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each measurement")

@@ -210,7 +210,7 @@ def tables(record: dict[str, Any]) -> dict[str, str]:
 
 
 def main() -> None:
-    """Measure, and put what came out on the page."""
+    """Measure, and write the results to the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=PARTS, action="append", help="all but memory")
     parser.add_argument("--page", action="store_true", help="only write the tables again")

@@ -128,7 +128,7 @@ def lost(policy: str, world: str, seed: int) -> list[float]:
 
 
 def worlds() -> list[dict[str, Any]]:
-    """Measure everybody everywhere."""
+    """Measure every policy in every world."""
     rows = []
     for name, world in WORLDS.items():
         for policy in POLICIES:

@@ -1,4 +1,4 @@
-"""Tables on the pages of the documentation: what stands between two marks is written by a script.
+"""Tables on the pages of the documentation: a script writes the text between two marks.
 
 A table begins after `<!-- table: NAME -->` and ends before `<!-- /table -->`.
 """
@@ -51,7 +51,7 @@ def measure_and_write(
     Parameters
     ----------
     words
-        What the script is about, for its `--help`.
+        The description of the script for its `--help`.
     measure, table
         They return the numbers, and write them as a table in Markdown; `measure` is called with the
         values of the options `sizes`.

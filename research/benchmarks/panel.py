@@ -135,7 +135,7 @@ def _loop(kernels: Any) -> Any:
 
 
 class Held(NamedTuple):
-    """What came of one panel, or of several on average."""
+    """The results of one panel, or the mean of several."""
 
     right: float
     until: float

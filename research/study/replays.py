@@ -198,7 +198,7 @@ def replay_charts(seen: dict[str, Any]) -> list[Chart]:
 
 
 def _lanes(spans: list[list[int]]) -> list[int]:
-    """Place replays of one length that overlap on three lanes, so that all are seen."""
+    """Place replays of one length that overlap on three rows, so that all are visible."""
     busy: dict[tuple[int, int], int] = {}
     lanes = []
     for start, end, last, _ in spans:

@@ -1,4 +1,4 @@
-"""Play the experiments through the lab, and write what came of them."""
+"""Play the experiments through the lab, and write the results."""
 
 import hashlib
 import json

@@ -163,6 +163,28 @@ def test_a_long_formula_is_code():
     assert to_mathml("{" * 1900 + "}" * 99).startswith("<code>")
 
 
+def test_the_number_of_formulas_of_a_content_is_bounded():
+    html = to_html("$x^2$ " * 2000)
+    assert 500 < html.count("<msup>") < 1500
+    assert html.count("<msup>") + html.count("<code>x^2</code>") == 2000
+
+
+@pytest.mark.parametrize("run", ["\n", "a ", "a\t", "a.", ": ", "a\n"])
+def test_code_on_which_lexers_are_slow_is_not_highlighted(run):
+    slow = "if (x) {\n" + run * (1200 // len(run)) + "\n}"
+    assert "<span" not in to_html(f"```java\n{slow}\n```")
+    usual = "if (x) {\n" + (run * (900 // len(run)) + "\n}\n") * 3
+    assert "<span" in to_html(f"```java\n{usual}\n```")
+
+
+def test_the_amount_of_highlighted_code_is_bounded():
+    block = "```python\n" + "def f(x): return (x)\n" * 100 + "```\n"
+    html = to_html(block * 20)
+    assert html.count("<pre>") == 20
+    assert html.count("def") == 2000
+    assert 1000 < html.count('<span class="k">def</span>') < 1200
+
+
 def test_an_uploaded_image_has_the_address_of_its_file():
     made = to_html("![a](file:Ab_1-2)", files="/v1/arenas/x/files/")
     assert made == (

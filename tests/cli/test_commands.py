@@ -32,10 +32,11 @@ def test_worlds_lists_every_world_and_key(capsys):
     for entry in WORLDS:
         names = [parameter["name"] for parameter in listed[entry.name]["parameters"]]
         assert names == [parameter.name for parameter in (*entry.parameters, *WORLDS.shared)]
-    assert [parameter.name for parameter in WORLDS.shared] == ["ties", "delay"]
+    shared = [parameter.name for parameter in WORLDS.shared]
+    assert shared == ["ties", "delay", "slate", "feedback"]
     _, out, _ = run(capsys, "worlds", "two-arm")
-    assert "Every world also takes:\n    ties   0.0" in out
-    assert "\n    delay  0" in out
+    assert "Every world also takes:\n    ties      0.0" in out
+    assert "\n    delay     0" in out
 
 
 @pytest.mark.long

@@ -56,7 +56,7 @@ def test_what_a_kind_has_no_use_for_is_not_kept():
         (Event("told", 1, True), "has arm=True; it must be a whole number"),
         (Event("told", 1.0, 1), "has round=1.0; it must be a whole number"),
         (Event("tied", 1, 2), "has arm=2; the kind 'tied' does not use"),
-        (Event("decided", 1), "has won=-1; for the kind 'decided' it must be from 0 to 1"),
+        (Event("decided", 1), "has won=-1; for the kind 'decided' it must be from 0 to 7"),
         (Event("joined", 1, 2), "has round=1; the kind 'joined' does not use"),
         (Event("tied", 1, notes=(1.0,)), "has 1 notes; one of the kind 'tied' has from 0 to 0"),
         (Event("heard", 0, 1, 2, 1), "has 0 notes; one of the kind 'heard' has from 1 to 65"),
@@ -100,7 +100,7 @@ def test_a_line_that_is_no_event_is_refused_with_its_place(line, said):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"kind": [0, 9, 10]}, "event 1 of the log has the kind 9; it must be from 0 to 8"),
+        ({"kind": [0, 10, 11]}, "event 1 of the log has the kind 10; it must be from 0 to 9"),
         ({"round": [1, -1, 0]}, "event 1 of the log has round=-1"),
         ({"other": [-1, 5, 5]}, "event 0 of the log has other=-1; for the kind 'asked'"),
         ({"noted": [0, 1, 0]}, "event 1 of the log has 1 notes; one of the kind 'told'"),

@@ -10,9 +10,11 @@ import pytest
 from driftduel._internal.compiler import jit_enabled
 from driftduel._internal.kernel_random import address_of, beta
 from driftduel.errors import DriftduelError
+from driftduel.games import play, trace
 from driftduel.policies import (
     POLICIES,
     EventLog,
+    Periodic,
     Recorder,
     fold,
     load_policy,
@@ -162,7 +164,7 @@ TWINS = {"self-sparring": SelfSparring, "multi-dueling": MultiDueling, "maxmin-u
 
 
 class People:
-    """Utilities that change in the middle; picks, rankings, or no answer."""
+    """Utilities change in the middle; they pick, rank all or the best two, or pick nothing."""
 
     def __init__(self, K, rounds, seed, kinds):
         self.rng = np.random.default_rng([seed, K])
@@ -278,12 +280,16 @@ def test_without_the_key_it_has_the_kernels_and_notes_of_duels(name):
             make_policy(name, 4, 1, slate=wrong)
 
 
-@pytest.mark.parametrize("spec", ["oracle-{}:at=90,slate=3", "anew-{}:slate=3"])
+@pytest.mark.parametrize("spec", ["oracle-{}:at=90", "slate-{}:slate=5"])
 @pytest.mark.parametrize("name", NAMES)
-def test_wrappers_refuse_its_slates_and_play_its_duels(name, spec):
+def test_wrappers_play_its_duels(name, spec):
+    policy = make_policy(spec.format(name), 4, 1)
+    assert policy.base.slate == 2
+    assert policy.base.kernels is POLICIES[name].factory.kernels
+    with pytest.raises(DriftduelError, match="has no key 'slate'"):
+        make_policy(f"oracle-{name}:at=90,slate=3", 4, 1)
     with pytest.raises(DriftduelError, match="passes no slates on; leave out slate="):
-        make_policy(spec.format(name), 4, 1)
-    assert make_policy(spec.format(name).replace("3", "2"), 4, 1).ask().others == ()
+        Periodic(4, policy.rng, POLICIES[name].factory(4, policy.rng, slate=3))
 
 
 # ---- what is known about a slate of given counts ----
@@ -426,6 +432,19 @@ def test_folding_and_loading_equal_living(name, m):
         assert live(folded, 20, 9) == live(policy, 20, 9)
     kinds = {event.kind for event in whole}
     assert {"asked", "told", "ranked", "tied", "forgotten", "decided", "heard"} <= kinds
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("keys", ["delay=7,ties=0.2", "feedback=ranking"])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_compiled_loop_plays_the_slates_of_ask_and_tell(name, keys):
+    world = f"utilities:arms=6,rounds=2000,phases=2,slate=4,{keys}"
+    for mode in ("serve", "panel"):
+        game = play(f"{name}:slate=4", world, seed=3, mode=mode)
+        rows = trace(f"{name}:slate=4", world, seed=3, mode=mode)
+        assert any(rows.others)
+        for field, array in rows.policy.get_state().items():
+            np.testing.assert_array_equal(array, game.policy.get_state()[field], field)
 
 
 @pytest.mark.parametrize("name", NAMES)

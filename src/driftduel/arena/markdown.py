@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from driftduel.arena.highlighting import to_spans
-from driftduel.arena.mathematics import add_formulas
+from driftduel.arena.mathematics import add_formulas, spend
 from driftduel.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _IMAGE = re.compile(
 )
 _FILE = re.compile(r"file:([\w-]{1,64})")
 _TASK = re.compile(r"\[([ xX])\](?=\s)")
+_MOST_CODE = 24_000  # characters of one content that are highlighted, to bound the time
 _LANGUAGE = re.compile(r"[\w+#.-]{1,30}")
 _SIDE = re.compile(r"text-align:(left|center|right)")
 
@@ -132,7 +133,8 @@ def _fence(renderer: Any, tokens: "Sequence[Token]", place: int, options: Any, e
     token = tokens[place]
     found = _LANGUAGE.match(token.info.strip())
     name = f' class="language-{found[0]}"' if found else ""
-    code = to_spans(token.content, found[0] if found else "")
+    small = spend(env, "code", len(token.content), _MOST_CODE)
+    code = to_spans(token.content, found[0] if found and small else "")
     return f"<pre><code{name}>{code}</code></pre>\n"
 
 

@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
-__all__ = ["add_formulas", "to_mathml"]
+__all__ = ["add_formulas", "spend", "to_mathml"]
 
 _LONGEST, _MOST_LINES = 2_000, 60
+# Formulas of one content that are converted, in characters and a fixed share each: this bounds the
+# time. The others are shown as code.
+_MOST, _EACH = 40_000, 40
 _DELIMITERS = (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("$", "$"))
 _OF_BLOCKS = ("$$", "\\[")
 _MACRO = re.compile(r"\\(?:re)?newcommand|\\def\b|\\let\b|\\edef\b")
@@ -70,8 +73,18 @@ def to_mathml(formula: str, *, block: bool = False) -> str:
         return "".join(_written(_converter(display).convert_to_element(formula.strip())))
     # The converter raises IndexError, RecursionError and others for formulas that are not valid.
     except Exception:
-        code = f"<code>{html.escape(formula.strip())}</code>"
-        return f"<pre>{code}</pre>" if block else code
+        return _as_code(formula, block=block)
+
+
+def _as_code(formula: str, *, block: bool = False) -> str:
+    code = f"<code>{html.escape(formula.strip())}</code>"
+    return f"<pre>{code}</pre>" if block else code
+
+
+def spend(env: dict[str, Any], what: str, amount: int, most: int) -> bool:
+    """Add an amount to a sum in the environment of a rendering; return whether it is allowed."""
+    env[what] = env.get(what, 0) + amount
+    return bool(env[what] <= most)
 
 
 def _converter(display: str) -> Any:
@@ -127,7 +140,8 @@ def add_formulas(reader: "MarkdownIt") -> None:
 
 def _render(renderer: Any, tokens: "Sequence[Token]", place: int, options: Any, env: Any) -> str:
     token = tokens[place]
-    made = to_mathml(token.content, block=token.markup in _OF_BLOCKS)
+    small = spend(env, "formulas", len(token.content) + _EACH, _MOST)
+    made = (to_mathml if small else _as_code)(token.content, block=token.markup in _OF_BLOCKS)
     return f'<div class="math">{made}</div>\n' if token.block else made
 
 

@@ -9,13 +9,13 @@ from driftduel.games.scene import GameScene
 from driftduel.regret import NoWinnerError, chunk_losses, kinds_of, phase_curves, phase_starts
 from driftduel.worlds import Chunk, World
 
-__all__ = ["Yardstick"]
+__all__ = ["RegretBenchmark"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-class Yardstick:
+class RegretBenchmark:
     """The losses of every arm, and the rounds with a change of the best arm.
 
     The value of ``exploitability`` is defined only at the end of a phase, so such a game is played

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from driftduel._internal.defaults import BENCHMARK, POINTS, SEED
 from driftduel.errors import DriftduelError
 from driftduel.games import budget
-from driftduel.games.benchmark import Yardstick
+from driftduel.games.benchmark import RegretBenchmark
 from driftduel.games.delay import DelayQueue
 from driftduel.games.observer import Observer
 from driftduel.games.prior_knowledge import knowledge
@@ -106,20 +106,20 @@ def play(
     prepare_policy(policy, world)
     check_slates(policy, world, observer)
     marks = _marks(points, world.rounds)
-    yardstick: Any
+    regret_benchmark: Any
     if isinstance(world, RequestWorld):
         if observer is not None:
             raise DriftduelError("goals beside regret are not defined for worlds with requests.")
-        yardstick = RequestBenchmark(world, benchmark, marks)
+        regret_benchmark = RequestBenchmark(world, benchmark, marks)
         chunks: Any = world.request_chunks
         groups = np.zeros((max(1, len(world.category_names)), 2))
     else:
-        yardstick, chunks, groups = (
-            Yardstick(world, benchmark, marks),
+        regret_benchmark, chunks, groups = (
+            RegretBenchmark(world, benchmark, marks),
             world.chunks,
             np.empty((0, 2)),
         )
-    tally = GameTotals(yardstick.marks, world.arms)
+    tally = GameTotals(regret_benchmark.marks, world.arms)
     outcomes = OutcomeDraws(np.random.default_rng(for_outcomes))
     looks = StageRecorder(stages)
     late = DelayQueue(policy)
@@ -130,7 +130,7 @@ def play(
             if not requests:
                 check_changes(policy, chunk)
             late.expect(chunk)
-            losses = yardstick.losses(chunk)
+            losses = regret_benchmark.losses(chunk)
             if observer is not None:
                 observer.expect(chunk)
             while (first := policy.ledger.asked + 1) < chunk.end:
@@ -153,10 +153,10 @@ def play(
                 break
     reached = policy.ledger.asked
     if world.slate > 2:
-        yardstick.scene.ties = world.nothing_picked
+        regret_benchmark.scene.ties = world.nothing_picked
     if observer is not None and reached == world.rounds:
         observer.finish(policy)
-    at, regret, plays = yardstick.regret(*tally.up_to(reached))
+    at, regret, plays = regret_benchmark.regret(*tally.up_to(reached))
     return Play(
         policy=policy,
         world=world,
@@ -166,11 +166,11 @@ def play(
         regret=regret,
         plays=plays,
         restarts=list(policy.restarts),
-        switches=yardstick.switches(reached),
+        switches=regret_benchmark.switches(reached),
         rounds=reached,
         seconds=speed.seconds,
         unknown=tally.unknown,
-        scene=yardstick.scene,
+        scene=regret_benchmark.scene,
         stages=looks.stages,
         categories=_categories(world, groups),
     )

@@ -64,16 +64,6 @@ def open_shared(path: str | Path) -> "SqliteStore":
         return store
 
 
-# For the same reason items are read as one row, joined; lengths are in characters, as in Python.
-_TOGETHER = 16
-_LONGEST_HEAD = 64
-_ITEMS_AT = (
-    "SELECT group_concat(number || ' ' || length(id) || ' ' || length(content) || ' ' || id"
-    " || content, '') FROM arena_items WHERE arena = ? AND number IN"
-    f" ({', '.join('?' * _TOGETHER)})"
-)
-
-
 class SqliteStore(RelationalStore):
     """A store in an SQLite file. `open_store` shares one object per file and process.
 
@@ -251,16 +241,6 @@ class SqliteStore(RelationalStore):
                 self._idle.append(connection)
             return rows
 
-    def items_at(self, arena: str, numbers: Sequence[int]) -> list[ItemRow]:
-        """Return the items with these numbers in any order, without those that do not exist."""
-        found: list[ItemRow] = []
-        for start in range(0, len(numbers), _TOGETHER):
-            some = [*numbers[start : start + _TOGETHER]]
-            some += some[:1] * (_TOGETHER - len(some))  # one statement, which is prepared once
-            ((joined,),) = self._read(_ITEMS_AT, arena, *some)
-            found += _split_items(joined or "")
-        return found
-
     def _require_open(self) -> None:
         if self._closed:
             raise StoreError(f"the store {str(self.path)!r} is closed.")
@@ -407,14 +387,3 @@ def _statements(script: str) -> Iterator[str]:
         if sqlite3.complete_statement(statement):
             yield statement
             statement = ""
-
-
-def _split_items(joined: str) -> Iterator[ItemRow]:
-    """Yield the items of a result of `_ITEMS_AT`."""
-    place = 0
-    while place < len(joined):
-        number, width, length, _ = joined[place : place + _LONGEST_HEAD].split(" ", 3)
-        begin = place + len(number) + len(width) + len(length) + 3
-        middle = begin + int(width)
-        place = middle + int(length)
-        yield ItemRow(int(number), joined[begin:middle], joined[middle:place])

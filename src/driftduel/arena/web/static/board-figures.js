@@ -33,7 +33,8 @@ export function reigns(box, board) {
     .filter((part) => part.to && part.until > part.from);
   box.replaceChildren(...parts.map((part) => {
     const place = placeOf(part.to.id);
-    const piece = made("span", part.to.name, { title: `${part.to.name}: votes ${short(part.from)} to ${short(part.until)}` });
+    const brief = part.until - part.from < 0.1 * (board.learned - begin); // its name would be cut to a letter
+    const piece = made("span", brief ? "" : part.to.name, { title: `${part.to.name}: votes ${short(part.from)} to ${short(part.until)}` });
     piece.style.setProperty("flex-grow", String(part.until - part.from));
     piece.style.setProperty("border-top", `6px ${dash(place).length ? "dashed" : "solid"} ${colour(place)}`);
     return piece;
