@@ -236,6 +236,9 @@ def test_a_phone_scrolls_to_the_last_card(arenas, visits):
     assert 0 <= box["y"] <= 900 - box["height"]  # in view wherever the page is
     send.tap()
     expect(note(page)).to_have_text("Saved: 6.")
+    ready(page)  # the next slate is shown from its top, with what was saved
+    for part in (note(page), page.locator("#asked"), page.locator("[data-do=undo]")):
+        expect(part).to_be_in_viewport()
 
 
 def test_the_words_are_those_of_the_language(arenas, visits):

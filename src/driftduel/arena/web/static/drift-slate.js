@@ -53,7 +53,8 @@ const STYLE = `
   #order { position: sticky; bottom: 0; margin: 8px -4px 0; padding: 6px 4px; background: var(--page); border-top: 1px solid var(--rule); gap: 6px; }
   #order ol { flex: 1 1 100%; gap: 6px; } #order li { padding: 0 10px; min-height: 34px; } #order button { flex: 1 1 auto; padding: 4px 12px; min-height: 44px; }
 }
-@media (max-width: 640px) { :host([data-slate]) { max-height: none; } :host([data-slate]) :is(section, .cards) { min-height: auto; overflow: visible; } }`;
+@media (max-width: 640px) { :host([data-slate]) { max-height: none; } :host([data-slate]) :is(section, .cards) { min-height: auto; overflow: visible; }
+  :host([data-slate]) .after { order: -1; min-height: 0; margin: 0 0 8px; } }`;
 
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(STYLE);
@@ -141,6 +142,8 @@ export class Slate {
     this.grid.replaceChildren(...this.cards);
     for (const card of this.cards) host.sizes.observe(card.querySelector(".body"));
     if (this.ranks) this.draw();
+    // Stacked cards are longer than a phone. Later, because a browser keeps its place when the note appears above.
+    requestAnimationFrame(() => { if (host.getBoundingClientRect().top < 0) host.scrollIntoView(); });
   }
 
   // What a screen reader says of the cards.
