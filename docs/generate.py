@@ -463,6 +463,7 @@ def board() -> str:
             meaning = inspect.cleandoc(str(after.value.value)) if documented else ""
             meaning = meaning.replace("``", "`")
             kind = ast.unparse(field.annotation).replace(" | None", " or null")
+            kind = kind.replace(" | UnsetType", ", may be absent")
             lines.append(f"| `{ast.unparse(field.target)}` | `{kind}` | {cell(meaning)} |")
     return "\n".join(lines)
 

@@ -34,7 +34,7 @@ def audit(records, seed):
         body, ref = record.body, record.body.get("ref")
         if record.kind == "asked":
             first, second = body["pair"]
-            asked[ref] = first, second, body["left"]
+            asked[ref] = first, second, body.get("left")  # a slate has cards
             log.append(Event("asked", ref, first, second, notes=tuple(body.get("notes", ()))))
             if first == second:
                 log.append(Event("told", ref, first))
@@ -47,6 +47,9 @@ def audit(records, seed):
             del voted[ref]
         elif record.kind == "told":
             first, second, left = asked[ref]
+            if left is None:
+                log.append(_answer_to_slate(ref, voted[ref]))
+                continue
             right = first + second - left
             pick = voted[ref]["pick"]
             settled.append((ref, pick, left, right))
@@ -63,9 +66,8 @@ def audit(records, seed):
     order = settings["order"]
     _count(said, settled, log, order)
     for body in voted.values():
-        first, second = body["shown"]
         if body["pick"] == "skip":
-            said.skips[frozenset((first, second))] += 1
+            said.skips[frozenset(body["shown"])] += 1
         else:
             said.votes += 1
     policy = make_policy(
@@ -74,6 +76,14 @@ def audit(records, seed):
     )  # fmt: skip
     said.policy = fold(policy, log)
     return said
+
+
+def _answer_to_slate(ref, vote):
+    if vote["pick"] != "ranked":
+        return Event("tied", ref)
+    if len(vote["ranking"]) == 1:
+        return Event("told", ref, vote["ranking"][0])
+    return Event("ranked", ref, notes=tuple(map(float, vote["ranking"])))
 
 
 def _count(said, settled, log, order):

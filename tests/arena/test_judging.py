@@ -227,3 +227,38 @@ def test_agreement_of_a_judge_is_on_the_board_of_a_file(tmp_path):
     assert board.judges == live.judges
     assert (board.judges[0].shared, board.judges[0].agreement) == (10, 0.9)
     assert "agrees with 90% of people's votes" in str(board)
+
+
+@pytest.mark.parametrize("both_orders", [False, True])
+def test_a_judge_picks_from_slates(tmp_path, both_orders):
+    """The program prefers early letters; people agree; the board counts each slate once."""
+    seen = tmp_path / "seen.jsonl"
+    body = f"open({str(seen)!r}, 'a').write(line)\n" + answer(
+        "min((key for key in 'abcdef' if key in duel), key=lambda key: duel[key]['content'])"
+    )
+    with Arena(items=some_items(3, "abcd"), show=3, seed=1) as arena:
+        done = judge(arena, "early", program(tmp_path, body), both_orders=both_orders)
+        assert (done.failed, done.ended) == (0, "nothing left")
+        assert done.votes == 3 * 4  # three items, four sets of three options
+        for vote in voted(arena):
+            assert vote["ranking"] == [min(vote["shown"])]
+            orders = vote["tags"].get("orders", "")
+            assert len({*orders.split("/")}) == 1
+        lines = [json.loads(line) for line in seen.read_text().splitlines()]
+        assert all(set(line) == {"id", "prompt", "a", "b", "c"} for line in lines)
+        assert len(lines) == 12 * (1 + both_orders)
+        for number in range(6):
+            shown = arena.ask(f"v{number}")
+            names = [option.name for option in shown.options]
+            arena.vote(shown.duel, names.index(min(names)) + 1)
+        (found,) = arena.board().judges
+        assert (found.votes, found.agreement) == (12, 1.0)
+        assert found.first_share is None  # it is the share of the left of two
+
+
+def test_different_picks_in_both_orders_of_a_slate_are_a_tie(tmp_path):
+    with Arena(items=some_items(2, "abc"), show=3, seed=1) as arena:
+        judge(arena, "first", program(tmp_path, answer("'a'")), both_orders=True)
+        votes = voted(arena)
+        assert [vote["pick"] for vote in votes] == ["tie"] * 2
+        assert {vote["tags"]["orders"] for vote in votes} == {"a/c"}

@@ -23,8 +23,11 @@ from tests.waiting import no_hanging
 
 EXAMPLES = os.environ.get("DRIFTDUEL_EXAMPLES", "15")
 # What a schema cannot say, and a sentence does: that a policy exists, that a record is a vote, that
-# an address can be reached, that an image is one, that two names differ, that an arena has items.
-BEYOND_SCHEMA = ("make_arena", "void", "make_hook", "join", "change_option", "add_items")
+# an address can be reached, that an image is one, that two names differ, that an arena has items
+# or slates.
+BEYOND_SCHEMA = (
+    "make_arena", "void", "make_hook", "join", "change_option", "add_items", "vote",
+)  # fmt: skip
 
 CONFIG = """
 headers = {{ Authorization = "Bearer {own}" }}

@@ -12,16 +12,18 @@ from driftduel.arena import ArenaError
 from driftduel.arena.page_settings import PageSettings
 from driftduel.arena.translations import languages, word_keys, words_of
 
-SCRIPT = (files("driftduel.arena.web") / "static" / "drift-duel.js").read_text("utf-8")
+STATIC = files("driftduel.arena.web") / "static"
+SCRIPTS = [(STATIC / name).read_text("utf-8") for name in ("drift-duel.js", "drift-slate.js")]
 WORD = re.compile(r'"?([a-z-]+)"?: ("(?:[^"\\]|\\.)*")')
 
 
 def english():
-    start = SCRIPT.index("const WORDS = {")
-    return {
-        key: json.loads(text)
-        for key, text in WORD.findall(SCRIPT[start : SCRIPT.index("};", start)])
-    }
+    found = {}
+    for script in SCRIPTS:
+        start = script.index("const WORDS = {")
+        words = WORD.findall(script[start : script.index("};", start)])
+        found |= {key: json.loads(text) for key, text in words}
+    return found
 
 
 def test_every_language_has_every_word_with_its_placeholders():
@@ -41,10 +43,13 @@ def test_every_language_has_every_word_with_its_placeholders():
 
 
 def test_the_script_uses_every_word():
-    start = SCRIPT.index("const WORDS = {")
-    rest = SCRIPT[:start] + SCRIPT[SCRIPT.index("};", start) :]
+    rest = ""
+    for script in SCRIPTS:
+        start = script.index("const WORDS = {")
+        rest += script[:start] + script[script.index("};", start) :]
     made = {"of-left", "of-right", "left-option", "right-option"}  # from the name of a side
     made |= {f"saved-{pick}" for pick in ("left", "right", "tie", "both-bad", "skip")}
+    made |= {key for key in english() if key.removeprefix("slate-") in english().keys() - {key}}
     for key in english().keys() - made:
         assert re.search(rf'words\.{key}\b|"{key}"|\b{key}: "|word="{key}"', rest), key
 

@@ -11,6 +11,7 @@ __all__ = ["requests"]
 # `<duel>`, `<seq>` and the tokens stand for what the server has given out.
 _DUELS = "/v1/arenas/colours/duels"
 _ITEM_DUELS = "/v1/arenas/prompts/duels"
+_SLATES = "/v1/arenas/slates/duels"
 _SOUND: tuple[tuple[str, str, Any, str], ...] = (
     ("POST", _DUELS, {"voter": "ann", "resume": True}, "vote"),
     ("POST", _DUELS, {}, "vote"),
@@ -36,6 +37,8 @@ _SOUND: tuple[tuple[str, str, Any, str], ...] = (
         "order": "asked", "ties": "coin", "seed": 1, "grace": 0, "lease": 60, "votes_a_day": 3,
         "origins": ["https://friend.example"],
     }, "make"),
+    ("POST", "/v1/arenas", {"name": "more", "options": ["a", "b", "c"], "show": 3,
+                            "feedback": "ranking"}, "make"),
     ("GET", "/v1/token", None, "read"),
     ("GET", "/v1/openapi.json", None, ""),
     ("GET", "/healthz", None, ""),
@@ -48,6 +51,11 @@ _SOUND: tuple[tuple[str, str, Any, str], ...] = (
      {"pick": "both-bad", "tags": {"judge": "j"}, "reason": "a\nb"}, "voteitems"),
     ("POST", _ITEM_DUELS + "/<itemduel>/undo", None, "voteitems"),
     ("GET", "/v1/arenas/prompts/page", None, "voteitems"),
+    ("POST", _SLATES, {"voter": "ann", "resume": True}, "voteslates"),
+    ("POST", _SLATES + "/<slate>/vote", {"pick": 2}, "voteslates"),
+    ("POST", _SLATES + "/<slate>/vote?next=1", {"ranking": [3, "a"]}, "voteslates"),
+    ("POST", _SLATES + "/<slate>/undo", None, "voteslates"),
+    ("GET", "/v1/arenas/slates/page", None, "voteslates"),
     ("GET", "/v1/arenas/prompts/board", None, "ownitems"),
     ("PATCH", "/v1/arenas/prompts/page", {
         "title": "t", "question": "q", "instructions": "i", "language": "de", "reveal": True,
@@ -68,6 +76,7 @@ _SOUND: tuple[tuple[str, str, Any, str], ...] = (
     ("DELETE", "/v1/arenas/prompts/tokens/page", None, "ownitems"),
     ("GET", "/board/colours", None, ""),
     ("GET", "/static/drift-duel.js", None, ""),
+    ("GET", "/static/drift-slate.js", None, ""),
 )  # fmt: skip
 _ODD = (
     None, True, False, 0, -1, 1.5, 1e308, 2**63, 10**30, "", "x", "left", "\0", "\ud800", "x" * 300,

@@ -43,6 +43,8 @@ async def _ask(sent: list[dict[str, Any]]) -> str | None:
     tokens["make"] = manager.token("*", "own")
     tokens["ownitems"] = manager.create("prompts", None, items=_items(), balance="lang")
     tokens["voteitems"] = manager.token("prompts", "vote", "page")
+    manager.create("slates", list("abcdef"), show=4, feedback="ranking")
+    tokens["voteslates"] = manager.token("slates", "vote", "page")
     settings = ServerSettings(
         per_address=_NO_LIMIT, per_token=_NO_LIMIT, hooks=False, clock=lambda: _NOW
     )
@@ -54,6 +56,8 @@ async def _ask(sent: list[dict[str, Any]]) -> str | None:
         given = {"<duel>": live.ask("ann").answer.duel, '"<seq>"': str(voted.seq)}
         prompts = manager.arena("prompts")
         given["<itemduel>"] = prompts.ask("ann").answer.duel
+        slates = manager.arena("slates")
+        given["<slate>"] = slates.ask("ann").answer.duel
         given |= {f"<{scope}>": token for scope, token in tokens.items()}
 
         def filled(text: str) -> str:
@@ -62,7 +66,7 @@ async def _ask(sent: list[dict[str, Any]]) -> str | None:
         for request in sent:
             status, headers, body = await _answer(app, request, filled)
             refused = _checked(request, status, headers, body)
-        for each in (live, prompts):
+        for each in (live, prompts, slates):
             wait_durable(each.tick())
             again = replay_log(manager.store, each.name)
             assert again.to_bytes() == each.state.to_bytes(), "the log folds to another state"

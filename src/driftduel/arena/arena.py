@@ -54,9 +54,9 @@ class Arena:
         Function that returns the time in seconds since 1970.
     settings
         Settings of a new arena: `policy`, `mode`, `order`, `ties`, `seed`, `grace`, `lease`,
-        `votes_a_day`, `features` and so on (`driftduel.arena.Settings`). With `features`, such as
-        ``["category=chat,code", "length:number"]``, duels depend on requests; they never change, so
-        an arena that exists must have the same. The defaults are those of
+        `votes_a_day`, `show`, `features` and so on (`driftduel.arena.Settings`). With `features`,
+        such as ``["category=chat,code", "length:number"]``, duels depend on requests; they never
+        change, so an arena that exists must have the same. The defaults are those of
         ``driftduel arena new``. By default a vote can be undone until the next duel is asked for or
         the board is read. Pass `grace` to keep every vote undoable for that many seconds, as a
         server does.
@@ -141,17 +141,21 @@ class Arena:
     def vote(
         self,
         duel: str,
-        pick: str,
+        pick: str | int | None = None,
         *,
+        ranking: Sequence[str | int] | None = None,
         tags: Mapping[str, str] | None = None,
         reason: str = "",
     ) -> Vote:
         """Record an answer: left, right, tie, both-bad or skip.
 
-        Repeating the same pick is idempotent. Tags (as in `ask`) and a reason of at most 1,000
+        Of a slate, `pick` is the number of a card (the first of ``shown.options`` has number 1) or
+        its letter, or `ranking` has the cards from the best one on; cards may be left out.
+        Repeating the same answer is idempotent. Tags (as in `ask`) and a reason of at most 1,000
         characters are kept in the log, and exported with the vote.
         """
-        return wait_durable(self._live.vote(duel, pick, tags=tags, reason=reason))
+        vote = self._live.vote(duel, pick, ranking=ranking, tags=tags, reason=reason)
+        return wait_durable(vote)
 
     def skip(self, duel: str) -> Vote:
         """Record that the voter gave no answer."""

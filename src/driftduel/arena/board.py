@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
 
 from driftduel._internal.text_tables import fitted
 from driftduel._internal.wording import counted, duration, interval, number, share, whole
@@ -38,7 +39,7 @@ from driftduel.arena.board_fields import (
 )
 from driftduel.arena.evidence import certainty_needs, votes_until_sure
 from driftduel.arena.judge_agreement import AgreementCounter
-from driftduel.arena.ranking import History, WindowVote, rank_options
+from driftduel.arena.ranking import History, WindowVote, pairs_of, rank_options, wins_of
 from driftduel.arena.replay import load_state
 from driftduel.arena.request_report import EvidenceReader
 from driftduel.arena.responses import Option, option_of
@@ -165,6 +166,8 @@ class Board(Fields, frozen=True, kw_only=True):
     """``asked`` or ``arrival``."""
     seed: int
     """Seed of the arena."""
+    show: int | UnsetType = UNSET
+    """Number of options shown at once in an arena with slates; absent in one with duels."""
     seq: int
     """Last record of the log."""
     at: int
@@ -386,6 +389,7 @@ def snapshot_board(
         "policy": settings.policy,
         "order": settings.order,
         "seed": settings.seed,
+        "show": settings.show if settings.has_slates else UNSET,
         "seq": state.seq,
         "at": state.at,
         "closed": state.closed,
@@ -424,9 +428,9 @@ def _filtered(
     votes: Sequence[WindowVote],
 ) -> Board:
     """Return a board whose ranking and pairs describe some votes, without leader and claims."""
-    chosen = [vote for vote in votes if vote[3] in subset.refs]
+    chosen = [vote for vote in votes if vote[-1] in subset.refs]
     pairs = _pairs(chosen, board.pairs.ids, np.zeros_like(wins, np.int64).tolist())
-    shares = np.array(pairs.wins) + np.array(pairs.ties) / 2
+    shares = wins_of(chosen, len(wins))
     refs = [OptionName(option.id, option.name) for option in board.ranking]
     K = len(refs)
     totals = [np.pad(each, (0, K - len(each))) for each in (subset.wins, subset.ties)]
@@ -491,9 +495,9 @@ def _id_and_name(option: OptionName) -> tuple[str, str]:
 
 
 def _pairs(votes: Sequence[WindowVote], ids: list[str], skips: list[list[int]]) -> Pairs:
-    """Count votes by pair; return matrices as lists of rows."""
+    """Count votes by pair; return matrices as lists of rows. A slate counts on several pairs."""
     wins, ties = (np.zeros((len(ids), len(ids)), np.int64) for _ in range(2))
-    for first, second, won, _ in votes:
+    for first, second, won, _ in (pair for vote in votes for pair in pairs_of(vote)):
         if won < 0:
             ties[first, second] += 1
             ties[second, first] += 1

@@ -1,5 +1,7 @@
 """Counts for the board: votes, pairs, stretches of evidence. The policy does not use them."""
 
+from collections.abc import Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +11,7 @@ from driftduel.arena.bias import LatencyHistogram, VoterCounts
 from driftduel.arena.evidence import PairStatement, Stretch
 from driftduel.arena.learning import Learned
 from driftduel.arena.ranking import History, Window
+from driftduel.arena.slate_votes import ComparedPair, half_of_top
 
 if TYPE_CHECKING:
     from driftduel.arena.state import OpenDuel
@@ -111,8 +114,11 @@ class BoardCounts:
         """Count a vote that arrived. Descriptive tables count it now, before it is learned."""
         self._count_arrival(out, 1)
         if out.counts:
-            right = out.first + out.second - out.left
-            self.window.add(out.left, right, PICKED[str(out.pick)], ref)
+            if out.cards:
+                self.window.add_slate(out.compared(), ref)
+            else:
+                left, right = out.shown
+                self.window.add(left, right, PICKED[str(out.pick)], ref)
             self.history.see(self.votes, at, self.window.wins, present)
 
     def remove_vote(self, ref: int, out: "OpenDuel") -> None:
@@ -124,8 +130,9 @@ class BoardCounts:
         self.lateness.add(out.took, times)
         if out.pick == "skip":
             self.skips += times
-            self.skipped[out.first, out.second] += times
-            self.skipped[out.second, out.first] += times
+            for first, second in combinations(out.shown, 2):
+                self.skipped[first, second] += times
+                self.skipped[second, first] += times
             return
         self.votes += times
         self.ties += times * (out.pick == "tie")
@@ -147,28 +154,45 @@ class BoardCounts:
         at: int,
         *,
         certify: bool = True,
-    ) -> Change | None:
-        """Count a learned vote; return the change of preferences that it certifies, if any.
+    ) -> list[Change]:
+        """Count a learned vote; return the changes of preferences that it certifies.
 
         `voter` is the number of the voter in the evidence; None: the vote is not evidence. With
         features no change is certified: a pair meets at requests that change with time.
+
+        A slate is one vote. Each pair that it decides counts apart: against each rival the leader
+        has a bet of its own, so that their dependence does not matter.
         """
-        first, second, ref = answer.duel.first, answer.duel.second, answer.duel.round
+        ref = answer.duel.round
         self.counted += 1
         self.number += 1
+        changes = []
         # The pick itself: a tie stays a tie, even if the policy learned the result of a coin.
-        left, right, won = out.left, first + second - out.left, PICKED[str(out.pick)]
-        shown = None
-        if self.stretch is not None and voter is not None:
-            shown = self.stretch.count(left, right, won, voter=voter, duel=ref, vote=self.number)
-        if won < 0:
-            self.tied[first, second] += 1
-            self.tied[second, first] += 1
-            return None
-        self.wins[(left, right) if won else (right, left)] += 1
-        self.lefts += won
-        self.rights += 1 - won
-        return None if shown is None or not certify else self._certify(shown, seq, at)
+        pairs = out.compared()
+        for first, second, won, _ in pairs:
+            found = None
+            if self.stretch is not None and voter is not None:
+                found = self.stretch.count(
+                    first, second, won, voter=voter, duel=ref, vote=self.number
+                )
+            if found is not None and certify:
+                change = self._certify(found, seq, at)
+                changes += [] if change is None else [change]
+        ranked = out.ranked()
+        half = half_of_top(out.shown, ranked[0]) if ranked else -1
+        self._count_pairs(pairs, half, 1)
+        return changes
+
+    def _count_pairs(self, pairs: Sequence[ComparedPair], half: int, times: int) -> None:
+        """Count wins and ties of pairs, and the half with the best option: 1, 0, -1 for neither."""
+        for first, second, won, _ in pairs:
+            if won < 0:
+                self.tied[first, second] += times
+                self.tied[second, first] += times
+            else:
+                self.wins[(first, second) if won else (second, first)] += times
+        self.lefts += times * (half > 0)
+        self.rights += times * (half == 0)
 
     def _certify(self, shown: PairStatement, seq: int, at: int) -> Change | None:
         """Store a pair statement; return a change if the last one about the pair was opposite."""
@@ -218,10 +242,13 @@ class BoardCounts:
             before = last.before if last.leader == leader else last.leader
         self.stretch = Stretch(leader, self._stretches + 1, seq, self.number, rivals, before)
 
-    def void(self, seq: int, ref: int, first: int, second: int, won: int, learned_at: int) -> None:
+    def void(
+        self, seq: int, ref: int, pairs: Sequence[ComparedPair], half: int, learned_at: int
+    ) -> None:
         """Remove a vote from the counts.
 
-        `first` was on the left; `learned_at` is the record by which it was learned, or -1.
+        `half` is that of the best option, as for `_count_pairs`; `learned_at` is the record by
+        which the vote was learned, or -1.
         """
         self.voided += 1
         self.voided_seqs.append(seq)
@@ -230,14 +257,9 @@ class BoardCounts:
             return
         self.counted -= 1
         if self.stretch is not None:
-            self.stretch.void(first, second, won, duel=ref, vote=self.number)
-        if won < 0:
-            self.tied[first, second] -= 1
-            self.tied[second, first] -= 1
-            return
-        self.lefts -= won
-        self.rights -= 1 - won
-        self.wins[(first, second) if won else (second, first)] -= 1
+            for first, second, won, _ in pairs:
+                self.stretch.void(first, second, won, duel=ref, vote=self.number)
+        self._count_pairs(pairs, half, -1)
 
     def widen(self) -> None:
         """Add a row and a column of default values for a new option."""

@@ -36,13 +36,14 @@ class Fields(msgspec.Struct, frozen=True):
     """Base class of structs with two kinds of access: attribute ``x.name`` or key ``x["name"]``."""
 
     def __getitem__(self, key: str) -> Any:
-        if key not in self.__struct_fields__:
+        if key not in self.keys():
             raise KeyError(key)
         return getattr(self, key)
 
     def keys(self) -> tuple[str, ...]:
-        """Return the names of the fields."""
-        return self.__struct_fields__
+        """Return the names of the fields, without absent ones."""
+        fields = self.__struct_fields__
+        return tuple(key for key in fields if getattr(self, key) is not msgspec.UNSET)
 
 
 class OptionName(Fields, frozen=True):

@@ -4,7 +4,7 @@ import http.client
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
@@ -141,17 +141,22 @@ class ArenaClient:
     def vote(
         self,
         duel: str,
-        pick: str,
+        pick: str | int | None = None,
         *,
+        ranking: Sequence[str | int] | None = None,
         tags: Mapping[str, str] | None = None,
         reason: str = "",
     ) -> Vote:
         """Record an answer: left, right, tie, both-bad or skip.
 
-        Repeating the same pick is idempotent. Tags (as in `ask`) and a reason of at most 1,000
+        Of a slate, `pick` is the number of a card (the first of ``shown.options`` has number 1) or
+        its letter, or `ranking` has the cards from the best one on; cards may be left out.
+        Repeating the same answer is idempotent. Tags (as in `ask`) and a reason of at most 1,000
         characters are kept in the log, and exported with the vote.
         """
-        body: dict[str, Any] = {"pick": pick}
+        body: dict[str, Any] = {} if pick is None else {"pick": pick}
+        if ranking is not None:
+            body["ranking"] = list(ranking)
         if tags:
             body["tags"] = dict(tags)
         if reason:

@@ -33,12 +33,12 @@ class ExportedVote(Struct, forbid_unknown_fields=True):
     """Record of the log."""
     time: Moment | None
     """Time of the vote; null if it was imported without one."""
-    first: str
-    """Option on the left."""
-    second: str
-    """Option on the right."""
+    first: str | None
+    """Option on the left; null for a slate."""
+    second: str | None
+    """Option on the right; null for a slate."""
     winner: str
-    """One of the two options, or ``tie``, also for "both bad"."""
+    """One of the options, or ``tie``, also for "both bad"."""
     voter: str | None
     """Pseudonym; null for votes without a voter."""
     counted: bool
@@ -49,7 +49,7 @@ class ExportedVote(Struct, forbid_unknown_fields=True):
     """Number of the duel; null if the vote was imported."""
     item: str | None
     """Id of the item."""
-    pick: Literal["left", "right", "tie", "both-bad"]
+    pick: Literal["left", "right", "tie", "both-bad", "ranked"]
     asked: Moment | None
     """Time at which the duel was asked for."""
     reason: Annotated[str, Meta(max_length=LONGEST_REASON)] | None
@@ -57,6 +57,11 @@ class ExportedVote(Struct, forbid_unknown_fields=True):
     """Tags of the vote and of its item; the vote's take precedence."""
     request: dict[str, str | float] = {}
     """The request by feature; only in arenas with features."""
+    shown: list[str] | None = None
+    """The options in the order of their cards; only in arenas with slates."""
+    ranking: list[str] | None = None
+    """The option that was picked, or those that were ranked, the best first; null for a tie; only
+    in arenas with slates."""
 
 
 class PreferencePair(Struct, forbid_unknown_fields=True):

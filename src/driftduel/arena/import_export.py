@@ -15,6 +15,7 @@ from driftduel.arena.items import in_batches
 from driftduel.arena.live import LiveArena
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.responses import wait_durable
+from driftduel.arena.slate_votes import RANKED, compared_pairs
 from driftduel.arena.stores import ArenaStore, OptionText
 from driftduel.arena.vote_files import FileVote, new_items, option_names_of
 from driftduel.errors import DriftduelError
@@ -59,6 +60,8 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "asked": pl.Datetime("ms", "UTC"),
     "reason": pl.String,
 }
+_LISTS = ("shown", "ranking")
+"""Columns of slates: JSON arrays in CSV and Parquet, lists in JSON lines."""
 PAIR_COLUMNS = (
     "prompt", "chosen", "rejected", "chosen_option", "rejected_option", "item", "voter", "reason",
     "tags",
@@ -76,7 +79,8 @@ def export_votes(store: ArenaStore, arena: str, *, imported: bool = False) -> pl
     names of the options present after a vote, as a JSON array; it is written on the first row, and
     on a row after which an option joins or leaves. Tags of the vote and of its item are columns
     ``tags.KEY``, in which several values are joined by `` + ``. With features, requests are columns
-    ``request.NAME``. docs/reference/vote-files.md describes all columns.
+    ``request.NAME``. With slates, the columns `shown` and `ranking` have the options as shown and
+    as ranked; `first` and `second` are empty. docs/reference/vote-files.md describes all columns.
 
     Parameters
     ----------
@@ -90,13 +94,10 @@ def export_votes(store: ArenaStore, arena: str, *, imported: bool = False) -> pl
     ArenaError
         ``no-such-arena``, if the arena does not exist.
     """
-    return _frame(*_votes_of(store, arena, imported=imported), _features_of(store, arena))
-
-
-def _features_of(store: ArenaStore, arena: str) -> TypedFeatures:
-    """Return the features of an arena."""
+    votes = _votes_of(store, arena, imported=imported)
     settings = store.records(arena, 0, 1)[0].body["settings"]
-    return TypedFeatures.of(settings.get("features", ()))
+    features = TypedFeatures.of(settings.get("features", ()))
+    return _frame(*votes, features, slates=settings.get("show", 2) > 2)
 
 
 def _votes_of(
@@ -145,12 +146,16 @@ def _votes_of(
 def _vote(record: Any, called: Mapping[str, str], items: "ItemNames") -> dict[str, Any]:
     """Return the columns of a vote that do not depend on its kind of record."""
     body = record.body
-    left, right = (called[f"o{arm + 1}"] for arm in body["shown"])
+    shown = [called[f"o{arm + 1}"] for arm in body["shown"]]
+    ranking = [called[f"o{arm + 1}"] for arm in body.get("ranking", ())]
+    left, right = (None, None) if ranking or len(shown) > 2 else shown
     item, tags = items.get(body.get("item", 0), (body.get("item_id"), {}))
     return {
         "first": left,
         "second": right,
-        "winner": {"left": left, "right": right}.get(body["pick"], "tie"),
+        "winner": {"left": left, "right": right}.get(body["pick"], (*ranking, "tie")[0]),
+        "shown": shown,
+        "ranking": ranking,
         "pick": body["pick"],
         "item": item,
         "number": body.get("item", 0),
@@ -166,10 +171,12 @@ def _past_vote(
     """Return the columns of an imported vote; those that its file did not have are empty."""
     first, second, won, _, *more = vote
     known = more[0] if more else {}
-    pick = known.get("pick", ("right", "left", "tie")[won])
-    like = type(record)(
-        record.seq, record.at, "voted", {**known, "shown": [first, second], "pick": pick}
-    )
+    if isinstance(first, list):
+        answer = {"pick": RANKED if second else "tie", **known, "shown": first, "ranking": second}
+    else:
+        usual = ("right", "left", "tie")[won]
+        answer = {"pick": usual, **known, "shown": [first, second]}
+    like = type(record)(record.seq, record.at, "voted", answer)
     return _vote(like, called, items) | {
         "seq": record.seq, "time": known.get("time"), "voter": known.get("voter"),
         "counted": True, "duel": None, "asked": None,
@@ -197,18 +204,28 @@ def item_names(store: ArenaStore, arena: str) -> ItemNames:
 
 
 def _frame(
-    votes: Sequence[dict[str, Any]], options: Sequence[str | None], features: TypedFeatures
+    votes: Sequence[dict[str, Any]],
+    options: Sequence[str | None],
+    features: TypedFeatures,
+    *,
+    slates: bool,
 ) -> pl.DataFrame:
-    """Return votes as a frame with one column for each feature, and for each key of their tags."""
+    """Return votes as a frame with one column for each feature, and for each key of their tags.
+
+    With slates a duel is a slate of two options, so that all rows have one form.
+    """
     keys = sorted({key for vote in votes for key in vote["tags"]})
+    slates = slates or any(vote["first"] is None for vote in votes)
+    lists = dict.fromkeys(_LISTS, pl.String) if slates else {}
     about: dict[str, Any] = {
         _REQUEST + each.name: pl.String if each.values else pl.Float64 for each in features.features
     }
-    schema = {**_SCHEMA, **about, **{f"tags.{key}": pl.String for key in keys}}
+    schema = {**_SCHEMA, **lists, **about, **{f"tags.{key}": pl.String for key in keys}}
     rows = [
         {
             **vote,
             OPTIONS: text,
+            **{key: _json_list(vote[key]) for key in lists},
             **{_REQUEST + key: each for key, each in vote["request"].items()},
             **{f"tags.{key}": _joined(each) for key, each in vote["tags"].items()},
         }
@@ -219,12 +236,18 @@ def _frame(
     return pl.DataFrame(columns, schema=counts).cast(dict.fromkeys(_TIMES, _SCHEMA["time"]))
 
 
+def _json_list(names: Sequence[str]) -> str | None:
+    return json.dumps(names, ensure_ascii=False) if names else None
+
+
 def _joined(value: str | list[str]) -> str:
     return value if isinstance(value, str) else SEVERAL.join(value)
 
 
 def preference_pairs(store: ArenaStore, arena: str) -> Iterator[dict[str, Any]]:
     """Yield the votes on items as pairs for training: prompt, chosen and rejected answer.
+
+    A slate gives all pairs that it decides.
 
     Ties, answers without text, and votes of `export_votes` that do not count are left out.
     """
@@ -233,21 +256,24 @@ def preference_pairs(store: ArenaStore, arena: str) -> Iterator[dict[str, Any]]:
         if not vote["number"] or vote["winner"] == "tie" or not vote["counted"]:
             continue
         content = decode_item(store.item(arena, vote["number"]))
-        other = vote["second"] if vote["winner"] == vote["first"] else vote["first"]
-        chosen, rejected = (content.answers.get(named[name]) for name in (vote["winner"], other))
-        if not (chosen and rejected and {chosen.kind, rejected.kind} <= _TEXTS):
-            continue
-        yield {
-            "prompt": content.prompt.content if content.prompt else "",
-            "chosen": chosen.content,
-            "rejected": rejected.content,
-            "chosen_option": vote["winner"],
-            "rejected_option": other,
-            "item": vote["item"],
-            "voter": vote["voter"],
-            "reason": vote["reason"],
-            "tags": vote["tags"],
-        }
+        shown, ranking = vote["shown"], vote["ranking"] or [vote["winner"]]
+        places = [shown.index(name) for name in ranking]
+        for better, worse, *_ in compared_pairs(range(len(shown)), places):
+            winner, other = shown[better], shown[worse]
+            chosen, rejected = (content.answers.get(named[name]) for name in (winner, other))
+            if not (chosen and rejected and {chosen.kind, rejected.kind} <= _TEXTS):
+                continue
+            yield {
+                "prompt": content.prompt.content if content.prompt else "",
+                "chosen": chosen.content,
+                "rejected": rejected.content,
+                "chosen_option": winner,
+                "rejected_option": other,
+                "item": vote["item"],
+                "voter": vote["voter"],
+                "reason": vote["reason"],
+                "tags": vote["tags"],
+            }
 
 
 def _tags_of(row: Mapping[str, Any]) -> dict[str, str]:
@@ -326,8 +352,14 @@ def lines_of(votes: pl.DataFrame) -> Iterator[str]:
             for key, value in row.items()
             if key.startswith(_REQUEST) and value is not None
         }
+        plain |= {key: _list_of(plain[key]) for key in _LISTS if key in plain}
         plain |= {"tags": _tags_of(row), "request": request}
         yield json.dumps(plain, ensure_ascii=False)
+
+
+def _list_of(text: str | None) -> list[str] | None:
+    names: list[str] | None = None if text is None else json.loads(text)
+    return names
 
 
 def formula_like_names(votes: pl.DataFrame) -> list[str]:
@@ -336,7 +368,9 @@ def formula_like_names(votes: pl.DataFrame) -> list[str]:
     They are written unchanged: an escape character would become part of the name for every other
     reader of the file.
     """
-    names = set(votes["first"]) | set(votes["second"])
+    names = (set(votes["first"]) | set(votes["second"])) - {None}
+    for text in votes["shown"].unique() if "shown" in votes.columns else ():
+        names |= set(_list_of(text) or ())
     return sorted(name for name in names if name.startswith(_FORMULAS))
 
 
@@ -455,7 +489,7 @@ def import_votes(live: LiveArena, votes: Iterable[FileVote]) -> int:
     for start in range(0, len(votes), _IMPORT_BATCH):
         rows = [
             [
-                arms[vote.first], arms[vote.second], PICKED[vote.pick], vote.weight,
+                *_answer_of(vote, arms), vote.weight,
                 vote.known_fields(live.pseudonym, items.get(vote.item_key, 0), request),
             ]
             for vote, request in zip(
@@ -466,6 +500,14 @@ def import_votes(live: LiveArena, votes: Iterable[FileVote]) -> int:
         ]  # fmt: skip
         imported += wait_durable(live.add_past_votes(rows))
     return imported
+
+
+def _answer_of(vote: FileVote, arms: Mapping[str, int]) -> list[Any]:
+    """Return two arms and the result, or the lists of arms of a slate and whether it has a pick."""
+    if vote.shown:
+        shown, ranking = ([arms[name] for name in names] for names in (vote.shown, vote.ranking))
+        return [shown, ranking, 1 if ranking else -1]
+    return [arms[vote.first], arms[vote.second], PICKED[vote.pick]]
 
 
 def _request_of(live: LiveArena, vote: FileVote, number: int) -> dict[str, Any]:

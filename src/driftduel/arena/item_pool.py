@@ -1,5 +1,8 @@
 """The items of an arena and the choice among them: part of the state, without their contents.
 
+A slate is a set of three or more options; its items are chosen like those of a pair. In the rules
+below, a pair is a pair or such a set.
+
 For a voter and a pair the candidates are the present items with an answer of both options that this
 voter has not seen with this pair. The choice is the first candidate in this order:
 
@@ -21,6 +24,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush, nsmallest
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -32,7 +36,9 @@ __all__ = ["MOST_GROUPS", "MOST_ITEMS", "ItemPool", "tie_break"]
 
 MOST_GROUPS = 200
 MOST_ITEMS = 10_000_000
-Pair = tuple[int, int]
+Pair = tuple[int, ...]
+"""Two options, or the three or more of a slate, in ascending order."""
+_SETS = MOST_OPTIONS * MOST_OPTIONS  # codes from here on are those of slates
 _FRONT, _FRONT_PART = 512, 64  # entries of a heap: at least so many, or this part of the items
 _MOST_SEEN = 24  # entries of a shared heap that one voter has seen, before a heap is filled for it
 _MOST_HEAPS = 256  # of single voters
@@ -143,9 +149,16 @@ class ItemPool:
         """Number of changes of the items."""
         self._together: NDArray[np.int64] = np.zeros((1, 1), np.int64)
         """Number of present items with answers of both options, by pair."""
-        self._known_pairs: tuple[tuple[int, tuple[int, ...]], list[Pair]] = (-1, ()), []
+        self._known_pairs: tuple[tuple[int, tuple[int, ...]], list[tuple[int, int]]] = (-1, ()), []
         """The last result of `_pairs`, and what it depends on."""
         self._heaps: OrderedDict[tuple[str, int, int], _Heap] = OrderedDict()
+        self._sets: list[Pair] = []
+        """The slates, by code minus `_SETS`."""
+        self._set_codes: dict[Pair, int] = {}
+        self._eligible: dict[int, tuple[int, int]] = {}
+        """For each slate: a generation, and the number of its eligible items."""
+        self._comparable: tuple[tuple[int, tuple[int, ...]], int] = (-1, ()), 0
+        """The last result of `_items_with_two`, and what it depends on."""
 
     # -- queries
 
@@ -182,17 +195,48 @@ class ItemPool:
         return (int(here.min()), int(here.max())) if len(here) else (0, 0)
 
     def eligible(self, pair: Pair) -> int:
-        """Return the number of present items with answers of both options."""
+        """Return the number of present items with answers of all these options."""
+        if len(pair) > 2:
+            code = self._known_code(pair)
+            here = self._having(pair) if code is None else self._eligible_of_set(code)
+            return int(np.sum(here))
         first, second = pair
         if max(pair) >= len(self._together):
             return 0
         return int(self._together[first, second])
 
+    def _eligible_of_set(self, code: int) -> int:
+        generation, count = self._eligible.get(code, (-1, 0))
+        if generation != self._generation:
+            count = int(self._having(self._arms_of(code)).sum())
+            self._eligible[code] = self._generation, count
+        return count
+
+    def _code(self, pair: Pair) -> int:
+        """Return the number of a pair or a slate; a new slate gets the next one."""
+        if len(pair) == 2:
+            return _code(pair)
+        code = self._set_codes.get(pair)
+        if code is None:
+            code = self._set_codes[pair] = _SETS + len(self._sets)
+            self._sets.append(pair)
+        return code
+
+    def _known_code(self, pair: Pair) -> int | None:
+        """Return the number of a pair or a slate; None for a slate that was never chosen.
+
+        Queries use it: a number that they gave would be missing when the log is replayed.
+        """
+        return _code(pair) if len(pair) == 2 else self._set_codes.get(pair)
+
+    def _arms_of(self, code: int) -> Pair:
+        return divmod(code, MOST_OPTIONS) if code < _SETS else self._sets[code - _SETS]
+
     def is_exhausted(self, voter: str | None, pair: Pair) -> bool:
         """Return whether a voter has seen every eligible item with this pair."""
         if not self.eligible(pair):
             return True
-        return voter is not None and _code(pair) in self._exhausted(voter)
+        return voter is not None and self._known_code(pair) in self._exhausted(voter)
 
     def has_exhausted_all(self, voter: str | None, options: Sequence[int]) -> bool:
         """Return whether no pair of these options has an item that the voter has not seen."""
@@ -207,19 +251,66 @@ class ItemPool:
 
         They are of the same group; the choice does not depend on this method.
         """
-        cell = self._cells.get((_code(pair), self._group[item - 1]))
+        cell = self._cells.get((self._known_code(pair) or 0, self._group[item - 1]))
         heap = None if cell is None else cell.heap
         return [] if heap is None else [entry & _LOW for entry in nsmallest(most, heap.entries)]
 
-    def least_shown_pair(self, voter: str | None, options: Sequence[int]) -> Pair | None:
+    def least_shown_pair(self, voter: str | None, options: Sequence[int]) -> tuple[int, int] | None:
         """Return the pair with an item for this voter that was shown least; None without one."""
         left = [pair for pair in self._pairs(options) if not self.is_exhausted(voter, pair)]
         return min(left, key=lambda pair: (self._pair_total(pair), pair), default=None)
 
+    def has_exhausted_slates(self, voter: str | None, options: Sequence[int], show: int) -> bool:
+        """Return whether `least_shown_slate` has nothing to show to a voter."""
+        seen = None if voter is None else self._seen.get(voter)
+        comparable = self._items_with_two(options)
+        if seen is None or len(seen.items) < comparable:
+            return not comparable
+        return self.least_shown_slate(voter, options, show) is None
+
+    def _items_with_two(self, options: Sequence[int]) -> int:
+        """Return the number of present items with answers of two of these options."""
+        key = self._generation, tuple(options)
+        if self._comparable[0] != key:
+            self._comparable = key, int((self._answers(options) >= 2).sum())
+        return self._comparable[1]
+
+    def _answers(self, options: Sequence[int]) -> NDArray[np.int64]:
+        """Return for each item the number of these options with an answer; 0 for retired ones."""
+        count = np.zeros(len(self), np.int64)
+        for arm in options:
+            count += self._has(arm)
+        return count * np.frombuffer(self._present, np.bool_)
+
+    def least_shown_slate(
+        self, voter: str | None, options: Sequence[int], show: int
+    ) -> tuple[int, Pair] | None:
+        """Return the item shown least, and `show` options with an answer; None without any.
+
+        All options with an answer are shown if they are fewer. Among items and options with equal
+        counts, pseudo-random numbers decide. This voter has not seen the item with these options.
+        """
+        found = np.flatnonzero(self._answers(options) >= 2)
+        shown = np.frombuffer(self._shown, np.uint64)[found].astype(np.int64)
+        ties = _tie_breaks(self.seed, found + 1, shown, 0)
+        seen = None if voter is None else self._seen.get(voter)
+        for place in np.lexsort((ties, shown)).tolist():
+            item, count = int(found[place]) + 1, int(shown[place])
+            arms = sorted(
+                set(self.arms(item)) & set(options),
+                key=lambda arm: tie_break(self.seed, item, count, arm),
+            )
+            for chosen in combinations(arms, min(show, len(arms))):
+                pair = tuple(sorted(chosen))
+                code = self._known_code(pair)
+                if seen is None or code is None or (code << 32 | item) not in seen.items:
+                    return item, pair
+        return None
+
     def _pair_total(self, pair: Pair) -> int:
         return sum(self._group_of_pair.get(_code(pair), ()))
 
-    def _pairs(self, options: Sequence[int]) -> list[Pair]:
+    def _pairs(self, options: Sequence[int]) -> list[tuple[int, int]]:
         """Return the pairs of these options with an eligible item."""
         key = self._generation, tuple(options)
         if self._known_pairs[0] != key:
@@ -239,7 +330,7 @@ class ItemPool:
         return seen.exhausted
 
     def _has_seen_all(self, seen: _Seen, code: int) -> bool:
-        eligible = self.eligible(divmod(code, MOST_OPTIONS))
+        eligible = self.eligible(self._arms_of(code))
         if seen.pairs.get(code, 0) < eligible:  # it may count retired items, so this is a bound
             return False
         return eligible <= sum(map(self.is_present, _items_seen(seen, code)))
@@ -329,14 +420,12 @@ class ItemPool:
         voter
             The voter; None: nothing is known about the voter, so no item counts as seen.
         pair
-            Two options, the lower number first.
+            Two options, or those of a slate, in ascending order.
         """
         if not self.eligible(pair):
             return None
-        code = _code(pair)
-        counts = self._group_of_pair.get(code)
-        if counts is None:
-            counts = self._group_of_pair[code] = [0] * len(self.groups)
+        code = self._code(pair)
+        counts = self._counts_of(code)
         seen = None if voter is None else self._seen.get(voter)
         for group in self._group_order(counts, code):
             item = self._first(code, group, voter, seen)
@@ -344,6 +433,20 @@ class ItemPool:
                 self._record(item, code, group, voter)
                 return item
         return None
+
+    def show_item(self, voter: str | None, pair: Pair, item: int) -> None:
+        """Record that an item is shown that `least_shown_slate` has chosen."""
+        code, group = self._code(pair), self._group[item - 1]
+        self._counts_of(code)
+        self._cells.setdefault((code, group), _PoolCell())
+        self._record(item, code, group, voter)
+
+    def _counts_of(self, code: int) -> list[int]:
+        """Return the duels on a pair, by group."""
+        counts = self._group_of_pair.get(code)
+        if counts is None:
+            counts = self._group_of_pair[code] = [0] * len(self.groups)
+        return counts
 
     def _group_order(self, counts: list[int], code: int) -> Iterable[int]:
         if len(counts) == 1:
@@ -453,13 +556,23 @@ class ItemPool:
 
     def _members(self, code: int, group: int) -> NDArray[np.int64]:
         """Return the eligible items of a pair and a group."""
-        here = np.frombuffer(self._present, np.bool_) & (
-            np.frombuffer(self._group, np.uint16) == group
-        )
-        for arm in divmod(code, MOST_OPTIONS):
-            word = np.frombuffer(self._arms[arm // _WORD], np.uint64)
-            here &= (word >> np.uint64(arm % _WORD) & np.uint64(1)).astype(np.bool_)
+        here = self._having(self._arms_of(code))
+        here &= np.frombuffer(self._group, np.uint16) == group
         return np.flatnonzero(here) + 1
+
+    def _having(self, arms: Sequence[int]) -> NDArray[np.bool_]:
+        """Return for each item whether it is present, with answers of all these options."""
+        here = np.frombuffer(self._present, np.bool_).copy()
+        for arm in arms:
+            here &= self._has(arm)
+        return here
+
+    def _has(self, arm: int) -> NDArray[np.bool_]:
+        """Return for each item whether an option has an answer."""
+        if arm // _WORD >= len(self._arms):
+            return np.zeros(len(self), np.bool_)
+        word = np.frombuffer(self._arms[arm // _WORD], np.uint64)
+        return (word >> np.uint64(arm % _WORD) & np.uint64(1)).astype(np.bool_)
 
     def _fill(self, code: int, group: int, cell: _PoolCell, seen: _Seen | None) -> _Heap:
         """Return a heap with the first candidates of a cell, without those that were seen."""
@@ -522,6 +635,7 @@ class ItemPool:
             ],
             "group_total": self._group_total,
             "seen": [[voter, _packed(self._seen[voter].items)] for voter in sorted(self._seen)],
+            "sets": [list(arms) for arms in self._sets],
         }
 
     @classmethod
@@ -532,6 +646,8 @@ class ItemPool:
         pool._arms = [array("Q", word) for word in plain["arms"]]
         pool._group, pool._present = array("H", plain["group"]), bytearray(plain["present"])
         pool._shown, pool._started = array("Q", plain["shown"]), array("Q", plain["started"])
+        pool._sets = [tuple(arms) for arms in plain.get("sets", ())]
+        pool._set_codes = {arms: _SETS + place for place, arms in enumerate(pool._sets)}
         for code, group, covered in plain["cells"]:
             cell = pool._cells[code, group] = _PoolCell()
             cell.covered = set(np.frombuffer(covered, "<i8").tolist())

@@ -6,6 +6,7 @@ over duels for the place), with Student's t.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from driftduel._internal.intervals import student
 from driftduel.arena.board_counts import PICKED
 from driftduel.arena.board_fields import JudgeAgreement
 from driftduel.arena.records import Record
+from driftduel.arena.slate_votes import RANKED, compared_in
 from driftduel.arena.stores import ArenaStore
 from driftduel.arena.tags import JUDGE
 
@@ -33,8 +35,11 @@ class AgreementCounter:
     def __init__(self) -> None:
         self.seq = 0
         """The last record that was counted."""
-        self._votes: dict[int, tuple[Key, str | None, int, tuple[int, int] | None]] = {}
-        """Votes by duel: key, judge, result, and picks for the first place with their number."""
+        self._votes: dict[
+            int, tuple[list[tuple[Key, int]], str | None, tuple[int, int] | None]
+        ] = {}
+        """Votes by duel: keys and results of their pairs, judge, and picks for the first place with
+        their number."""
         self._people: dict[Key, list[int]] = {}
         self._judges: dict[str, dict[Key, list[int]]] = {}
 
@@ -56,37 +61,44 @@ class AgreementCounter:
                 self._remove(ref)
 
     def _add(self, body: dict[str, Any]) -> None:
-        left, right = body["shown"]
-        won, tags = PICKED[body["pick"]], body.get("tags", {})
-        result = 2 if won < 0 else won if left < right else 1 - won
-        key = (min(left, right), max(left, right), body.get("item", 0))
+        tags, found = body.get("tags", {}), []
+        for left, right, won, _ in compared_in(body):
+            result = 2 if won < 0 else won if left < right else 1 - won
+            found.append(((min(left, right), max(left, right), body.get("item", 0)), result))
         judge = tags.get(JUDGE)
-        first = None if judge is None else _first_places(body["pick"], tags.get(ORDERS))
-        self._votes[body["ref"]] = key, judge, result, first
-        self._count(key, judge, result, 1)
+        places = judge is not None and body["pick"] != RANKED
+        first = _first_places(body["pick"], tags.get(ORDERS)) if places else None
+        self._votes[body["ref"]] = found, judge, first
+        self._count(found, judge, 1)
 
     def _remove(self, ref: int) -> None:
         vote = self._votes.pop(ref, None)
         if vote is not None:
-            self._count(*vote[:3], -1)
+            self._count(*vote[:2], -1)
 
-    def _count(self, key: Key, judge: str | None, result: int, times: int) -> None:
+    def _count(self, found: list[tuple[Key, int]], judge: str | None, times: int) -> None:
         counts = self._people if judge is None else self._judges.setdefault(judge, {})
-        counts.setdefault(key, [0, 0, 0])[result] += times
+        for key, result in found:
+            counts.setdefault(key, [0, 0, 0])[result] += times
 
     def agreements(self) -> list[JudgeAgreement]:
         """Return the agreement of each judge, by name."""
         places: dict[str, list[tuple[int, int]]] = {}
-        for _, judge, _, first in self._votes.values():
+        votes = Counter(judge for _, judge, _ in self._votes.values())
+        for _, judge, first in self._votes.values():
             if judge is not None and first is not None:
                 places.setdefault(judge, []).append(first)
-        return [self._agreement(judge, places.get(judge, [])) for judge in sorted(self._judges)]
+        return [
+            self._agreement(judge, votes[judge], places.get(judge, []))
+            for judge in sorted(self._judges)
+        ]
 
-    def _agreement(self, judge: str, places: Sequence[tuple[int, int]]) -> JudgeAgreement:
+    def _agreement(
+        self, judge: str, votes: int, places: Sequence[tuple[int, int]]
+    ) -> JudgeAgreement:
         sums: dict[Any, list[float]] = {}
-        votes = shared = 0
+        shared = 0
         for key, own in self._judges[judge].items():
-            votes += sum(own)
             people = self._people.get(key, [0, 0, 0])
             if not sum(own) or not sum(people):
                 continue

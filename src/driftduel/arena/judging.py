@@ -1,9 +1,10 @@
 """Let a program judge duels: it reads JSON lines and writes picks.
 
-A line to the program is an object with `id`, `prompt`, `a` and `b`; prompt and answers are objects
-with `kind` and `content`, and the prompt may be null. The order of the answers is drawn at random.
-For each line the program writes one with the same `id`, and `pick`: ``a``, ``b``, ``tie``,
-``both-bad`` or ``skip``; `reason` is optional. It must flush its output after each line.
+A line to the program is an object with `id`, `prompt`, `a` and `b` (of a slate also `c` to `f`);
+prompt and answers are objects with `kind` and `content`, and the prompt may be null. The order of
+the answers is drawn at random. For each line the program writes one with the same `id`, and `pick`:
+the letter of an answer, ``tie``, ``both-bad`` or ``skip``; `reason` is optional. It must flush its
+output after each line.
 
 Each job has a separate process, which gets the next line after its answer to the last one. A
 process that ends, is too slow or writes something else is replaced, and the duel is tried again.
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Judged", "judge"]
 
+_LETTERS = "abcdef"
 _RENEW_SECONDS = 20.0
 _LONGEST_LINE = 1 << 20
 _MOST_FAILURES = 5  # duels in a row without an answer, after which the judge is stopped
-_PICKS = ("a", "b", "tie", "both-bad", "skip")
+_OTHER_PICKS = ("tie", "both-bad", "skip")
 
 
 class Judged(NamedTuple):
@@ -92,20 +94,21 @@ class _Process:
                 continue
             if line is None:
                 raise _JudgeError(f"the program has ended (exit code {self._process.wait()})")
-            return self._decoded(line, request["id"])
+            letters = tuple(key for key in request if key in _LETTERS)
+            return self._decoded(line, request["id"], (*letters, *_OTHER_PICKS))
 
     @staticmethod
-    def _decoded(line: bytes, wanted: str) -> Any:
+    def _decoded(line: bytes, wanted: str, picks: tuple[str, ...]) -> Any:
         try:
             answer = json.loads(line)
             pick, reason = answer["pick"], answer.get("reason") or ""
-            fits = answer.get("id") == wanted and pick in _PICKS and isinstance(reason, str)
+            fits = answer.get("id") == wanted and pick in picks and isinstance(reason, str)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             fits = False
         if not fits:
             raise _JudgeError(
                 f"the answer {line[:80]!r} is not a JSON object with the id of its line and a pick "
-                f"({', '.join(_PICKS)})"
+                f"({', '.join(picks)})"
             )
         return pick, reason.replace("\0", "")[:LONGEST_REASON]
 
@@ -154,8 +157,8 @@ def judge(
     seconds
         Timeout of one answer.
     both_orders
-        Whether to ask for each duel in both orders. Two different picks are a tie; the tag
-        ``orders`` has both.
+        Whether to ask for each duel in both orders, for a slate in reverse order. Two different
+        picks are a tie; the tag ``orders`` has both.
     progress
         Function that is called with the number of votes after each one.
 
@@ -283,27 +286,32 @@ class _JudgingState:
 
     def _pick(self, shown: ShownDuel, process: _Process) -> tuple[str, str, dict[str, str]]:
         """Return pick, reason and tags of a duel."""
-        assert shown.left is not None
-        assert shown.right is not None
+        if shown.options:
+            answers = dict(zip(_LETTERS, shown.options, strict=False))
+        else:
+            assert shown.left is not None
+            assert shown.right is not None
+            answers = {"left": shown.left, "right": shown.right}
 
-        def ask(first: Option, second: Option, names: tuple[str, str]) -> tuple[str, str]:
+        def ask(names: list[str]) -> tuple[str, str]:
+            prompt = shown.prompt
+            letters = dict(zip(_LETTERS, names, strict=False))
             request = {
                 "id": f"{shown.duel}/{names[0]}",
                 "prompt": None
-                if shown.prompt is None
-                else {"kind": shown.prompt.kind, "content": shown.prompt.content},
-                "a": _content(first),
-                "b": _content(second),
+                if prompt is None
+                else {"kind": prompt.kind, "content": prompt.content},
+                **{letter: _content(answers[name]) for letter, name in letters.items()},
             }
             pick, why = process.answer(
                 request, self._seconds, lambda: _renew(self._arena, shown.duel)
             )
-            return dict(zip("ab", names, strict=True)).get(pick, pick), why
+            return letters.get(pick, pick), why
 
-        pick, reason = ask(shown.left, shown.right, ("left", "right"))
+        pick, reason = ask(list(answers))
         if not self._both or pick == "skip":
             return pick, reason, {}
-        other, _ = ask(shown.right, shown.left, ("right", "left"))
+        other, _ = ask(list(reversed(answers)))
         tags = {ORDERS: f"{pick}/{other}"}
         return (pick if pick == other else "skip" if other == "skip" else "tie"), reason, tags
 

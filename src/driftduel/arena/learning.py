@@ -4,7 +4,7 @@ The functions `tell` and `forget` do the work of the methods of `Policy` with th
 yield after each learned answer, because the board records after which of them the leader changed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ class Learned(NamedTuple):
 
     duel: Duel
     won: int
-    """1: the first option, 0: the second, -1: a tie or no answer."""
+    """1: the first option, 0: the second, -1: a tie or no answer; of a slate, its code."""
     alarm: bool
     """Whether the policy raised an alarm, or restarted for another reason."""
 
@@ -40,14 +40,18 @@ def initial_policy(settings: Settings, options: int) -> tuple[Policy, np.random.
 
 
 def tell(
-    policy: Policy, duel: Duel, winner: int | None, foreign: set[int]
+    policy: Policy, duel: Duel, ranking: Sequence[int], foreign: set[int]
 ) -> tuple[int, Iterator[Learned]]:
     """Settle a duel; return its result for the first option, and an iterator of learned answers.
 
-    The set `foreign` has the rounds of duels that the policy did not choose. It does not learn
-    their answers, and they are removed from the set.
+    `ranking` has the arm that was picked, or several of a slate, the best first; without any, there
+    is no winner. The set `foreign` has the rounds of duels that the policy did not choose. It does
+    not learn their answers, and they are removed from the set.
     """
-    won = policy.ledger.answer(duel, winner)
+    if len(ranking) > 1:
+        won = policy.ledger.answer_ranking(duel, ranking)
+    else:
+        won = policy.ledger.answer(duel, ranking[0] if ranking else None)
     return won, _learn(policy, duel, won, foreign)
 
 

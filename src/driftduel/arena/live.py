@@ -39,6 +39,7 @@ from driftduel.arena.responses import (
     Vote,
     option_of,
 )
+from driftduel.arena.slate_votes import MOST_SHOW, RANKED, card_number, cards_of, write_cards
 from driftduel.arena.state import PICKS, ArenaState, check_price
 from driftduel.arena.stores import ArenaStore, ItemRow, OptionText, StoreError
 from driftduel.arena.tags import check_reason, check_tags, parse_tag
@@ -74,10 +75,12 @@ class _Answered(NamedTuple):
     pick: str
     voter: str | None
     source: str | None = None
-    shown: tuple[int, int] | None = None
-    """Arms of the options on the left and on the right; None for a late vote."""
+    shown: Sequence[int] | None = None
+    """Arms of the options on the left and on the right, or on the cards; None for a late vote."""
     request: dict[str, str | float] | None = None
     """The request of its duel; None without features, and for a late vote."""
+    cards: tuple[int, ...] = ()
+    """Numbers of the ranked cards of a slate."""
 
 
 class _VoteArguments(NamedTuple):
@@ -86,13 +89,49 @@ class _VoteArguments(NamedTuple):
     pick: str
     tags: dict[str, str]
     reason: str
+    cards: tuple[int, ...] = ()
 
     @staticmethod
-    def of(pick: str, tags: Mapping[str, str] | None, reason: str) -> "_VoteArguments":
+    def of(
+        pick: Any,
+        ranking: Iterable[Any] | None,
+        tags: Mapping[str, str] | None,
+        reason: str,
+        *,
+        slates: bool,
+    ) -> "_VoteArguments":
         """Check the arguments; raise ArenaError for the first invalid one."""
-        if pick not in PICKS:
+        pick, cards = _slate_answer(pick, ranking) if slates else (pick, ())
+        if not slates and ranking is not None:
+            raise ArenaError(
+                "bad-vote", "a duel has no ranking; send pick=left, right, tie, both-bad or skip."
+            )
+        if not slates and pick not in PICKS:
             raise ArenaError("bad-vote", f"pick={pick!r:.40} must be {', '.join(PICKS)}.")
-        return _VoteArguments(pick, check_tags(tags), check_reason(reason))
+        return _VoteArguments(pick, check_tags(tags), check_reason(reason), cards)
+
+
+def _slate_answer(pick: Any, ranking: Iterable[Any] | None) -> tuple[str, tuple[int, ...]]:
+    """Return the pick of a vote on a slate, and the ranked cards; raise ArenaError."""
+    if (pick is None) == (ranking is None):
+        raise ArenaError("bad-vote", "send pick or ranking, not both or neither.")
+    if ranking is None:
+        if isinstance(pick, str) and pick in ("tie", "both-bad", "skip"):
+            return pick, ()
+        ranking, allowed = [pick], "the number or the letter of a card, tie, both-bad or skip"
+        what = f"pick={pick!r:.40}"
+    else:
+        what, allowed = (
+            f"ranking={ranking!r:.60}",
+            "a list of numbers or letters of cards, the best first",
+        )
+        listed = isinstance(ranking, Iterable) and not isinstance(ranking, str | bytes)
+        ranking = list(ranking)[: 2 * MOST_SHOW] if listed else []
+    cards = [card_number(each) for each in ranking]
+    found = tuple(card for card in cards if card is not None)
+    if not cards or len(found) < len(cards):
+        raise ArenaError("bad-vote", f"{what} must be {allowed}.")
+    return RANKED, found
 
 
 class LiveArena:
@@ -425,21 +464,20 @@ class LiveArena:
         out = self.state.open[ref]
         word = self.state.word_of(ref)
         assert word is not None
-        shown = ShownDuel(
-            duel=DuelName(ref, word).encode(self._secret, self.name),
-            left=self.option(self.state.ids[out.left]),
-            right=self.option(self.state.ids[out.first + out.second - out.left]),
-            expires=out.until / 1000,
-        )
         if out.item and out.item not in self._item_texts:
-            self._read_ahead(out.item, out.first, out.second)
-        return shown, out.item
+            self._read_ahead(out.item, out.shown)
+        duel = DuelName(ref, word).encode(self._secret, self.name)
+        options = tuple(self.option(self.state.ids[arm]) for arm in out.shown)
+        if out.cards:
+            return ShownDuel(duel, expires=out.until / 1000, options=options), out.item
+        left, right = options
+        return ShownDuel(duel, left, right, out.until / 1000), out.item
 
-    def _read_ahead(self, item: int, *pair: int) -> None:
+    def _read_ahead(self, item: int, shown: Sequence[int]) -> None:
         """Name the items to read from the store together with this one."""
         assert self.state.pool is not None
-        first, second = sorted(pair)
-        self._item_texts.read_ahead(self.state.pool.likely_next(item, (first, second), AHEAD))
+        following = self.state.pool.likely_next(item, tuple(sorted(shown)), AHEAD)
+        self._item_texts.read_ahead(following)
 
     def _with_contents(self, shown: ShownDuel, item: int) -> ShownDuel:
         """Return a duel with prompt and answers; call without the lock.
@@ -449,14 +487,15 @@ class LiveArena:
         """
         if not item:
             return shown
-        assert shown.left is not None
-        assert shown.right is not None
-        sides = shown.left, shown.right
+        sides = shown.options or [each for each in (shown.left, shown.right) if each is not None]
         prompt, answers = self._item_texts.shown(item, *(side.id for side in sides))
-        left, right = (
+        filled = tuple(
             Option(side.id, side.name, each.kind, each.content, side.present, each.html)
             for side, each in zip(sides, answers, strict=True)
         )
+        if shown.options:
+            return msgspec.structs.replace(shown, options=filled, prompt=prompt)
+        left, right = filled
         return ShownDuel(shown.duel, left, right, shown.expires, prompt=prompt)
 
     def is_open(self, duel: str) -> bool:
@@ -509,14 +548,16 @@ class LiveArena:
     def vote(
         self,
         duel: str,
-        pick: str,
+        pick: str | int | None = None,
         *,
+        ranking: Iterable[str | int] | None = None,
         tags: Mapping[str, str] | None = None,
         reason: str = "",
     ) -> DurableReply[Vote]:
         """Record an answer: left, right, tie, both-bad or skip, with tags and a reason.
 
-        Idempotent: the same pick again returns the same vote.
+        Of a slate, the pick is the number or the letter of a card, or `ranking` has some of them,
+        the best first. Idempotent: the same answer again returns the same vote.
 
         Raises
         ------
@@ -524,17 +565,22 @@ class LiveArena:
             ``already-answered`` for another pick, ``no-such-duel``, ``duel-lost``, ``bad-vote``,
             or ``bad-request`` for tags or reason.
         """
-        answer = _VoteArguments.of(pick, tags, reason)
+        answer = self._vote_arguments(pick, ranking, tags, reason)
         with self._transaction() as state:
             vote = self._record_vote(state, duel, answer)[0].vote
             self._send()
             return self._pending(vote)
 
+    def _vote_arguments(self, pick: Any, ranking: Any, tags: Any, reason: str) -> _VoteArguments:
+        slates = self.state.settings.has_slates
+        return _VoteArguments.of(pick, ranking, tags, reason, slates=slates)
+
     def vote_and_ask(
         self,
         duel: str,
-        pick: str,
+        pick: str | int | None = None,
         *,
+        ranking: Iterable[str | int] | None = None,
         tags: Mapping[str, str] | None = None,
         reason: str = "",
     ) -> DurableReply[tuple[Vote, ShownDuel | None]]:
@@ -543,7 +589,7 @@ class LiveArena:
         If the answer was recorded before, the first response was lost: the reply has the duel of
         that response, not a further one. The next duel has the request and the tags of this one.
         """
-        answer = _VoteArguments.of(pick, tags, reason)
+        answer = self._vote_arguments(pick, ranking, tags, reason)
         with self._transaction() as state:
             asked = state.open.get(self._ref(duel))
             answered, again = self._record_vote(state, duel, answer)
@@ -570,10 +616,11 @@ class LiveArena:
         if ref not in state.open:
             before = self._vote_before(ref)
             if before is not None:
-                if before.pick != pick:
+                if (before.pick, before.cards) != (pick, answer.cards):
+                    said = write_cards(before.cards) or before.pick
                     raise ArenaError(
                         "already-answered",
-                        f"the duel was answered with {before.pick!r} before; undo that vote first, "
+                        f"the duel was answered with {said!r} before; undo that vote first, "
                         "within its grace period.",
                     )
                 return before, True
@@ -589,7 +636,7 @@ class LiveArena:
         )
         answered = self._answered[ref] = _Answered(
             vote, pick, body.get("voter"), body.get("source"), body.get("shown"),
-            body.get("request"),
+            body.get("request"), answer.cards,
         )  # fmt: skip
         if len(self._answered) > _RECENT:
             self._answered.popitem(last=False)
@@ -631,7 +678,9 @@ class LiveArena:
         )
         shown = body.get("shown")
         about = body.get("request")
-        return _Answered(vote, body["pick"], body.get("voter"), body.get("source"), shown, about)
+        return _Answered(
+            vote, body["pick"], body.get("voter"), body.get("source"), shown, about, cards_of(body)
+        )
 
     def undo(self, duel: str) -> DurableReply[int]:
         """Undo a vote within its grace period; return the sequence number of the record.
@@ -886,8 +935,8 @@ class LiveArena:
             self._page = page
             return page
 
-    def revealed(self, duel: str) -> tuple[Option, Option] | None:
-        """Return the options on the left and on the right of a duel with a vote.
+    def revealed(self, duel: str) -> list[Option] | None:
+        """Return the options on the left and on the right, or on the cards, after a vote.
 
         The value is None if the names stay hidden: by the settings of the page, after a skip, and
         for a late vote.
@@ -898,8 +947,7 @@ class LiveArena:
             before = self._vote_before(self._ref(duel))
             if before is None or before.shown is None or before.pick == "skip":
                 return None
-            left, right = (self.option(self.state.ids[arm]) for arm in before.shown)
-            return left, right
+            return [self.option(self.state.ids[arm]) for arm in before.shown]
 
     # -- for owners
 

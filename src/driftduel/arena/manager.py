@@ -8,8 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Unpack
 
-import msgspec
-
 from driftduel.arena.access import SCOPES, hash_token, make_token
 from driftduel.arena.items import NewItem, in_batches, option_names
 from driftduel.arena.live import LiveArena
@@ -18,7 +16,7 @@ from driftduel.arena.names import check_name, require_distinct
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
 from driftduel.arena.responses import wait_durable
-from driftduel.arena.settings import ArenaSettings, settings_of
+from driftduel.arena.settings import ArenaSettings, plain_settings, settings_of
 from driftduel.arena.state import ArenaState, check_price
 from driftduel.arena.stores import ArenaStore, OptionText, StoreError
 from driftduel.arena.writer import Writer
@@ -105,7 +103,7 @@ class ArenaManager:
             texts = option_texts(names) if texts is None else texts
         with_items = items is not None and items is not False
         made = settings_of(len(texts), items=with_items, priced=bool(prices), **settings)
-        body = {"settings": msgspec.to_builtins(made), "options": [text.id for text in texts]}
+        body = {"settings": plain_settings(made), "options": [text.id for text in texts]}
         records = [Record(1, int(1000 * self._clock()), "opened", body)]
         if prices:
             state = ArenaState.from_first_record(records[0])

@@ -6,20 +6,23 @@ sooner or later see a wrong order. Statements with a bound on the error come fro
 
 import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from driftduel.arena.slate_votes import ComparedPair
 from driftduel.logs import bradley_terry, preferences_of
 
-__all__ = ["History", "Ranking", "Window", "WindowVote", "rank_options"]
+__all__ = ["History", "Ranking", "Window", "WindowVote", "pairs_of", "rank_options", "wins_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-WindowVote = tuple[int, int, int, int]
+WindowVote = tuple[int, int, int, int] | tuple[Sequence[ComparedPair], int]
+"""A vote on a duel: left arm, right arm, pick (1 left, 0 right, -1 tie), duel. A vote on a slate:
+the pairs that it compares, duel."""
 
 _Z = 1.959963984540054
 # Precision of the prior: a standard deviation of two logits. An option without votes has a band
@@ -85,6 +88,26 @@ def _solve_lower(factor: Floats, right: Floats) -> Floats:
     return solved
 
 
+def pairs_of(vote: WindowVote) -> Sequence[ComparedPair]:
+    """Return the pairs that a vote compares."""
+    return vote[0] if len(vote) == 2 else (ComparedPair(*vote[:3]),)
+
+
+def wins_of(votes: Iterable[WindowVote], options: int) -> Floats:
+    """Return the wins of the row over the column; a tie counts 1/2 for each."""
+    wins = np.zeros((options, options))
+    for vote in votes:
+        _add_to(wins, vote, 1)
+    return wins
+
+
+def _add_to(wins: Floats, vote: WindowVote, times: int) -> None:
+    for first, second, won, weight in pairs_of(vote):
+        ahead = 0.5 if won < 0 else float(won)
+        wins[first, second] += times * weight * ahead
+        wins[second, first] += times * weight * (1 - ahead)
+
+
 class Window:
     """The last votes and their sum: those since the last change of the leader.
 
@@ -105,13 +128,19 @@ class Window:
         self.wins = np.zeros((arms, arms))
         """Wins of the row over the column among these votes; a tie counts 1/2 for each."""
         self.votes: deque[WindowVote] = deque()
-        """Tuples, oldest first: left arm, right arm, pick (1 left, 0 right, -1 tie), duel."""
+        """The votes, oldest first."""
         self._fresh = 0
         """Votes since the last change of the leader."""
 
     def add(self, first: int, second: int, won: int, ref: int) -> None:
         """Add a vote: 1 if the first won, 0 if the second did, -1 for a tie, and its duel."""
-        vote = first, second, won, ref
+        self._append((first, second, won, ref))
+
+    def add_slate(self, pairs: Sequence[ComparedPair], ref: int) -> None:
+        """Add a vote on a slate: the pairs that it compares, and its duel."""
+        self._append((pairs, ref))
+
+    def _append(self, vote: WindowVote) -> None:
         self.votes.append(vote)
         self._count(vote, 1)
         self._fresh += 1
@@ -130,17 +159,14 @@ class Window:
     def remove(self, ref: int) -> None:
         """Remove the vote on a duel, if it is in the window; dropped votes are not restored."""
         for back, vote in enumerate(reversed(self.votes)):
-            if vote[3] == ref:
+            if vote[-1] == ref:
                 self._count(vote, -1)
                 del self.votes[len(self.votes) - 1 - back]
                 self._fresh -= back < self._fresh
                 return
 
     def _count(self, vote: WindowVote, times: int) -> None:
-        first, second, won, _ = vote
-        ahead = 0.5 if won < 0 else float(won)
-        self.wins[first, second] += times * ahead
-        self.wins[second, first] += times * (1 - ahead)
+        _add_to(self.wins, vote, times)
 
     def widen(self) -> None:
         """Add a row and a column for a new option."""
@@ -158,8 +184,13 @@ class Window:
         """Return the window of a snapshot."""
         window = cls(plain["arms"], plain["size"], plain["least"])
         window._fresh = plain["fresh"]
-        for first, second, won, ref in plain["votes"]:
-            vote = first, second, won, ref
+        for each in plain["votes"]:
+            vote: WindowVote
+            if len(each) == 2:
+                vote = tuple(ComparedPair(*pair) for pair in each[0]), each[1]
+            else:
+                first, second, won, ref = each
+                vote = first, second, won, ref
             window.votes.append(vote)
             window._count(vote, 1)
         return window

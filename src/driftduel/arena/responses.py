@@ -101,9 +101,9 @@ class ItemsChanged(msgspec.Struct, frozen=True):
 
 
 class ShownDuel(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """Two options to show side by side, or one to show alone.
+    """Two options to show side by side, one to show alone, or the options of a slate.
 
-    Either `left` and `right` or `alone` have a value; the other attributes are None.
+    Either `left` and `right`, or `alone`, or `options` have a value; the others are None or empty.
     """
 
     duel: str = ""
@@ -115,7 +115,9 @@ class ShownDuel(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     alone: Option | None = None
     """The only option to show, without a vote."""
     prompt: Content | None = None
-    """The prompt of the item; the contents of `left` and `right` are the answers to it."""
+    """The prompt of the item; the contents of the options are the answers to it."""
+    options: tuple[Option, ...] = ()
+    """The options of a slate in the order of their cards, which are numbered from 1."""
 
 
 def blind(shown: ShownDuel) -> ShownDuel:
@@ -125,7 +127,8 @@ def blind(shown: ShownDuel) -> ShownDuel:
         for side in ("left", "right")
         if (option := getattr(shown, side)) is not None
     }
-    return msgspec.structs.replace(shown, **sides)
+    cards = tuple(msgspec.structs.replace(card, id="", name="") for card in shown.options)
+    return msgspec.structs.replace(shown, **sides, options=cards)
 
 
 class Vote(msgspec.Struct, frozen=True):

@@ -7,6 +7,8 @@ reader's time zone.
 import math
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
+
 from driftduel._internal.wording import (
     counted,
     interval,
@@ -139,6 +141,10 @@ def _doubt(board: "Board") -> str:
     return f"{text} About {many} votes until sure, if preferences stay as they are."
 
 
+def _shown(board: "Board") -> str:
+    return "pairs" if board.show is UNSET else "slates"
+
+
 def _voters(board: "Board") -> str:
     return "voters" if board.claim == "voters" else "judges"
 
@@ -261,9 +267,13 @@ def _ranking(board: "Board") -> str:
         which = f"the last {votes} (at most 1,000)"
     return (
         "A description, not evidence: how often each option would be preferred to another one "
-        f"drawn at random (Bradley-Terry model), in {which}. Bands are 95% for one look."
+        f"drawn at random ({_model(board)} model), in {which}. Bands are 95% for one look."
         + ("" if board.requests is None else " Options meet at different requests.")
     )
+
+
+def _model(board: "Board") -> str:
+    return "Bradley-Terry" if board.show is UNSET else "Plackett-Luce"
 
 
 def _is_logistic(board: "Board") -> bool:
@@ -323,9 +333,22 @@ def _features(board: "Board") -> str:
 def _left_side(board: "Board") -> str:
     side = board.left
     if side.share is None or side.low is None or side.high is None:
+        if board.show is not UNSET:
+            return (
+                f"There are fewer than {_FEW} picks: too few to see whether a place is preferred."
+            )
         return f"There are fewer than {_FEW} picks: too few to see whether a side is preferred."
     ends = interval(side.low, side.high, lambda value: share(value, 1))
     band = f"{share(side.share, 1)} of all picks were on the left ({ends})"
+    if board.show is not UNSET:
+        band = f"{share(side.share, 1)} of all best cards were in the first half ({ends})"
+        if side.low <= 0.5 <= side.high:
+            return f"{band}: no preference for a place can be seen."
+        which = "first" if side.low > 0.5 else "last"
+        return (
+            f"{band}: voters prefer the {which} cards. Their order is drawn at random, so no "
+            "option gains by it; more votes are needed."
+        )
     if side.low <= 0.5 <= side.high:
         return f"{band}: no preference for a side can be seen."
     which = "left" if side.low > 0.5 else "right"
@@ -360,6 +383,12 @@ def guarantee(board: "Board") -> str:
         assumed = (
             f"A voter's first vote on a pair counts.{people} If voters vote independently of each "
             "other, the"
+        )
+    if board.show is not UNSET:
+        assumed = (
+            "A slate is one vote, and a duel of each two options that it orders. The preference of "
+            "one option to another must not depend on the other options shown (independence of "
+            f"irrelevant alternatives). {assumed}"
         )
     text = (
         f"{assumed} probability that this arena is ever sure of a leader although another option "
@@ -397,8 +426,8 @@ def warnings(board: "Board") -> list[str]:
     seen = votes + board.skips
     if seen >= _FEW and board.skips > 2 * _MUCH * seen:
         found.append(
-            f"{share(board.skips / seen)} of the pairs were skipped; if that depends on which "
-            "option would have won, the board is wrong."
+            f"{share(board.skips / seen)} of the {_shown(board)} were skipped; if that depends on "
+            "which option would have won, the board is wrong."
         )
     if board.voided:
         found.append(

@@ -6,6 +6,7 @@ from typing import Any, TypedDict, Unpack
 import msgspec
 
 from driftduel.arena.problems import ArenaError
+from driftduel.arena.slate_votes import FEEDBACK, MOST_SHOW
 from driftduel.arena.tags import check_tag_text
 from driftduel.errors import DriftduelError
 from driftduel.policies import (
@@ -20,7 +21,10 @@ from driftduel.policies import (
 from driftduel.requests import Feature, TypedFeatures
 from driftduel.specs import Spec
 
-__all__ = ["CLAIMS", "EVIDENCE", "MOST_OPTIONS", "ArenaSettings", "Settings", "settings_of"]
+__all__ = [
+    "CLAIMS", "EVIDENCE", "MOST_OPTIONS", "ArenaSettings", "Settings", "plain_settings",
+    "settings_of",
+]  # fmt: skip
 
 CLAIMS = ("voters", "judges")
 EVIDENCE = ("all", "people")
@@ -69,6 +73,15 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Votes that are evidence: ``all``, or ``people`` without those with the tag ``judge``."""
     features: tuple[Feature, ...] = ()
     """The features of a request for a duel; none by default."""
+    show: int = 2
+    """Number of options shown at once; with 3 or more, duels are slates."""
+    feedback: str = "pick"
+    """Answer to a slate: ``pick`` of one option, or ``ranking`` of some or all."""
+
+    @property
+    def has_slates(self) -> bool:
+        """Whether three or more options are shown at once."""
+        return self.show > 2
 
 
 class ArenaSettings(TypedDict, total=False):
@@ -89,6 +102,8 @@ class ArenaSettings(TypedDict, total=False):
     balance: str | None
     evidence: str
     features: Sequence[str | Mapping[str, Any] | Feature]
+    show: int
+    feedback: str
 
 
 def settings_of(
@@ -129,9 +144,8 @@ def settings_of(
         values["votes_a_day"] = _MOST_VOTES
     values |= settings
     values["order"] = values.get("order") or ("asked" if values["mode"] == "panel" else "arrival")
-    values["policy"] = with_dynamic_options(
-        with_features(str(values["policy"]), options, features), options
-    )
+    spec = with_slates(str(values["policy"]), values.get("show", 2), features)
+    values["policy"] = with_dynamic_options(with_features(spec, options, features), options)
     values["features"] = msgspec.to_builtins(features.features)
     try:
         made = msgspec.convert(values, Settings)
@@ -146,6 +160,46 @@ def settings_of(
             f"policy {made.policy!r:.80} takes no prices; use policy='adaptive-logistic'.",
         )
     return made
+
+
+def plain_settings(settings: Settings) -> dict[str, Any]:
+    """Return settings as plain values, without those of slates for an arena with duels.
+
+    The log of an arena with duels is then the one that earlier versions write.
+    """
+    plain: dict[str, Any] = msgspec.to_builtins(settings)
+    if not settings.has_slates:
+        del plain["show"], plain["feedback"]
+    return plain
+
+
+def with_slates(spec: str, show: Any, features: TypedFeatures) -> str:
+    """Return the spec of a policy that shows this many options at once."""
+    if isinstance(show, bool) or not isinstance(show, int) or not 2 <= show <= MOST_SHOW:
+        raise ArenaError(
+            "bad-request", f"show={show!r:.40} must be a whole number from 2 to {MOST_SHOW}."
+        )
+    parsed = Spec.parse(spec)
+    if "slate" in parsed.values:
+        raise ArenaError(
+            "bad-request", f"policy {spec!r:.80}: leave out slate=, and pass show= instead."
+        )
+    if show == 2:
+        return spec
+    if features:
+        raise ArenaError(
+            "bad-request", f"show={show} does not support features; leave them out, or use show=2."
+        )
+    known = {each.name for each in POLICIES[parsed.name].parameters}
+    if "slate" not in known:
+        filled = f"slate-{parsed.name}"
+        other = f" or {filled!r}" if filled in POLICIES else ""
+        raise ArenaError(
+            "bad-request",
+            f"policy {spec!r:.80} cannot show {show} options at once; use policy='king'{other}, or "
+            "show=2.",
+        )
+    return str(Spec(parsed.name, {**parsed.values, "slate": show}))
 
 
 def with_features(spec: str, options: int, features: TypedFeatures) -> str:
@@ -196,6 +250,7 @@ def _check(settings: Settings) -> None:
         ("ties", (*TIES, None)),
         ("claim", CLAIMS),
         ("evidence", EVIDENCE),
+        ("feedback", FEEDBACK),
     )
     for key, known in choices:
         value = getattr(settings, key)
@@ -210,6 +265,10 @@ def _check(settings: Settings) -> None:
         check_tag_text(settings.balance, "balance tag")
         if not settings.items:
             raise ArenaError("bad-request", "a balance tag needs items; add items=True.")
+    if settings.feedback != "pick" and not settings.has_slates:
+        raise ArenaError(
+            "bad-request", f"feedback={settings.feedback!r} needs show=3 or more options."
+        )
     ranges = (
         ("grace", 0.0, 3600.0),
         ("lease", 1.0, 30 * _DAY),

@@ -8,7 +8,7 @@ record that differs.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -22,7 +22,17 @@ from driftduel.arena.learning import Learned, initial_policy
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
 from driftduel.arena.request_means import RequestMeans
-from driftduel.arena.settings import MOST_OPTIONS, Settings
+from driftduel.arena.settings import MOST_OPTIONS, Settings, plain_settings
+from driftduel.arena.slate_votes import (
+    MOST_SHOW,
+    RANKED,
+    SLATE_PICKS,
+    ComparedPair,
+    cards_of,
+    compared_in,
+    compared_pairs,
+    half_of_top,
+)
 from driftduel.arena.tags import JUDGE, check_tags
 from driftduel.errors import DriftduelError, LogError
 from driftduel.policies import (
@@ -59,7 +69,7 @@ class OpenDuel(NamedTuple):
     first: int
     second: int
     left: int
-    """The arm on the left."""
+    """The arm on the left; of a slate, the one on the first card."""
     voter: str | None
     asked: int
     """Time of the request, in milliseconds."""
@@ -81,12 +91,28 @@ class OpenDuel(NamedTuple):
     """Whether an automatic judge voted: the vote has the tag ``judge``."""
     request: dict[str, str | float] | None = None
     """The request by the names of its features; None without features."""
+    cards: tuple[int, ...] = ()
+    """The arms of a slate in the order of its cards; empty for a duel."""
+    ranking: tuple[int, ...] = ()
+    """The arms of a slate that were ranked or picked, the best first."""
 
-    def winner(self) -> int | None:
-        """Return the arm that was picked; None for a tie and for "both bad"."""
-        if self.pick in _EVEN:
-            return None
-        return self.left if self.pick == "left" else self.first + self.second - self.left
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """The arms as shown: on the left and on the right, or on the cards."""
+        return self.cards or (self.left, self.first + self.second - self.left)
+
+    def ranked(self) -> tuple[int, ...]:
+        """Return the arms that were picked or ranked, the best first; none for a tie."""
+        if self.cards or self.pick in _EVEN:
+            return self.ranking
+        left, right = self.shown
+        return (left if self.pick == "left" else right,)
+
+    def compared(self) -> list[ComparedPair]:
+        """Return the pairs that the vote compares: one of a duel, several of a slate."""
+        if self.cards:
+            return compared_pairs(self.cards, self.ranking)
+        return compared_in({"shown": self.shown, "pick": self.pick})
 
 
 class ArenaState:
@@ -131,9 +157,9 @@ class ArenaState:
         self.held: dict[int, OpenDuel] = {}
         """Votes after their grace that wait for earlier duels."""
         self.day = at // _DAY
-        self.today: dict[tuple[str, int, int], int] = {}
-        """Votes of this day by voter and pair."""
-        self.capped: dict[str, set[tuple[int, int]]] = {}
+        self.today: dict[tuple[str, tuple[int, ...]], int] = {}
+        """Votes of this day by voter and pair, or set of options of a slate."""
+        self.capped: dict[str, set[tuple[int, ...]]] = {}
         """Pairs on which a voter reached the cap today; derived from `today`."""
         self.open_each: dict[str, list[int]] = {}
         """Open duels of each voter, oldest first; voters without one have no key."""
@@ -243,13 +269,20 @@ class ArenaState:
         self.need_items(voter)
         request, scaled = self._scaled(request, scaled)
         self._tick(at)
+        item = 0
         if forced:
-            duel = self._forced_duel(voter)
+            duel, item = self._forced_duel(voter)
         else:
             duel = self.policy.ask(scaled if self.takes_requests else None)
         ref = duel.round
-        left = duel.first if self.coins.random() < 0.5 else duel.second
-        body: Body = {"ref": ref, "pair": [duel.first, duel.second], "left": left}
+        body: Body = {"ref": ref, "pair": [duel.first, duel.second]}
+        cards = self._shuffled(duel.shown) if self.settings.has_slates and not duel.alone else ()
+        if cards:
+            left = cards[0]
+            body |= {"others": list(duel.others), "cards": list(cards)}
+        else:
+            left = duel.first if self.coins.random() < 0.5 else duel.second
+            body["left"] = left
         if duel.notes:
             body["notes"] = list(duel.notes)
         if request is not None and self.means is not None:
@@ -265,24 +298,34 @@ class ArenaState:
             body["tags"] = tags
         if forced:
             body["forced"] = True
-        item = 0
         if self.pool is not None:
-            item = self.pool.show(voter, _pair(duel.first, duel.second)) or 0
+            if item:
+                self.pool.show_item(voter, _ascending(duel.shown), item)
+            else:
+                item = self.pool.show(voter, _ascending(duel.shown)) or 0
             if item:
                 body["item"] = item
             else:
                 body["passed"], voter, source = True, None, None
         if duel.alone:
             self.tally.shown_alone += 1
-            _, learned = learning.tell(self.policy, duel, duel.first, self.foreign)
+            _, learned = learning.tell(self.policy, duel, [duel.first], self.foreign)
             return ref, body | self._learn(learned)
         until = self._lease_end(at, at)
         out = OpenDuel(
             duel.first, duel.second, left, voter, at, until, source=source, tags=tags, item=item,
-            request=request,
+            request=request, cards=cards,
         )  # fmt: skip
         self._put_open(ref, out)
         return ref, body
+
+    def _shuffled(self, arms: tuple[int, ...]) -> tuple[int, ...]:
+        """Return arms in random order (Fisher and Yates), drawn from the stream of the sides."""
+        cards = list(arms)
+        for last in range(len(cards) - 1, 0, -1):
+            place = min(last, int(self.coins.random() * (last + 1)))
+            cards[place], cards[last] = cards[last], cards[place]
+        return tuple(cards)
 
     @property
     def takes_requests(self) -> bool:
@@ -368,26 +411,46 @@ class ArenaState:
 
     def need_items(self, voter: str | None) -> None:
         """Raise ArenaError if there are items, and the voter has seen them all with all pairs."""
-        if self.pool is None or not self.pool.has_exhausted_all(voter, self.present):
+        if self.pool is None or not self._has_exhausted_all(voter):
             return
-        if not self.pool.has_exhausted_all(None, self.present):
+        if not self._has_exhausted_all(None):
+            every = "set of options" if self.settings.has_slates else "pair"
             raise ArenaError(
                 "nothing-left",
-                "nothing is left to compare: this voter has seen every item with every pair.",
+                f"nothing is left to compare: this voter has seen every item with every {every}.",
             )
         raise ArenaError(
             "nothing-left",
             "nothing can be compared: no item has answers of two present options; add items.",
         )
 
-    def _forced_duel(self, voter: str | None) -> Duel:
-        """Return a duel of the pair that was shown least, among those left for a voter."""
+    def _has_exhausted_all(self, voter: str | None) -> bool:
         assert self.pool is not None
+        if self.settings.has_slates:
+            return self.pool.has_exhausted_slates(voter, self.present, self.settings.show)
+        return self.pool.has_exhausted_all(voter, self.present)
+
+    def _forced_duel(self, voter: str | None) -> tuple[Duel, int]:
+        """Return a duel of the pair that was shown least, among those left for a voter.
+
+        A slate has the item that was shown least; its number is the second value, else 0.
+        """
+        assert self.pool is not None
+        if self.settings.has_slates:
+            found = self.pool.least_shown_slate(voter, self.present, self.settings.show)
+            assert found is not None  # otherwise `need_items` has raised an error
+            item, (first, second, *others) = found
+            rest = [-1.0] * (self.policy.slate - 2 - len(others))
+            before = len(getattr(self.policy, "notes", ())) - len(others) - len(rest)
+            notes = (*[0.0] * before, *map(float, others), *rest)
+            duel = self.policy.ledger.enter(first, second, notes, tuple(others))
+            self.foreign.add(duel.round)
+            return duel, item
         pair = self.pool.least_shown_pair(voter, self.present)
         assert pair is not None  # otherwise `need_items` has raised an error
         duel = self.policy.ledger.enter(*pair, ())
         self.foreign.add(duel.round)
-        return duel
+        return duel, 0
 
     def duel_to_evict(self, voter: str | None) -> int | None:
         """Return the open duel to evict before this voter's next one; None below the limits.
@@ -420,7 +483,7 @@ class ArenaState:
         scaled = self.features.scale(request) if self.takes_requests else None
         for passed in range(_MOST_PROPOSALS):
             duel = trial.ask(scaled)
-            if duel.alone or _pair(duel.first, duel.second) not in capped:
+            if duel.alone or _ascending(duel.shown) not in capped:
                 return passed
         raise ArenaError(
             "nothing-left",
@@ -429,17 +492,17 @@ class ArenaState:
             "after midnight (UTC).",
         )
 
-    def _capped_pairs(self, voter: str) -> set[tuple[int, int]]:
+    def _capped_pairs(self, voter: str) -> set[tuple[int, ...]]:
         """Return the pairs that a voter cannot vote on today; open duels count as votes."""
         capped = self.capped.get(voter, set())
-        pending: dict[tuple[int, int], int] = {}
+        pending: dict[tuple[int, ...], int] = {}
         for ref in self.open_each.get(voter, ()):
-            pair = _pair(self.open[ref].first, self.open[ref].second)
+            pair = _ascending(self.open[ref].shown)
             pending[pair] = pending.get(pair, 0) + 1
         return capped | {
             pair
             for pair, count in pending.items()
-            if self.today.get((voter, *pair), 0) + count >= self.settings.votes_a_day
+            if self.today.get((voter, pair), 0) + count >= self.settings.votes_a_day
         }
 
     def renew(self, at: int, ref: int) -> int | None:
@@ -475,13 +538,24 @@ class ArenaState:
         pick: str,
         tags: dict[str, str] | None = None,
         reason: str = "",
+        cards: Sequence[int] = (),
     ) -> Body:
         """Record an answer; the policy learns it when its grace is over.
 
-        The tags are those of `check_tags`; they are added to those of the request for the duel.
+        Parameters
+        ----------
+        at
+            The time, in milliseconds.
+        ref
+            The duel.
+        pick
+            One of `PICKS`; of a slate, one of `SLATE_PICKS`.
+        tags, reason
+            The tags are those of `check_tags`; they are added to those of the request for the duel.
+        cards
+            Of a slate: numbers of the ranked cards, from 1, the best first.
         """
-        if pick not in PICKS:
-            raise ArenaError("bad-vote", f"pick={pick!r:.40} must be {', '.join(PICKS)}.")
+        ranking = self._ranking(ref, pick, cards)
         tags = self._merged_tags(ref, tags)
         self._tick(at)
         body: Body = {"ref": ref, "pick": pick}
@@ -492,16 +566,21 @@ class ArenaState:
         out = self._take_open(ref)
         if out is None:  # the duel was given up: the vote is recorded, but not learned
             self.tally.late += 1
+            if cards:
+                body["cards"] = list(cards)
             return body | {"late": True}
         counts = pick != "skip" and self._counts(out)
         until = at + round(1000 * self.settings.grace)
         out = out._replace(
-            until=until, pick=pick, counts=counts, took=at - out.asked, judge=JUDGE in tags
-        )
+            until=until, pick=pick, counts=counts, took=at - out.asked, judge=JUDGE in tags,
+            ranking=ranking,
+        )  # fmt: skip
         self.voted[ref] = out
         self.tally.add_vote(ref, out, at, self.present)
-        # The record is self-contained: left and right option, item and voter.
-        body["shown"] = [out.left, out.first + out.second - out.left]
+        # The record is self-contained: options as shown and as ranked, item and voter.
+        body["shown"] = list(out.shown)
+        if ranking:
+            body["ranking"] = list(ranking)
         if out.item:
             body["item"] = out.item
         if out.request is not None:
@@ -511,6 +590,30 @@ class ArenaState:
         elif out.source is not None:
             body["source"] = out.source
         return body if counts or pick == "skip" else body | {"uncounted": True}
+
+    def _ranking(self, ref: int, pick: str, cards: Sequence[int]) -> tuple[int, ...]:
+        """Return the ranked arms of a vote; raise ArenaError if the vote does not fit its duel."""
+        slates = self.settings.has_slates
+        known = SLATE_PICKS if slates else PICKS
+        if pick not in known or bool(cards) != (pick == RANKED):
+            raise ArenaError("bad-vote", f"pick={pick!r:.40} must be {', '.join(known)}.")
+        if len(cards) > 1 and self.settings.feedback == "pick":
+            raise ArenaError(
+                "bad-vote",
+                "this arena takes the pick of one card; send pick, or create an arena with "
+                "feedback='ranking'.",
+            )
+        if len(set(cards)) < len(cards):
+            raise ArenaError("bad-vote", f"ranking={list(cards)!r:.60} has a card twice.")
+        shown = self.open[ref].cards if ref in self.open else None
+        if not cards or shown is None:
+            return ()
+        wrong = next((card for card in cards if not 1 <= card <= len(shown)), None)
+        if wrong is not None:
+            raise ArenaError(
+                "bad-vote", f"card {wrong} was not shown; the cards are 1 to {len(shown)}."
+            )
+        return tuple(shown[card - 1] for card in cards)
 
     def _merged_tags(self, ref: int, tags: dict[str, str] | None) -> dict[str, str]:
         """Return the tags of a vote and of the request for its duel, sorted by key."""
@@ -526,7 +629,7 @@ class ArenaState:
         key = _today_key(out)
         count = self.today[key] = self.today.get(key, 0) + 1
         if count >= self.settings.votes_a_day:
-            self.capped.setdefault(out.voter, set()).add(key[1:])
+            self.capped.setdefault(out.voter, set()).add(key[1])
         return count <= self.settings.votes_a_day
 
     def undo(self, at: int, ref: int) -> Body:
@@ -539,7 +642,8 @@ class ArenaState:
         # starve the votes that wait for this duel. At the bound, one more grace remains to vote.
         bound = min(at, self._latest(out.asked)) + round(1000 * self.settings.grace)
         until = max(self._lease_end(out.asked, at), bound)
-        self._put_open(ref, out._replace(until=until, pick=None, counts=True, took=0, judge=False))
+        fresh = out._replace(until=until, pick=None, counts=True, took=0, judge=False, ranking=())
+        self._put_open(ref, fresh)
         self.open = dict(sorted(self.open.items()))
         return {"ref": ref}
 
@@ -550,7 +654,7 @@ class ArenaState:
         if self.today.get(key):
             self.today[key] -= 1
             if self.today[key] < self.settings.votes_a_day:
-                self.capped.get(key[0], set()).discard(key[1:])
+                self.capped.get(key[0], set()).discard(key[1])
         self.tally.remove_vote(ref, out)
         return out
 
@@ -599,7 +703,7 @@ class ArenaState:
         self._tick(at)
         out = self.voted.pop(ref)
         won, learned = learning.tell(
-            self.policy, self.policy.ledger.open[ref], out.winner(), self.foreign
+            self.policy, self.policy.ledger.open[ref], out.ranked(), self.foreign
         )
         body: Body = {"ref": ref}
         if out.pick in _EVEN and won >= 0:
@@ -630,12 +734,11 @@ class ArenaState:
             out = self.held.pop(ref, None)
             if out is not None and out.counts:
                 voter = self._evidence_voter(ref, out)
-                change = self.tally.add_learned(
+                changes = self.tally.add_learned(
                     answer, out, voter, self.seq, self.at, certify=not self.features
                 )
-                if change is not None:
-                    keys = ("before", "after", "from_vote", "to_vote")
-                    certified.append([change[key] for key in keys])
+                keys = ("before", "after", "from_vote", "to_vote")
+                certified += [[change[key] for key in keys] for change in changes]
             if out is not None and ref != current:
                 others.append(ref)
             if answer.alarm:
@@ -684,8 +787,9 @@ class ArenaState:
     def add_past_votes(self, at: int, votes: list[list[Any]]) -> Body:
         """Import past votes: lists of two arms, the value 1, 0 or -1 for a tie, and a weight.
 
-        A fifth value may have further fields of the vote, which are kept for exports. With
-        features, its field ``request`` is required.
+        Of a slate, the first two are lists: the arms as shown and as ranked. A fifth value may have
+        further fields of the vote, which are kept for exports. With features, its field ``request``
+        is required.
         """
         self.need_open()
         requests = [
@@ -699,14 +803,23 @@ class ArenaState:
             )
         self._tick(at)
         for (first, second, won, weight, *_), request in zip(votes, requests, strict=True):
+            self.tally.heard += 1
+            if isinstance(first, list):
+                self._add_past_slate(first, second, weight)
+                continue
             winner = (second, first, None)[won]
             if isinstance(self.policy, RequestPolicy) and self.takes_requests:
                 scaled = self.features.scale(request)
                 self.policy.add_past_vote(first, second, winner, weight, scaled)
             else:
                 self.policy.add_past_vote(first, second, winner, weight)
-            self.tally.heard += 1
         return {"votes": votes} | self._update_leader(alarm=False)
+
+    def _add_past_slate(self, shown: list[int], ranking: list[int], weight: float) -> None:
+        """Let the policy learn the pairs that a past vote on a slate compares."""
+        for first, second, won, part in compared_pairs(shown, ranking):
+            winner = None if won < 0 else first
+            self.policy.add_past_vote(first, second, winner, weight * part)
 
     def join(self, at: int, option: str) -> Body:
         """Add an option, or readmit one that left."""
@@ -803,15 +916,22 @@ class ArenaState:
                 "use a tag with fewer.",
             )
 
-    def void(self, at: int, votes: list[list[int]], why: str) -> Body:
+    def void(self, at: int, votes: list[list[Any]], why: str) -> Body:
         """Remove votes from all counts; the policy, which has learned them, keeps its state.
 
         Each vote is a list: its seq, the ref of its duel, the first arm, the second, 1, 0 or -1 for
-        a tie, and the seq of the record by which it was learned, or -1.
+        a tie, and the seq of the record by which it was learned, or -1. Of a slate, the lists of
+        the arms as shown and as ranked take the place of the arms and the result.
         """
         self._tick(at)
-        for seq, ref, first, second, won, learned_at in votes:
-            self.tally.void(seq, ref, first, second, won, learned_at)
+        for seq, ref, *answer, learned_at in votes:
+            if len(answer) == 2:
+                shown, ranking = answer
+                pairs = compared_pairs(shown, ranking)
+                half = half_of_top(shown, ranking[0]) if ranking else -1
+            else:
+                pairs, half = [ComparedPair(*answer)], answer[2]
+            self.tally.void(seq, ref, pairs, half, learned_at)
             if ref in self.held:  # it will be learned later, and must not be counted then
                 self.held[ref] = self.held[ref]._replace(counts=False)
         return {"votes": votes, "why": why} | self._is_sure()
@@ -919,7 +1039,7 @@ class ArenaState:
                 return self.ask(at, *who, forced=forced, request=request, scaled=scaled)[1]
             case "voted":
                 tags, reason = body.get("tags"), body.get("reason", "")
-                return self.vote(at, body["ref"], body["pick"], tags, reason)
+                return self.vote(at, body["ref"], body["pick"], tags, reason, self._cards_of(body))
             case "told":
                 return self.tell(at, body["ref"])
             case "forgot":
@@ -944,6 +1064,12 @@ class ArenaState:
                 return self.begin_epoch(at, body.get("word"))
         raise DriftduelError(f"the kind {kind!r:.40} of a record is unknown.")
 
+    def _cards_of(self, body: Body) -> tuple[int, ...]:
+        """Return the ranked cards of a recorded vote; `vote` compares them with its duel."""
+        cards = cards_of(body)
+        assert all(type(card) is int and 1 <= card <= MOST_SHOW for card in cards)
+        return cards
+
     def _scaled_of(self, body: Body) -> ScaledRequest | None:
         """Return the scaled request of a record; None without features."""
         if not self.features:
@@ -956,7 +1082,7 @@ class ArenaState:
         return msgspec.msgpack.encode(
             {
                 "format": _FORMAT,
-                "settings": self.settings,
+                "settings": plain_settings(self.settings),
                 "ids": self.ids,
                 "seq": self.seq,
                 "at": self.at,
@@ -970,7 +1096,7 @@ class ArenaState:
                 "voted": list(self.voted.items()),
                 "held": list(self.held.items()),
                 "day": self.day,
-                "today": [[*key, count] for key, count in self.today.items()],
+                "today": [[voter, *arms, count] for (voter, arms), count in self.today.items()],
                 "tally": self.tally.to_plain(),
                 "foreign": sorted(self.foreign),
                 "pool": None if self.pool is None else self.pool.to_plain(),
@@ -994,17 +1120,17 @@ class ArenaState:
             state.coins = restore_generator(plain["coins"])
             state.open, state.open_each, state.leaving = {}, {}, {}
             for ref, plain_out in plain["open"]:
-                out = OpenDuel(*plain_out)
+                out = _open_duel(plain_out)
                 until = state._lease_end(out.asked, state.at)
                 state._put_open(ref, out._replace(until=until))
-            state.voted = {ref: OpenDuel(*out) for ref, out in plain["voted"]}
-            state.held = {ref: OpenDuel(*out) for ref, out in plain["held"]}
+            state.voted = {ref: _open_duel(out) for ref, out in plain["voted"]}
+            state.held = {ref: _open_duel(out) for ref, out in plain["held"]}
             state.day = plain["day"]
-            state.today = {(voter, a, b): n for voter, a, b, n in plain["today"]}
+            state.today = {(voter, tuple(arms)): n for voter, *arms, n in plain["today"]}
             state.capped = {}
-            for (voter, *pair), count in state.today.items():
+            for (voter, arms), count in state.today.items():
                 if count >= state.settings.votes_a_day:
-                    state.capped.setdefault(voter, set()).add((pair[0], pair[1]))
+                    state.capped.setdefault(voter, set()).add(arms)
             state.tally = BoardCounts.from_plain(plain["tally"])
             state.foreign = set(plain.get("foreign", ()))
             pool = plain.get("pool")
@@ -1038,9 +1164,15 @@ def _shown(value: Any) -> str:
         return "a huge number"
 
 
-def _today_key(out: OpenDuel) -> tuple[str, int, int]:
-    return (out.voter or "", *_pair(out.first, out.second))
+def _today_key(out: OpenDuel) -> tuple[str, tuple[int, ...]]:
+    return out.voter or "", _ascending(out.shown)
 
 
-def _pair(first: int, second: int) -> tuple[int, int]:
-    return (first, second) if first < second else (second, first)
+def _ascending(arms: Iterable[int]) -> tuple[int, ...]:
+    return tuple(sorted(arms))
+
+
+def _open_duel(plain: list[Any]) -> OpenDuel:
+    """Return a duel of a snapshot."""
+    out = OpenDuel(*plain)
+    return out._replace(cards=tuple(out.cards), ranking=tuple(out.ranking))

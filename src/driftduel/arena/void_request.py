@@ -10,6 +10,7 @@ from typing import Any
 from driftduel.arena.board_counts import PICKED
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
+from driftduel.arena.slate_votes import RANKED
 from driftduel.arena.state import ArenaState
 from driftduel.arena.stores import ArenaStore
 
@@ -24,7 +25,9 @@ class _VoteToVoid:
     def __init__(self, seq: int, body: dict[str, Any]) -> None:
         self.seq, self.ref = seq, int(body["ref"])
         self.shown = body["shown"]
-        self.won = PICKED.get(body["pick"], -1)  # a skip is not counted
+        self.ranking = body.get("ranking", [])
+        self.is_slate = len(self.shown) > 2 or body["pick"] == RANKED
+        self.won = -1 if self.is_slate else PICKED.get(body["pick"], -1)  # a skip is not counted
         counts = body["pick"] != "skip" and not body.get("uncounted")
         self.learned: int | None = None if counts else -1
         """Record by which the vote was learned; -1: it is not learned; None: not found yet."""
@@ -89,13 +92,13 @@ class VoidRequest:
                 for record in records:
                     vote.see(record)
 
-    def resolve(self, state: ArenaState) -> tuple[list[list[int]], list[int]] | None:
+    def resolve(self, state: ArenaState) -> tuple[list[list[Any]], list[int]] | None:
         """Return the votes for the record ``voided``, and the refs of votes to give up instead.
 
         Votes that can still be undone are given up. The value is None if a vote was learned by a
         record that was not read yet. Call this method with the arena's lock held.
         """
-        found: list[list[int]] = []
+        found: list[list[Any]] = []
         waiting: list[int] = []
         for vote in self._votes:
             if vote.seq in state.tally.voided_seqs:
@@ -108,5 +111,6 @@ class VoidRequest:
                 if vote.ref not in state.held and vote.read < state.seq:
                     return None
                 learned = -1
-            found.append([vote.seq, vote.ref, *vote.shown, vote.won, learned])
+            answer = [vote.shown, vote.ranking] if vote.is_slate else [*vote.shown, vote.won]
+            found.append([vote.seq, vote.ref, *answer, learned])
         return found, waiting

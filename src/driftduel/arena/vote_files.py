@@ -18,6 +18,7 @@ import polars as pl
 
 from driftduel.arena.items import NewItem, check_items
 from driftduel.arena.problems import ArenaError
+from driftduel.arena.slate_votes import MOST_SHOW, RANKED
 from driftduel.arena.tags import LONGEST_REASON, LONGEST_TAG, MOST_TAGS, check_reason
 from driftduel.errors import DriftduelError
 
@@ -62,6 +63,15 @@ class FileVote(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     request: dict[str, Any] = {}
     """The features of the request; numbers may be text."""
+    shown: tuple[str, ...] = ()
+    """The options of a slate; `first` and `second` are empty."""
+    ranking: tuple[str, ...] = ()
+    """The options of a slate that were picked or ranked, the best first."""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options that were compared."""
+        return self.shown or (self.first, self.second)
 
     @property
     def item_key(self) -> str:
@@ -91,7 +101,7 @@ class FileVote(msgspec.Struct, frozen=True, kw_only=True):
 
 def option_names_of(votes: Iterable[FileVote]) -> list[str]:
     """Return the names of the options, in the order in which they occur."""
-    return list(dict.fromkeys(name for vote in votes for name in (vote.first, vote.second)))
+    return list(dict.fromkeys(name for vote in votes for name in vote.options))
 
 
 def new_items(votes: Iterable[FileVote]) -> Iterator[NewItem]:
@@ -194,9 +204,11 @@ def _own_vote(row: Mapping[str, Any]) -> FileVote | None:
     tags = row.get("tags") or {}
     start = "tags."
     tags |= {k.removeprefix(start): v for k, v in row.items() if k.startswith(start) and v}
-    vote = _vote(
-        row, row["first"], row["second"], str(row["pick"]), voter=row.get("voter"), tags=tags
-    )
+    voter, shown, pick = row.get("voter"), _names(row.get("shown")), str(row["pick"])
+    if shown and not (row["first"] and row["second"]):
+        vote = _slate_vote(row, shown, pick, voter=voter, tags=tags)
+    else:
+        vote = _vote(row, row["first"], row["second"], pick, voter=voter, tags=tags)
     nested = row.get("request")
     request = dict(nested) if isinstance(nested, Mapping) else {}
     start = "request."
@@ -206,6 +218,43 @@ def _own_vote(row: Mapping[str, Any]) -> FileVote | None:
         if k.startswith(start) and v not in (None, "")
     }
     return None if vote is None else msgspec.structs.replace(vote, request=request)
+
+
+def _slate_vote(
+    row: Mapping[str, Any],
+    shown: tuple[str, ...],
+    pick: str,
+    *,
+    voter: Any,
+    tags: Mapping[str, Any],
+) -> FileVote | None:
+    """Return a vote on a slate."""
+    ranking = _names(row.get("ranking"))
+    if pick == RANKED and not ranking:
+        ranking = (str(row["winner"]),)
+    if not 2 <= len(shown) <= MOST_SHOW or len(set(shown)) < len(shown):
+        raise DriftduelError(f"shown={list(shown)!r:.80} must be 2 to {MOST_SHOW} different names.")
+    if bool(ranking) != (pick == RANKED) or len(set(ranking)) < len(ranking):
+        raise DriftduelError(f"ranking={list(ranking)!r:.80} does not fit pick={pick!r:.40}.")
+    unknown = next((name for name in ranking if name not in shown), None)
+    if unknown is not None:
+        raise DriftduelError(f"the option {unknown!r:.40} of the ranking was not shown.")
+    # The other fields are those of a duel.
+    like = _vote(row, shown[0], shown[1], "tie" if pick == RANKED else pick, voter=voter, tags=tags)
+    if like is None:
+        return None
+    return msgspec.structs.replace(
+        like, first="", second="", pick=pick, shown=shown, ranking=ranking
+    )
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    """Return the names of a list, which may be JSON; empty without one."""
+    if isinstance(value, str) and value:
+        value = json.loads(value)
+    if not isinstance(value, list | tuple | type(None)):
+        raise DriftduelError(f"the list {value!r:.40} must be a JSON array of names.")
+    return tuple(str(each) for each in value or ())
 
 
 def _public_vote(row: Mapping[str, Any]) -> FileVote | None:

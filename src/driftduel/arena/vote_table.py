@@ -1,7 +1,7 @@
 """The votes of an arena with their tags, as columns: a fold of the log that can be continued."""
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -10,11 +10,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from driftduel.arena.board_counts import PICKED
 from driftduel.arena.import_export import ItemNames, item_names
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.records import Record
 from driftduel.arena.settings import Settings
+from driftduel.arena.slate_votes import compared_in
 from driftduel.arena.stores import ArenaStore
 from driftduel.arena.tags import JUDGE
 from driftduel.logs import (
@@ -24,6 +24,7 @@ from driftduel.logs import (
     FeatureVotes,
     TaggedVotes,
     check_values,
+    draw_pairs,
 )
 from driftduel.requests import TypedFeatures
 
@@ -40,7 +41,8 @@ class VoteTable:
     """The votes of one arena in the order of the log. Not thread-safe.
 
     The votes are those of an export: without skips and late votes, and without votes that were
-    undone or voided. A row takes about 40 bytes.
+    undone or voided. A row takes about 40 bytes. A vote on a slate has one row for each pair that
+    it compares.
 
     Parameters
     ----------
@@ -63,9 +65,10 @@ class VoteTable:
         self._seqs, self._refs = array("q"), array("q")
         self._left, self._right, self._won = array("h"), array("h"), array("b")
         self._voter, self._item, self._tags = array("q"), array("q"), array("q")
-        self._alive, self._counted = bytearray(), bytearray()
-        self._rows: dict[int, int] = {}
-        """Row of each vote that can still be undone, by ref."""
+        self._alive, self._counted, self._single = bytearray(), bytearray(), bytearray()
+        """1 for valid rows, for counted votes, and for the first row of each vote."""
+        self._rows: dict[int, range] = {}
+        """Rows of each vote that can still be undone, by ref."""
         self._tag_sets: dict[tuple[tuple[str, str], ...], int] = {}
         self._items: ItemNames | None = None
 
@@ -91,14 +94,12 @@ class VoteTable:
             if "shown" in body and body["pick"] != "skip":
                 self._add_vote(record.seq, body)
         elif kind in ("told", "forgot", "undone"):
-            row = self._rows.pop(body["ref"], None)
-            if row is not None and (kind == "undone" or body.get("why") == "voided"):
-                self._alive[row] = 0
+            rows = self._rows.pop(body["ref"], None)
+            if rows is not None and (kind == "undone" or body.get("why") == "voided"):
+                self._drop(rows)
         elif kind == "voided":
             for seq, *_ in body["votes"]:
-                row = bisect_left(self._seqs, seq)
-                if row < len(self._seqs) and self._seqs[row] == seq:
-                    self._alive[row] = 0
+                self._drop(range(bisect_left(self._seqs, seq), bisect_right(self._seqs, seq)))
         elif kind == "opened":
             self._settings = msgspec.convert(body["settings"], Settings)
             self.features = TypedFeatures.of(self._settings.features)
@@ -108,6 +109,10 @@ class VoteTable:
             self._join(int(body["option"][1:]))
         elif kind == "items":
             self._items = None  # the tags of items may have changed
+
+    def _drop(self, rows: range) -> None:
+        for row in rows:
+            self._alive[row] = 0
 
     def _join(self, number: int) -> None:
         """Count a new option; one that returns is known."""
@@ -120,21 +125,24 @@ class VoteTable:
             self.first = number
 
     def _add_vote(self, seq: int, body: dict[str, Any]) -> None:
-        self._rows[body["ref"]] = len(self._seqs)
         voter = (body.get("voter") or body.get("source") or "").encode()
         tags = tuple(body.get("tags", {}).items())
-        self._seqs.append(seq)
-        self._refs.append(body["ref"])
-        self._left.append(body["shown"][0])
-        self._right.append(body["shown"][1])
-        self._won.append(PICKED[body["pick"]])
-        self._voter.append(int.from_bytes(blake2b(voter, digest_size=8).digest()) >> 1)
-        self._item.append(body.get("item", 0))
-        self._tags.append(self._tag_sets.setdefault(tags, len(self._tag_sets)))
-        if self.features:
-            self._requests.extend(self.features.numbers(body["request"]))
-        self._alive.append(1)
-        self._counted.append("uncounted" not in body)
+        first_row, voter_key = len(self._seqs), blake2b(voter, digest_size=8).digest()
+        for left, right, won, _ in compared_in(body):
+            self._single.append(len(self._seqs) == first_row)
+            self._seqs.append(seq)
+            self._refs.append(body["ref"])
+            self._left.append(left)
+            self._right.append(right)
+            self._won.append(won)
+            self._voter.append(int.from_bytes(voter_key) >> 1)
+            self._item.append(body.get("item", 0))
+            self._tags.append(self._tag_sets.setdefault(tags, len(self._tag_sets)))
+            if self.features:
+                self._requests.extend(self.features.numbers(body["request"]))
+            self._alive.append(1)
+            self._counted.append("uncounted" not in body)
+        self._rows[body["ref"]] = range(first_row, len(self._seqs))
 
     # -- tags
 
@@ -200,7 +208,8 @@ class VoteTable:
     def tagged(self, key: str, names: Sequence[str], most: int | None = None) -> TaggedVotes:
         """Return the votes with a value of a tag: one for each voter, pair and value.
 
-        If the arena's claim is about judges, all counted votes are returned.
+        If the arena's claim is about judges, all counted votes are returned. Of each slate, one
+        pair is drawn, as by `driftduel log tags`.
 
         Parameters
         ----------
@@ -223,6 +232,9 @@ class VoteTable:
         left, right, won = (_column(each) for each in (self._left, self._right, self._won))
         low, high = np.minimum(left, right), np.maximum(left, right)
         rows = np.flatnonzero(used)
+        if self._settings.has_slates:
+            seqs = _column(self._seqs)[rows]
+            rows = rows[np.sort(draw_pairs(seqs, low[rows], high[rows], names))]
         if self._settings.claim == "voters":
             _, voter = np.unique(_column(self._voter)[rows], return_inverse=True)
             cell = (voter * len(names) + low[rows]) * len(names) + high[rows]
@@ -290,6 +302,7 @@ class VoteTable:
         """
         values, value = self.values(key)
         alive = (np.frombuffer(bytes(self._alive), np.uint8) > 0) & (value >= 0)
+        alive &= np.frombuffer(bytes(self._single), np.uint8) > 0
         votes = np.bincount(value[alive], minlength=len(values))
         found: dict[str, int] = {}
         for name, count in zip(values, votes.tolist(), strict=True):

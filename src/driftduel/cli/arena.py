@@ -75,6 +75,18 @@ def add_new(parser: argparse.ArgumentParser) -> None:
         choices=("asked", "arrival"),
         help="order of learning: as asked (default for panels) or as answers arrive",
     )
+    parser.add_argument(
+        "--show",
+        type=int,
+        metavar="N",
+        help="number of options shown at once, up to 6; above 2 the policy must be king or "
+        "slate-NAME (2)",
+    )
+    parser.add_argument(
+        "--feedback",
+        choices=("pick", "ranking"),
+        help="answer with --show 3 or more: pick one option (default), or rank some or all",
+    )
     parser.add_argument("--ties", choices=("skip", "coin"), help="how the policy learns a tie")
     parser.add_argument(
         "--claim",
@@ -234,7 +246,10 @@ def _add_demo(parser: argparse.ArgumentParser) -> None:
 
 
 def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    keys = ("policy", "mode", "order", "ties", "claim", "seed", "grace", "lease", "votes_a_day")
+    keys = (
+        "policy", "mode", "show", "feedback", "order", "ties", "claim", "seed", "grace", "lease",
+        "votes_a_day",
+    )  # fmt: skip
     given = {key: getattr(arguments, key) for key in keys} | {"origins": arguments.origin}
     given["features"] = arguments.feature
     if arguments.price:

@@ -46,6 +46,7 @@ from driftduel.logs.subgroups import SEVERAL as SEVERAL, TaggedVotes, option_sha
 from driftduel.logs.tagged import (
     MOST_VALUES as MOST_VALUES,
     check_values as check_values,
+    draw_pairs as draw_pairs,
     tagged_votes,
 )
 

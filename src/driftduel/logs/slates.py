@@ -49,7 +49,7 @@ from numpy.typing import NDArray
 
 from driftduel._internal.wording import counted, listed, share
 from driftduel.errors import DriftduelError
-from driftduel.logs.columns import LogColumns, quote
+from driftduel.logs.columns import ARENA_COLUMNS, LogColumns, quote
 from driftduel.logs.counting import NO_TIME, NO_WEIGHT, Counted, prepare_votes
 from driftduel.logs.counts import scramble
 from driftduel.logs.rows import collect
@@ -145,6 +145,17 @@ def strengths_of(wins: Mapping[tuple[str, str], float]) -> dict[str, float]:
     return dict(zip(names, utilities.tolist(), strict=True))
 
 
+def _draw_key(schema: pl.Schema) -> pl.Expr:
+    """Return the number by which a pair of a slate is drawn: the row, or the record of an arena.
+
+    The arena draws by its records, because rows of an export move when an earlier vote is voided.
+    """
+    row = pl.col(_ROW).cast(pl.Int64)
+    if not set(schema.names()) >= ARENA_COLUMNS:
+        return row
+    return pl.coalesce(pl.col("seq").cast(pl.Int64, strict=False), row)
+
+
 @dataclass(frozen=True)
 class _DistinctSlates:
     """The different slates of a log."""
@@ -184,7 +195,7 @@ class SlateRows:
         keys = _key_columns(self.columns, schema)
         self._keys = list(keys)
         numbered = frame.with_row_index(_ROW)
-        also = {_SLATE: pl.col(_ROW), **(also or {})}
+        also = {_SLATE: pl.col(_ROW), "draw": _draw_key(schema), **(also or {})}
         self.rows = prepare_votes(numbered, replace(columns, tie=None), clock, also, keys)
         self._weighted = columns.weight is not None
         late = pl.col("when").is_finite().not_()

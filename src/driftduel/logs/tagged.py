@@ -1,6 +1,7 @@
 """The votes of a log with the value of a tag: its column, and rows as `TaggedVotes`."""
 
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from driftduel.logs.reading import Log
 
 __all__ = [
-    "MOST_VALUES", "check_values", "find_column", "pair_rows", "tag_column", "tagged_votes",
+    "MOST_VALUES", "check_values", "draw_pairs", "find_column", "pair_rows", "tag_column",
+    "tagged_votes",
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]
@@ -84,13 +86,41 @@ def pair_rows(log: "Log", valid: pl.Expr) -> pl.DataFrame:
         won=pl.when(pl.col("a") < pl.col("b")).then("won").otherwise(1 - pl.col("won")),
     )
     if log.counts.slates:
-        keys = (table[name].to_numpy().astype(np.uint64) for name in ("slate", "low", "high"))
-        drawn = np.zeros(len(table), np.uint64)
-        for key in keys:
-            drawn = scramble(drawn ^ key)
-        table = table.with_columns(drawn=pl.Series(drawn)).sort("slate", "drawn", "low", "high")
-        table = table.unique("slate", keep="first", maintain_order=True)
+        key, low, high, slate = (
+            table[name].to_numpy() for name in ("draw", "low", "high", "slate")
+        )
+        kept = draw_pairs(key, low, high, log.names, slate)
+        table = table[np.sort(kept).tolist()]
     return table.sort("when", maintain_order=True)
+
+
+def draw_pairs(
+    key: Ints, low: Ints, high: Ints, names: Sequence[str], slate: Ints | None = None
+) -> Ints:
+    """Return one row of each slate, drawn at random among its pairs.
+
+    The draw depends on the key of the slate and on the names of the options, not on their numbers,
+    so that an arena and its export draw the same pairs.
+
+    Parameters
+    ----------
+    key
+        (n,) a number for each slate.
+    low, high
+        (n,) the two options of each row.
+    names
+        The names of the options.
+    slate
+        (n,) the slate of each row, if keys are not unique.
+    """
+    digests = (blake2b(name.encode(), digest_size=8).digest() for name in names)
+    of_name = np.array([int.from_bytes(each) for each in digests], np.uint64)
+    drawn = scramble(scramble(key.astype(np.uint64)) ^ (of_name[low] + of_name[high]))
+    slate = key if slate is None else slate
+    order = np.lexsort((drawn, slate))
+    _, first = np.unique(slate[order], return_index=True)
+    kept: Ints = order[first]
+    return kept
 
 
 def tagged_votes(log: "Log") -> TaggedVotes:

@@ -220,7 +220,8 @@ def test_the_board_hears_of_votes(whole, visits):
     assert started.value.suggested_filename == "colours.ndjson"
 
 
-def test_the_widget_asks_from_another_origin(visits):
+@pytest.mark.parametrize(("show", "said"), [(2, "Saved: left."), (3, "Saved: option 1.")])
+def test_the_widget_asks_from_another_origin(visits, show, said):
     """Which origin that is is known once its server runs, and an arena's never change."""
     token = []
 
@@ -231,14 +232,16 @@ def test_the_widget_asks_from_another_origin(visits):
 
     with serving(Starlette(routes=[Route("/page", theirs)])) as elsewhere:
         manager = ArenaManager(open_store("memory:"))
-        own = manager.create("colours", ["red", "green"], grace=GRACE, origins=[elsewhere])
+        own = manager.create(
+            "colours", ["red", "green", "blue"], grace=GRACE, origins=[elsewhere], show=show
+        )
         with serving(make_app(manager, settings=ServerSettings())) as url:
             whole = Whole(url, manager, own)
             token.append(whole.voting)
             visit = visits(elsewhere)
             page = visit.open("/page").page
             page.wait_for_selector(READY)
-            page.get_by_role("button", name="This one is better (left)").click()
-            expect(note(page)).to_have_text("Saved: left.")
-            assert eventually(lambda: whole.picks() == ["left"])
+            page.get_by_role("button", name="This one is be").first.click()
+            expect(note(page)).to_have_text(said)
+            assert eventually(lambda: whole.picks() == ["left" if show == 2 else "ranked"])
             visit.requests = [each for each in visit.requests if not each.startswith(url)]

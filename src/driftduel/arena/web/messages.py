@@ -1,6 +1,6 @@
 """Classes of request and response bodies, which validate input and define the OpenAPI schemas."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -8,6 +8,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from driftduel.arena.board_fields import OptionName
 from driftduel.arena.page_settings import LANGUAGE, PageSettings
 from driftduel.arena.responses import Item, Option, ShownDuel, Vote
+from driftduel.arena.settings import Settings
+from driftduel.arena.slate_votes import MOST_SHOW
 from driftduel.arena.state import MOST_PRICE
 from driftduel.arena.tag_report import ItemShare, TagCounts
 from driftduel.arena.tags import LONGEST_REASON, LONGEST_TAG, MOST_TAGS
@@ -24,6 +26,7 @@ __all__ = [
     "BoardQuery",
     "Closed",
     "DifferencesQuery",
+    "DuelPick",
     "Erased",
     "FileStored",
     "Health",
@@ -66,6 +69,7 @@ __all__ = [
     "Voted",
     "Waiting",
     "set_fields",
+    "with_slates",
 ]
 
 #: No control characters, which terminals, log files and PostgreSQL do not handle.
@@ -149,6 +153,8 @@ class NewArena(_Request, frozen=True):
     items: bool | UnsetType = UNSET
     balance: _Tag | UnsetType | None = UNSET
     evidence: Literal["all", "people"] | UnsetType = UNSET
+    show: Annotated[int, Meta(ge=2, le=MOST_SHOW)] | UnsetType = UNSET
+    feedback: Literal["pick", "ranking"] | UnsetType = UNSET
     features: Annotated[list[NewFeature], Meta(max_length=MOST_FEATURES)] | UnsetType = UNSET
     prices: NamedPrices | UnsetType = UNSET
     origins: (
@@ -249,10 +255,37 @@ class VoteQuery(_Request, frozen=True):
     next: Literal[0, 1] = 0
 
 
-class Pick(_Request, frozen=True):
-    """The answer to a duel; ``both-bad`` counts as a tie, and is recorded apart."""
+class DuelPick(_Request, frozen=True):
+    """The answer to a duel of two options, of an arena without slates."""
 
     pick: Literal["left", "right", "tie", "both-bad", "skip"]
+    tags: Tags = {}
+    reason: str = ""
+
+
+class Pick(_Request, frozen=True):
+    """The answer to a duel; ``both-bad`` counts as a tie, and is recorded apart.
+
+    Of a slate, `pick` is the number or the letter of a card, or `ranking` has some cards, the best
+    first, in place of `pick`.
+    """
+
+    more_schema: ClassVar[dict[str, Any]] = {
+        "oneOf": [{"required": ["pick"]}, {"required": ["ranking"]}]
+    }
+
+    pick: (
+        Literal["left", "right", "tie", "both-bad", "skip", "a", "b", "c", "d", "e", "f"]
+        | Annotated[int, Meta(ge=1, le=MOST_SHOW)]
+        | UnsetType
+    ) = UNSET
+    ranking: (
+        Annotated[
+            list[Literal["a", "b", "c", "d", "e", "f"] | Annotated[int, Meta(ge=1, le=MOST_SHOW)]],
+            Meta(min_length=1, max_length=MOST_SHOW),
+        ]
+        | UnsetType
+    ) = UNSET
     tags: Tags = {}
     reason: Annotated[str, Meta(max_length=LONGEST_REASON, pattern=_NO_NUL)] = ""
 
@@ -316,10 +349,11 @@ class NewToken(_Request, frozen=True):
 
 
 class Revealed(_Answer, frozen=True):
-    """The options of a duel, shown after the vote."""
+    """The options of a duel, shown after the vote: both sides, or those on the cards of a slate."""
 
-    left: OptionName
-    right: OptionName
+    left: OptionName | UnsetType = UNSET
+    right: OptionName | UnsetType = UNSET
+    options: list[OptionName] | UnsetType = UNSET
 
 
 class Voted(Vote, frozen=True):
@@ -339,6 +373,17 @@ class Page(PageSettings, frozen=True):
     translated: dict[str, str] = msgspec.field(default_factory=dict)
     items: bool = False
     """Whether the options are compared on items."""
+    show: int | UnsetType = UNSET
+    """Number of options shown at once in an arena with slates; absent in one with duels."""
+    feedback: str | UnsetType = UNSET
+    """The answer to a slate, ``pick`` or ``ranking``; absent in an arena with duels."""
+
+
+def with_slates(page: Page, settings: Settings) -> Page:
+    """Return the settings of a page with those of the slates of its arena, if it has any."""
+    if not settings.has_slates:
+        return page
+    return msgspec.structs.replace(page, show=settings.show, feedback=settings.feedback)
 
 
 class Items(_Answer, frozen=True):

@@ -54,6 +54,8 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
     _, schemas = msgspec.json.schema_components(
         [*sorted(types, key=lambda one: one.__name__), ProblemDetails], ref_template=_TEMPLATE
     )
+    for one in types:  # what types cannot say, such as that one of two fields is required
+        schemas[one.__name__] |= getattr(one, "more_schema", {})
     paths: dict[str, dict[str, Any]] = {}
     for each in operations:
         paths.setdefault(path_of(each), {})[each.method.lower()] = _operation(each, schemas)

@@ -63,7 +63,8 @@ def item_operations(service: Service) -> list[Operation]:
         changes = m.set_fields(call.body)
         page = await to_thread.run_sync(lambda: arena.set_page(**changes))
         words = words_of(page.language, page.words)
-        return m.Page(**m.set_fields(page), translated=words, items=arena.has_items)
+        made = m.Page(**m.set_fields(page), translated=words, items=arena.has_items)
+        return m.with_slates(made, arena.state.settings)
 
     async def lost(call: Call) -> Struct:
         option, limit = call.query.option, call.query.limit

@@ -1,6 +1,7 @@
 """Operations for voters: ask, vote, undo, renew or release leases."""
 
 from contextlib import suppress
+from typing import Any
 
 import msgspec
 from anyio import to_thread
@@ -10,11 +11,13 @@ from starlette.responses import Response
 from driftduel.arena.board_fields import OptionName
 from driftduel.arena.problems import ArenaError
 from driftduel.arena.responses import ShownDuel, Vote, blind
+from driftduel.arena.state import PICKS
 from driftduel.arena.translations import words_of
 from driftduel.arena.web.cookies import keep_token, voter_in
 from driftduel.arena.web.limits import client_address
 from driftduel.arena.web.messages import (
     Ask,
+    DuelPick,
     Leased,
     Leases,
     Page,
@@ -24,6 +27,8 @@ from driftduel.arena.web.messages import (
     Undone,
     Voted,
     VoteQuery,
+    set_fields,
+    with_slates,
 )
 from driftduel.arena.web.open_duels import Reservation
 from driftduel.arena.web.operations import Call, Operation
@@ -36,6 +41,14 @@ __all__ = ["voter_operations"]
 _ARENA = "/v1/arenas/{arena}"
 _DUELS = f"{_ARENA}/duels"
 _PAGE_SCOPES = {"vote": "vote", "board": "read", "own": "own"}
+
+
+def _check_duel_pick(given: dict[str, Any]) -> None:
+    """Raise ProblemError for the answer to a slate in an arena with duels."""
+    try:
+        msgspec.convert(given, DuelPick)
+    except msgspec.ValidationError as error:
+        raise ProblemError("bad-request", f"The body is not valid: {error}.") from None
 
 
 def voter_operations(service: Service) -> list[Operation]:
@@ -73,7 +86,13 @@ def voter_operations(service: Service) -> list[Operation]:
 
     async def vote(call: Call) -> Struct:
         arena, duel, body = call.arena, call.path["duel"], call.body
-        answer = {"pick": body.pick, "tags": body.tags, "reason": body.reason}
+        given = set_fields(body)
+        if not arena.state.settings.has_slates and (
+            "ranking" in given or given.get("pick") not in PICKS
+        ):
+            _check_duel_pick(given)
+        answer: dict[str, Any] = {key: given.get(key) for key in ("pick", "ranking")}
+        answer |= {"tags": body.tags, "reason": body.reason}
         inline = arena.can_run_inline(duel=duel)
         opened.drop(call, duel)
         if not call.query.next:
@@ -111,7 +130,8 @@ def voter_operations(service: Service) -> list[Operation]:
         settings = call.arena.page
         fields = msgspec.structs.asdict(settings)
         words = words_of(settings.language, settings.words)
-        return Page(**fields, translated=words, items=call.arena.has_items)
+        made = Page(**fields, translated=words, items=call.arena.has_items)
+        return with_slates(made, call.arena.state.settings)
 
     async def session(call: Call) -> Response:
         # Login CSRF: a page of another site must not choose the token of this browser.
@@ -140,8 +160,12 @@ def voter_operations(service: Service) -> list[Operation]:
         names = arena.revealed(call.path["duel"])
         if names is None:
             return voted
-        left, right = (OptionName(option.id, option.name) for option in names)
-        return msgspec.structs.replace(voted, revealed=Revealed(left, right), undo_until=0.0)
+        options = [OptionName(option.id, option.name) for option in names]
+        if arena.state.settings.has_slates:
+            revealed = Revealed(options=options)
+        else:
+            revealed = Revealed(left=options[0], right=options[1])
+        return msgspec.structs.replace(voted, revealed=revealed, undo_until=0.0)
 
     def _source(call: Call) -> str:
         """Return the name of the source of votes without a voter: token and address."""

@@ -1,8 +1,8 @@
 """Static files, served under a name with a content hash and cached without expiry.
 
 ``drift-duel.js`` is also served under its plain name, which pages of other sites use, and is cached
-for minutes only. Modules import each other by plain names in the source; the served files import
-the hashed names.
+for minutes only; so is ``drift-slate.js``, which it loads for arenas with slates. Modules import
+each other by plain names in the source; the served files import the hashed names.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from starlette.responses import Response
 
 __all__ = ["PUBLIC", "serve", "url_of"]
 
-PUBLIC = frozenset({"drift-duel.js"})
+PUBLIC = frozenset({"drift-duel.js", "drift-slate.js"})
 _TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 _SHARED = ("layout.css", "layout.js")
 """Files that all pages of driftduel share, from the package `driftduel._internal.pages`."""

@@ -121,8 +121,8 @@ export function numbers(board) {
 }
 
 export function about(board) {
-  const modes = { panel: "panel: people came to compare, and always see two different options", serve: "serve: traffic; at times one option is shown without a question" };
-  const rows = [["Chooses the pairs", board.policy], ["Mode", modes[board.mode] || board.mode], ["Seed", String(board.seed)], ["Records in the log", whole(board.seq)], ["Last record", when(board.at)]];
+  const modes = { panel: `panel: people came to compare, and always see ${board.show ? `up to ${board.show}` : "two"} different options`, serve: "serve: traffic; at times one option is shown without a question" };
+  const rows = [[board.show ? "Chooses the options" : "Chooses the pairs", board.policy], ["Mode", modes[board.mode] || board.mode], ["Seed", String(board.seed)], ["Records in the log", whole(board.seq)], ["Last record", when(board.at)]];
   at("about").replaceChildren(...rows.flatMap(([name, value]) => [made("dt", name), made("dd", value)]));
   at("guarantee").textContent = board.guarantee || "";
   at("warnings").replaceChildren(...(board.warnings || []).map((warning) => made("p", warning)));

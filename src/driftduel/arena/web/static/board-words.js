@@ -29,19 +29,19 @@ function itemsNote({ retired, balance, fewest, most }) {
 
 // Rows of label, value and description.
 export function counts(board) {
-  const { lateness: late, votes_per_voter: each } = board;
+  const { lateness: late, votes_per_voter: each } = board, pair = board.show ? "slate" : "pair";
   return [
     ["Votes", whole(board.votes), "picks and ties that were recorded in time"],
     ["Learned", whole(board.learned), "votes that the policy has learned"],
     ["Equal", whole(board.ties), "votes without a preference"],
-    ...(board.both_bad ? [["Both bad", whole(board.both_bad), "votes against both options; they count as ties"]] : []),
+    ...(board.both_bad ? [["Both bad", whole(board.both_bad), `votes against ${board.show ? "all" : "both"} options; they count as ties`]] : []),
     ["Skipped", whole(board.skips), "no answer was given"],
-    ["Late", whole(board.late), "arrived after the pair had been released; recorded, not counted"],
-    ["Not counted", whole(board.uncounted), "one voter's votes on one pair beyond a day's limit"],
+    ["Late", whole(board.late), `arrived after the ${pair} had been released; recorded, not counted`],
+    ["Not counted", whole(board.uncounted), `one voter's votes on one ${board.show ? "set of options" : "pair"} beyond a day's limit`],
     ["Voided", whole(board.voided), "removed later by the owner"],
     ...(board.imported ? [["Imported", whole(board.imported), "past votes that the arena started from"]] : []),
     ...(board.items ? [["Items", whole(board.items.count), itemsNote(board.items)]] : []),
-    ["Open now", whole(board.open), "pairs that are shown without an answer yet"],
+    ["Open now", whole(board.open), `${pair}s that are shown without an answer yet`],
     ["Waiting", whole(board.waiting), "votes that can still be undone, or wait for earlier ones"],
     ["Voters", whole(board.voters), each?.median ? `half of them gave at most ${counted(each.median, "vote")}; the most were ${whole(each.most)}` : ""],
     ["Time to answer", duration(late?.median), late?.p90 ? `half were faster than this; one in ten took longer than ${duration(late.p90)}` : ""],

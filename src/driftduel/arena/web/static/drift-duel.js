@@ -250,6 +250,7 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       this.at("why").hidden = !settings.reasons;
       this.at("instructions").textContent = settings.instructions || "";
       this.at("instructions").hidden = !settings.instructions;
+      if (settings.show > 2) this.slate?.setUp();
       if (settings.language) this.part("section").lang = settings.language;
       if (!this.isConnected || !this.hasAttribute("fragment")) return;
       if (settings.language) document.documentElement.lang = settings.language;
@@ -303,6 +304,16 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       } finally { history.replaceState(history.state, "", location.pathname + location.search); }
     }
 
+    // The cards of slates are a module, which pages with pairs do not load.
+    async withSlates(duel, message, trouble) {
+      this.lock(true);
+      for (let wait = 1; !this.slate && this.isConnected; wait = Math.min(2 * wait, 16)) {
+        const path = `static/drift-slate.js${wait > 1 ? `?${performance.now()}` : ""}`; // a failed load is remembered by its address
+        try { this.slate = new (await import(new URL(path, this.server).href)).Slate(this); } catch { this.note(this.words.waiting, true); await sleep(1000 * wait); }
+      }
+      if (this.slate) this.show(duel, message, trouble);
+    }
+
     async begin() {
       this.lock(true);
       try { await this.enter(); } catch (problem) { this.stop(this.message(problem)); return; }
@@ -332,13 +343,18 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
 
     async pick(pick) {
       if (!this.ready || this.part(`[data-pick="${pick}"]`).hidden) return;
+      await this.answer({ pick }, this.words[`saved-${pick}`]);
+    }
+
+    async answer(given, saved) {
+      const { pick } = given;
       this.lock(true);
       this.forget();
       const { duel } = this;
       const held = this.ahead.pop();
       const key = this.mark + duel.duel;
       const reason = this.at("why").hidden ? "" : this.at("reason").value.trim();
-      const vote = reason ? { pick, reason } : { pick };
+      const vote = reason ? { ...given, reason } : given;
       storage((kept) => kept.setItem(key, JSON.stringify(vote)));
       try {
         const path = `duels/${encodeURIComponent(duel.duel)}/vote${held ? "" : "?next=1"}`;
@@ -346,8 +362,8 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
         storage((kept) => kept.removeItem(key));
         this.at("reason").value = "";
         const { words } = this, { revealed } = answer;
-        const names = revealed ? ` ${words.revealed.replace(/\{(left|right)\}/g, (_, side) => revealed[side].name)}` : "";
-        const message = (answer.late ? words["saved-late"] : answer.counted === false && pick !== "skip" ? words["saved-uncounted"] : words[`saved-${pick}`]) + names;
+        const names = revealed?.options ? ` ${this.slate.names(revealed.options)}` : revealed ? ` ${words.revealed.replace(/\{(left|right)\}/g, (_, side) => revealed[side].name)}` : "";
+        const message = (answer.late ? words["saved-late"] : answer.counted === false && pick !== "skip" ? words["saved-uncounted"] : saved) + names;
         const next = held || answer.next;
         if (next) this.show(next, message); else await this.ask(message);
         if (answer.undo_until) { this.last = { duel, until: inMs(answer.undo_until) }; this.tick(); }
@@ -422,13 +438,18 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
 
     // -- display
     show(duel, message = "", trouble = false) {
+      const { options } = duel;
+      if (options && !this.slate) { this.withSlates(duel, message, trouble); return; }
       this.duel = duel;
       this.away = false;
       this.renewed = this.active = performance.now();
       const sole = duel.alone, { words } = this;
-      const shown = sole ? [sole] : [duel.left, duel.right];
-      this.fill(this.at("left"), shown[0], words["left-option"]);
-      if (!sole) this.fill(this.at("right"), shown[1], words["right-option"]);
+      if (options) this.slate.show(duel);
+      else {
+        this.slate?.hide();
+        this.fill(this.at("left"), sole || duel.left, words["left-option"]);
+        if (!sole) this.fill(this.at("right"), duel.right, words["right-option"]);
+      }
       this.at("prompt").hidden = !duel.prompt;
       if (duel.prompt) this.fill(this.at("asked"), duel.prompt, words.prompt);
       this.part(".pair").classList.toggle("alone", Boolean(sole));
@@ -439,10 +460,10 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       this.at("rest").hidden = Boolean(sole);
       this.at("why").hidden = Boolean(sole) || !this.settings.reasons;
       this.at("onward").hidden = !sole;
-      this.part(".pair").hidden = false;
+      this.part(".pair").hidden = Boolean(options);
       this.note(message, trouble);
       const read = (id) => brief(this.at(id).textContent.trim() || this.part(`#${id} img`)?.alt || "");
-      const parts = sole ? [read("left")] : [`${words.left}: ${read("left")}`, `${words.right}: ${read("right")}`];
+      const parts = options ? this.slate.read(brief) : sole ? [read("left")] : [`${words.left}: ${read("left")}`, `${words.right}: ${read("right")}`];
       if (duel.prompt) parts.unshift(`${words.prompt}: ${read("asked")}`);
       this.at("announcement").textContent = `${sole ? words["no-pair"] : words["new-pair"]} ${parts.join(". ")}`;
       this.markScrollable();
@@ -501,6 +522,7 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
 
     stop(message) {
       this.duel = null;
+      this.slate?.hide();
       for (const part of [this.part(".pair"), ...["prompt", "question", "rest", "why", "onward"].map((id) => this.at(id))]) part.hidden = true;
       this.lock(false);
       this.note(message, true);
@@ -524,7 +546,8 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       this.watch();
       const idle = !this.ready;
       this.toggleAttribute("data-ready", !idle);
-      for (const button of this.root.querySelectorAll("[data-pick], [data-do=again]")) button.setAttribute("aria-disabled", String(idle));
+      for (const button of this.root.querySelectorAll("[data-pick], [data-card], [data-do=again]")) button.setAttribute("aria-disabled", String(idle));
+      this.slate?.refresh();
       const undo = this.part("[data-do=undo]");
       const rest = this.last ? this.last.until - Date.now() - this.skew : 0;
       if (rest <= 0) this.last = null;
@@ -537,6 +560,7 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
     // -- input
     act(what) {
       if (what === "undo") this.undo();
+      else if (what === "send") this.slate.send();
       else if (this.duel?.alone) { if (this.ready && (what === "right" || what === "again")) this.ask(); }
       else this.pick(what);
     }
@@ -546,14 +570,16 @@ kbd { font: inherit; font-size: 0.85em; font-weight: 400; border: 1px solid curr
       if (!button) return;
       if (event.detail > 1 && performance.now() - this.shown < DOUBLE) return; // the second click of a double click
       this.toQuestion = event.detail === 0; // keyboard or screen reader: move the focus to the question
-      this.act(button.dataset.pick || button.dataset.do);
+      if (button.dataset.card) this.slate.choose(Number(button.dataset.card));
+      else this.act(button.dataset.pick || button.dataset.do);
     }
 
     onKeydown(event) {
-      const what = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-      if (!what || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
       const target = event.composedPath()[0];
       if (target.closest?.("input, textarea, select, audio, [contenteditable], pre[tabindex], .scroll[tabindex], .math[tabindex]")) return;
+      if (this.duel?.options) { this.slate?.onKeydown(event, target); return; }
+      const what = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+      if (!what || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
       if (what === "tie" && target.matches?.(".body[tabindex]")) return; // there the key scrolls
       event.preventDefault();
       if (!event.repeat) this.act(what);
