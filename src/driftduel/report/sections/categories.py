@@ -16,7 +16,7 @@ def section(of: OneWorld) -> Section | None:
     order = sorted(range(len(found.names)), key=lambda i: -found.shares[i])
     shown = sorted(order[:_MOST])
     rows = []
-    for standing in of.world.ranked():
+    for standing in of.world.ranked:
         regrets = found.regrets.get(standing.policy)
         if regrets is None:
             continue
