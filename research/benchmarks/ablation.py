@@ -120,7 +120,7 @@ VARIANTS = (
         (
             *_PLAIN,
             (
-                "challenges(without_match, matches_due, by_succession(without_match))",
+                "challenges(without_match, matches_due, _next_one)",
                 "challenges(without_match, by_alarms(0.5, 0.5, 1.0), by_turns(without_match))",
             ),
         ),

@@ -1,9 +1,9 @@
 """Judge `adaptive-logistic` on test worlds that were written down before it was tuned.
 
 The reference of a world is the best of `lin-ucb`, `lin-ts`, `maxinp` and `colstim` with memory and
-width chosen in hindsight on the same seeds: all of a grid play the first runs, and the best of them
-all runs. On worlds without features `king` plays, too. A second part counts false alarms in
-stationary worlds: prompt answers, late ones, and ties.
+width chosen in hindsight on the same seeds: all of a grid play the first runs, the better ones some
+more, and the best of those all runs. On worlds without features `king` plays, too. A second part
+counts false alarms in stationary worlds: prompt answers, late ones, and ties.
 
 `make requests` plays it, and writes research/records/requests.json and the tables in
 docs/research/requests.md.
@@ -24,8 +24,9 @@ from research.places import DOCS, RECORDS, page_name
 RECORD = RECORDS / "requests.json"
 PAGE = DOCS / "research" / "requests.md"
 CANDIDATE = "adaptive-logistic"
-FIRST_RUNS, FINALISTS = 3, 4
-SMALL_RUNS, SMALL_FINALISTS = 2, 2
+ROUNDS_OF_RIVALS = ((3, 10), (8, 4))
+"""How many runs rivals play, and how many of them are kept for the next round."""
+SMALL_ROUNDS_OF_RIVALS = ((2, 6), (8, 3))
 ALARM_WORLDS, ALARM_ROUNDS = 1_000, 4_000
 TARGETS = {"changing": 0.85, "worst": 1.1, "stationary": 1.5, "king": 1.2}
 
@@ -59,30 +60,36 @@ def _totals(policy: str, world: str, runs: range) -> list[float]:
     return [play(policy, world, seed_of("test", run), points=2).total for run in runs]
 
 
+def best_rival(spec: str, runs: int, small: bool) -> tuple[str, list[float]]:
+    """Return the best rival of a world in hindsight, and its regret in every run."""
+    rivals: dict[str, list[float]] = {rival: [] for rival in grid(small)}
+    for most, kept in (*(SMALL_ROUNDS_OF_RIVALS if small else ROUNDS_OF_RIVALS), (runs, 1)):
+        for rival, totals in rivals.items():
+            totals.extend(_totals(rival, spec, range(len(totals), min(most, runs))))
+        best = sorted(rivals, key=lambda rival: float(np.mean(rivals[rival])))[:kept]
+        rivals = {rival: rivals[rival] for rival in best}
+    return rivals.popitem()
+
+
 def measure_world(name: str, runs: int, small: bool = False) -> dict[str, Any]:
     """Play one world; return the regret of the candidate, of the best rival, and of `king`."""
-    first_runs, most = (SMALL_RUNS, SMALL_FINALISTS) if small else (FIRST_RUNS, FINALISTS)
     group, spec = TEST[name]
     games = [play(CANDIDATE, spec, seed_of("test", run), points=2) for run in range(runs)]
     regret = np.array([game.total for game in games])
     seconds = sum(game.seconds for game in games)
-    few = min(first_runs, runs)
-    first = {rival: _totals(rival, spec, range(few)) for rival in grid(small)}
-    finalists = sorted(first, key=lambda rival: float(np.mean(first[rival])))[:most]
-    rivals = {rival: first[rival] + _totals(rival, spec, range(few, runs)) for rival in finalists}
-    best = min(rivals, key=lambda rival: float(np.mean(rivals[rival])))
+    best, rival = best_rival(spec, runs, small)
     world = make_world(spec, 0)
     shape = getattr(world, "shape")  # noqa: B009 - a world with requests
     row = {
         "world": name, "group": group, "spec": spec, "coefficients": world.arms * shape.size,
-        "rounds": world.rounds, "regret": regret.tolist(), "best": best, "rival": rivals[best],
+        "rounds": world.rounds, "regret": regret.tolist(), "best": best, "rival": rival,
         "alarms": float(np.mean([len(game.restarts) for game in games])),
         "small": small,
         "rounds_per_second": runs * world.rounds / seconds,
     }  # fmt: skip
     if group.endswith("d1"):
         row["king"] = _totals("king", spec, range(runs))
-    print(f"{name}: {regret.mean():.0f} against {np.mean(rivals[best]):.0f} of {best}", flush=True)
+    print(f"{name}: {regret.mean():.0f} against {np.mean(rival):.0f} of {best}", flush=True)
     return row
 
 

@@ -338,3 +338,17 @@ def test_ties_are_part_of_what_a_world_is():
     away = {world_identity(f"{name}:seed=1") for name in ("arrivals", "sleeping", "retire-best")}
     away |= {world_identity(f"sleeping:seed=1,{more}") for more in ("phases=4", "ties=0.1")}
     assert len(away) == 5
+
+
+def test_a_policy_that_ignores_requests_is_not_the_one_that_takes_them():
+    """The world sets `features` unless the spec does."""
+    identities = [
+        policy_identity(f"adaptive-logistic{keys}")
+        for keys in ("", ":features=0", ":features=4", ":features=4,one_hot=true")
+    ]
+    assert len(set(identities)) == 4
+    world = "routing:arms=3,features=4,rounds=900,phases=1,seed=1"
+    plan = make_plan([world], ["adaptive-logistic", "adaptive-logistic:features=0"], 1)
+    one, other = (run_cell(cell).row for cell in plan.cells())
+    assert one["key"] != other["key"]
+    assert one["regret"] < 0.8 * other["regret"]

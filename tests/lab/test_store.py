@@ -47,6 +47,9 @@ def in_small_files(folder, plan=PLAN, size=2):
     return store
 
 
+CATEGORIES = ("categories", "category_regret", "category_rounds")
+
+
 def files(folder):
     return sorted((Path(folder) / "cells").glob("*.parquet"))
 
@@ -213,10 +216,31 @@ FORGED = {
         pl.concat_list("arms", "arms", "arms").alias("present")
     ),
     "more ties than duels": lambda f: f.with_columns(pl.lit(1.5).alias("ties")),
+    "a category without regret": lambda f: f.with_columns(
+        pl.lit(pl.Series([["a"]])).first().alias("categories")
+    ),
+    "rounds of categories that are too few": lambda f: f.with_columns(
+        _categories(["a"], [0.0], [1])
+    ),
+    "a category that is there twice": lambda f: f.with_columns(
+        _categories(["a", "a"], [0.0, 0.0], [1, 2])
+    ),
+    "infinite regret of a category": lambda f: f.with_columns(
+        _categories(["a"], [float("inf")], [1])
+    ),
     "a stage of other arms": lambda f: f.with_columns(_stage(active=[99])),
     "half a replay": lambda f: f.with_columns(_stage(replays=[1])),
     "a stage after the end": lambda f: f.with_columns(_stage(round=10**9)),
 }
+
+
+def _categories(*values):
+    """Make the columns of categories."""
+    kinds = [SCHEMA[name] for name in CATEGORIES]
+    return [
+        pl.lit(pl.Series([value], dtype=kind)).first().alias(name)
+        for name, kind, value in zip(CATEGORIES, kinds, values, strict=True)
+    ]
 
 
 def _stage(**changes):
@@ -242,12 +266,20 @@ def test_the_forged_stage_is_what_is_wrong(store):
 
 
 def test_files_of_driftduel_0_1_stand_beside_newer_ones(store, whole):
-    since = ["winners_from", "winners", "present", "ties", "stages"]
+    since = ["winners_from", "winners", "present", "ties", "stages", *CATEGORIES]
     rewritten(files(store)[1], lambda f: f.drop(since))
     games = load_results(store).games
     assert len(games) == len(PLAN)
     assert games["winners"].is_null().sum() == 2
     assert timeless(games.drop(since)).equals(timeless(Store(whole).rows().drop(since)))
+
+
+def test_files_from_before_categories_stand_beside_newer_ones(store, whole):
+    rewritten(files(store)[1], lambda f: f.drop(CATEGORIES))
+    games = load_results(store).games
+    assert len(games) == len(PLAN)
+    assert games["categories"].is_null().sum() == 2
+    assert timeless(games.drop(CATEGORIES)).equals(timeless(Store(whole).rows().drop(CATEGORIES)))
 
 
 @pytest.mark.parametrize("change", ["foreign column", "retyped number", "missing column"])

@@ -37,7 +37,8 @@ def made_store(folder, policies, worlds, runs=4, *, regret=None, restarts=None, 
         row |= {"switches": [planned.rounds // 4 + 1, planned.rounds // 2 + 1]}
         row |= {"plays": np.outer(2 * ends, shares).round().astype(int).ravel()}
         row |= {"winners_from": [1, *row["switches"]], "winners": [0, 1, 0]}
-        row |= {"present": [], "stages": []}
+        lists = ("present", "stages", "categories", "category_regret", "category_rounds")
+        row |= {name: [] for name in lists}
         row |= {"version": plan.version, "machine": "nobody's", "finished_at": "2026-01-01"}
         rows.append(row)
     if rows:

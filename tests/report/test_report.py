@@ -538,6 +538,36 @@ def test_a_world_with_ties_and_absences_is_described(tmp_path):
     assert "Choosing at random" not in text
 
 
+def test_regret_is_shown_by_category_of_the_request(tmp_path):
+    table = tmp_path / "tasks.csv"
+    rows = [f"{kind},{i % 3},{i % 5}" for i, kind in enumerate(["chat", "<b>code"] * 30)]
+    table.write_text("\n".join(["kind,fast,good", *rows]) + "\n")
+    worlds = [
+        f"table:path={table},options=fast+good,features=kind,rounds=400",
+        "routing:arms=3,features=2,rounds=300",
+    ]
+    folder = tmp_path / "store"
+    found = compare(["uniform", "king"], worlds, runs=3, out=folder)
+    for row in found.games.filter(world=worlds[0]).iter_rows(named=True):
+        assert sorted(row["categories"]) == ["<b>code", "chat"]
+        assert sum(row["category_rounds"]) == 400
+        assert sum(row["category_regret"]) == pytest.approx(row["regret"])
+    with_categories, without = read_findings(found).worlds
+    assert without.categories is None
+    shown = with_categories.categories
+    assert sum(shown.shares) == pytest.approx(1)
+    for standing in with_categories.standings:
+        regrets = shown.regrets[standing.policy]
+        assert sum(each.mean for each in regrets) == pytest.approx(standing.mean)
+        assert all(each.low < each.mean < each.high for each in regrets)
+    write_report(folder)
+    page = read(folder)
+    assert text_of(page).count("Regret by category of the request") == 1
+    assert "&lt;b&gt;code" in page
+    assert "<b>code" not in page
+    assert f'title="{shown.shares[1]:.0%} of the requests"' in page
+
+
 @pytest.mark.parametrize("benchmark", ["exploitability", "von-neumann"])
 def test_regret_without_a_winner_is_called_by_its_name(tmp_path, benchmark):
     worlds = ["rps-top:arms=4,rounds=900,phases=3,seed=1"]

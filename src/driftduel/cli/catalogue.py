@@ -100,7 +100,7 @@ WORLDS: Groups = {
         "league": "teams with strengths that carry over to the next season",
         "crossing": "two leading arms that slowly change places",
         "surges": "fashions: an arm jumps up and fades",
-        "tastes": "options with features, and a taste vector that rotates; also with requests",
+        "tastes": "options with features and a rotating taste; or requests",
     },
     "Continuously drifting": {
         "seasonal": "utilities that oscillate",

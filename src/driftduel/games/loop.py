@@ -13,7 +13,7 @@ from driftduel.policies import GROW, RESTARTED, UNANSWERED, Kernels
 from driftduel.regret import GAME_BLENDS
 from driftduel.worlds import NO_LINK, UNKNOWN, decide
 
-__all__ = ["ASTRAY", "compiled_loop"]
+__all__ = ["ASTRAY", "compiled_loop", "exchange_notes", "make_announce", "segment_of"]
 
 ASTRAY = 4  # in addition to the flags of a `tell` kernel
 
@@ -59,14 +59,14 @@ def compiled_loop(
         duel, and `kept` its notes, until the outcome is delivered.
     """
     ask, tell, unanswered = kernels.ask, kernels.tell, kernels.unanswered
-    announce: Any = _announce(kernels) if absences else None
+    announce: Any = make_announce(kernels) if absences else None
 
     def loop(  # type: ignore[no-untyped-def]
         chunk, tables, outcome_draws, begin, losses, state, rng, notes, first, end,
         sums, marks, mark, curves, counts, plays, restarts, ring, kept,
     ):  # fmt: skip
         arms, link = losses.shape[1], chunk.link
-        segment = _segment_of(chunk.starts, first) - 1
+        segment = segment_of(chunk.starts, first) - 1
         next_start = first
         next_mark = marks[mark] if mark < len(marks) else 0
         mean, better, both, either = sums[0], sums[1], int(sums[2]), int(sums[3])
@@ -110,7 +110,7 @@ def compiled_loop(
                 one, other, came = ring[place, 0], ring[place, 1], ring[place, 2]
                 ring[place, 0], ring[place, 1], ring[place, 2] = a, b, max(won, UNANSWERED)
                 told = t > delay and (unanswered or came >= 0)
-                _exchange(kept, place, notes, told)
+                exchange_notes(kept, place, notes, told)
                 flags = tell(state, t - delay, one, other, came, notes) if told else 0
                 place = place + 1 if place + 1 < delay else 0
             elif ties or unknown:
@@ -152,12 +152,12 @@ def compiled_loop(
 
 
 @hot
-def _segment_of(starts, t):  # type: ignore[no-untyped-def]
+def segment_of(starts, t):  # type: ignore[no-untyped-def]
     """Return the segment of a round; the numpy function would add compile time to each process.
 
     Examples
     --------
-    >>> [_segment_of(np.array([1, 5, 6]), t) for t in (1, 4, 5, 6, 9)]
+    >>> [segment_of(np.array([1, 5, 6]), t) for t in (1, 4, 5, 6, 9)]
     [0, 0, 1, 2, 2]
     """
     low, high = 0, len(starts)
@@ -171,7 +171,7 @@ def _segment_of(starts, t):  # type: ignore[no-untyped-def]
 
 
 @hot
-def _exchange(kept, place, notes, told):  # type: ignore[no-untyped-def]
+def exchange_notes(kept, place, notes, told):  # type: ignore[no-untyped-def]
     """Store the notes of a duel, and return the stored ones if their outcome is delivered now."""
     for i in range(len(notes)):
         note = notes[i]
@@ -180,7 +180,7 @@ def _exchange(kept, place, notes, told):  # type: ignore[no-untyped-def]
         kept[place, i] = note
 
 
-def _announce(kernels: Kernels) -> Any:
+def make_announce(kernels: Kernels) -> Any:
     """Return a kernel that announces joins, then departures, to a policy."""
     change, present = kernels.change, kernels.present
 

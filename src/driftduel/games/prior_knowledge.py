@@ -5,13 +5,14 @@ from typing import Any
 
 from driftduel.measures import Measures, measure
 from driftduel.policies import POLICIES
+from driftduel.requests import RequestShape
 from driftduel.specs import Spec
 from driftduel.worlds import RequestWorld, World
 
 __all__ = ["KNOWN", "knowledge"]
 
 _FROM_MEASURES = {"switches", "variation", "at"}
-KNOWN = frozenset({"horizon", *_FROM_MEASURES})
+KNOWN = frozenset({"horizon", *_FROM_MEASURES, *RequestShape._fields})
 """The parameters of policies that may be set to true values of the world."""
 
 

@@ -19,9 +19,9 @@ from driftduel.errors import DriftduelError
 from driftduel.games.delay import DelayQueue
 from driftduel.games.loop import (
     ASTRAY,
-    _announce as _announcement,
-    _exchange,
-    _segment_of,
+    exchange_notes,
+    make_announce,
+    segment_of,
 )
 from driftduel.games.rounds import announce_arms
 from driftduel.games.segments import GameTotals, OutcomeDraws
@@ -121,14 +121,14 @@ def compiled_slate_loop(kernels: Kernels, absences: bool) -> Any:
         Whether arms join and leave.
     """
     ask, tell, unanswered = kernels.ask, kernels.tell, kernels.unanswered
-    announce: Any = _announcement(kernels) if absences else None
+    announce: Any = make_announce(kernels) if absences else None
 
     def loop(  # type: ignore[no-untyped-def]
         chunk, outcome_draws, begin, width, ranked, nothing, coin, losses, state, rng, notes, more,
         first, end, sums, marks, mark, curves, counts, plays, restarts, ring, kept, shown, weights,
     ):  # fmt: skip
         arms = losses.shape[1]
-        segment = _segment_of(chunk.starts, first) - 1
+        segment = segment_of(chunk.starts, first) - 1
         next_start = first
         next_mark = marks[mark] if mark < len(marks) else 0
         mean, better, both, either = sums[0], sums[1], int(sums[2]), int(sums[3])
@@ -160,7 +160,7 @@ def compiled_slate_loop(kernels: Kernels, absences: bool) -> Any:
                 one, other, came = ring[place, 0], ring[place, 1], ring[place, 2]
                 ring[place, 0], ring[place, 1], ring[place, 2] = a, b, code
                 told = t > delay and (unanswered or came >= 0)
-                _exchange(kept, place, notes, told)
+                exchange_notes(kept, place, notes, told)
                 flags = tell(state, t - delay, one, other, came, notes) if told else 0
                 place = place + 1 if place + 1 < delay else 0
             else:

@@ -37,7 +37,7 @@ from driftduel.lab.objects import (
 )
 from driftduel.policies import MODES, KernelPolicy, make_policy
 from driftduel.regret import BENCHMARKS, NoWinnerError, check_benchmark, phase_starts
-from driftduel.worlds import World
+from driftduel.worlds import RequestWorld, World
 
 __all__ = [
     "Cell",
@@ -496,8 +496,11 @@ def _need_winners(spec: str, world: World) -> None:
     """Raise NoWinnerError for a round without a winner, in the first rounds of a drifting world.
 
     Checking all rounds may take longer than a game. A later round without a winner ends the run
-    when the first game reaches it, see `run_cells`.
+    when the first game reaches it, see `run_cells`. With requests every round has a best option: of
+    equal ones each is best.
     """
+    if isinstance(world, RequestWorld):
+        return
     few = _ROUNDS_LOOKED_AT if world.drifts else None
     for chunk in world.chunks(limit=few):
         without = np.flatnonzero(chunk.row_winners()[chunk.rows] < 0)

@@ -57,6 +57,9 @@ SCHEMA: dict[str, Any] = {
     "winners": pl.List(pl.Int64),
     "present": pl.List(pl.Int64),
     "ties": pl.Float64,
+    "categories": pl.List(pl.String),
+    "category_regret": pl.List(pl.Float64),
+    "category_rounds": pl.List(pl.Int64),
     "stages": pl.List(
         pl.Struct(
             {
@@ -82,17 +85,27 @@ SCHEMA: dict[str, Any] = {
 
 The columns of the run's world are those that a page shows, so that the world need not be rebuilt:
 ``winners`` and ``winners_from`` (the best arm, -1 for none, and the first rounds), ``present`` (the
-minimum and maximum number of present arms; empty if all are present), the share of ``ties``.
+minimum and maximum number of present arms; empty if all are present), the share of ``ties``, the
+``categories`` of requests with the regret and the rounds of each (empty without categories).
 ``stages`` are recorded stages of a policy with replays, in the first run only, for the figure of
-the game. Files of driftduel 0.1 lack these columns; `Store.rows` returns null for them.
+the game. Files of driftduel 0.1 lack these columns, and files from before requests had categories
+lack those; `Store.rows` returns null for them.
 """
 TIMINGS = ("seconds", "seconds_game", "seconds_cell", "finished_at", "machine")
 """Columns that differ when a cell is played again."""
 
 _SINCE_02 = ("winners_from", "winners", "present", "ties", "stages")
 _GOAL_SCHEMA = {**SCHEMA, **goals.SCHEMA}  # of games with a goal beside regret
-_OLD_SCHEMA = {name: kind for name, kind in SCHEMA.items() if name not in _SINCE_02}
-_SCHEMAS = (SCHEMA, _GOAL_SCHEMA, _OLD_SCHEMA)
+_CATEGORIES = ("categories", "category_regret", "category_rounds")
+
+
+def _without(schema: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: kind for name, kind in schema.items() if name not in names}
+
+
+_OLD_SCHEMA = _without(SCHEMA, (*_SINCE_02, *_CATEGORIES))
+_BEFORE_CATEGORIES = [_without(schema, _CATEGORIES) for schema in (SCHEMA, _GOAL_SCHEMA)]
+_SCHEMAS = (SCHEMA, _GOAL_SCHEMA, _OLD_SCHEMA, *_BEFORE_CATEGORIES)
 _PLAN = "plan.json"
 _FORMAT = 1
 
@@ -401,8 +414,10 @@ def _is_sound(frame: pl.DataFrame, kind: int) -> bool:
     )
     if not all(count == 0 for count in frame.null_count().row(0)):
         return False
-    if _SCHEMAS[kind] is _GOAL_SCHEMA:
+    if "goal_score" in _SCHEMAS[kind]:
         checks = (*checks, *_goal_checks())
+    if "categories" in _SCHEMAS[kind]:
+        checks = (*checks, *_category_checks())
     sound = bool(frame.select(pl.all_horizontal(*checks).all()).item())
     return sound and (_SCHEMAS[kind] is _OLD_SCHEMA or _has_sound_scenes(frame))
 
@@ -417,6 +432,19 @@ def _goal_checks() -> tuple[pl.Expr, ...]:
         pl.col("goal_votes").is_between(0, pl.col("rounds") + 1),
         pl.col("goal_changes") >= 0,
         pl.col("goal_until") >= 0,
+    )
+
+
+def _category_checks() -> tuple[pl.Expr, ...]:
+    """Return the checks of the categories of requests."""
+    names, regret, rounds = map(pl.col, _CATEGORIES)
+    return (
+        regret.list.len() == names.list.len(),
+        rounds.list.len() == names.list.len(),
+        names.list.n_unique() == names.list.len(),
+        regret.list.eval(pl.element().is_finite()).list.all(),
+        rounds.list.min().fill_null(0) >= 0,
+        (names.list.len() == 0) | (rounds.list.sum() == pl.col("rounds")),
     )
 
 

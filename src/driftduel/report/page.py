@@ -12,6 +12,7 @@ from driftduel.report.chart import label
 from driftduel.report.section import OneWorld, Section, between
 from driftduel.report.sections import (
     about,
+    categories,
     curves,
     glossary,
     goals,
@@ -39,6 +40,7 @@ OF_ALL_WORLDS = (heat.section, trends.section)
 OF_ONE_WORLD = (
     goals.section,
     standings.section,
+    categories.section,
     curves.section,
     restarts.section,
     shares.section,

@@ -3,6 +3,7 @@
 `read_findings` reads a store; the other modules define the parts of its result.
 """
 
+from driftduel.lab.findings.categories import CategoryRegrets
 from driftduel.lab.findings.changes import Changes, Game
 from driftduel.lab.findings.curves import Curve
 from driftduel.lab.findings.goals import GoalFindings
@@ -15,6 +16,7 @@ from driftduel.lab.findings.world import WorldFindings, ratio_means
 
 __all__ = [
     "ArmShares",
+    "CategoryRegrets",
     "Changes",
     "Curve",
     "Findings",

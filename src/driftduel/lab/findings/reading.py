@@ -20,6 +20,7 @@ __all__ = ["Findings", "read_findings"]
 _COLUMNS = (
     "world", "policy", "seed", "run", "game_seed", "rounds", "arms", "regret", "restarts",
     "switches", "at", "regret_curve", "plays", "winners_from", "winners", "present", "ties",
+    "categories", "category_regret", "category_rounds",
 )  # fmt: skip
 
 

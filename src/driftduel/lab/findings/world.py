@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from driftduel.lab.cells import slice_ends
+from driftduel.lab.findings.categories import CategoryRegrets, read_categories
 from driftduel.lab.findings.changes import SUBJECTS, Changes, Game, read_changes
 from driftduel.lab.findings.curves import Curve, Ints, read_curves, thin_evenly
 from driftduel.lab.findings.goals import GoalFindings
@@ -65,6 +66,8 @@ class WorldFindings:
     """The largest number of arms shown in a round."""
     slates_ranked: bool = False
     """Whether the answer to a slate is a ranking."""
+    categories: CategoryRegrets | None = None
+    """Regret by category of the requests; None without categories."""
 
     def called(self, arm: int, word: str = "arm ") -> str:
         """Return the name of an arm, or `word` followed by its number."""
@@ -188,4 +191,5 @@ def read_world(
             if (shares := read_shares(frame, world.rounds, None if world.fixed else example))
         },
         regrets=regrets,
+        categories=read_categories(games),
     )
