@@ -1,9 +1,8 @@
 """Judge `adaptive-logistic` on test worlds that were written down before it was tuned.
 
 The reference of a world is the best of `lin-ucb`, `lin-ts`, `maxinp` and `colstim` with memory and
-width chosen in hindsight on the same seeds: all of a grid play the first runs, the better ones some
-more, and the best of those all runs. On worlds without features `king` plays, too. A second part
-counts false alarms in stationary worlds: prompt answers, late ones, and ties.
+width chosen in hindsight: all of a grid play the same seeds. On worlds without features `king`
+plays, too. A second part counts false alarms in stationary worlds: prompt answers, late ones, ties.
 
 `make requests` plays it, and writes research/records/requests.json and the tables in
 docs/research/requests.md.
@@ -24,9 +23,6 @@ from research.places import DOCS, RECORDS, page_name
 RECORD = RECORDS / "requests.json"
 PAGE = DOCS / "research" / "requests.md"
 CANDIDATE = "adaptive-logistic"
-ROUNDS_OF_RIVALS = ((3, 10), (8, 4))
-"""How many runs rivals play, and how many of them are kept for the next round."""
-SMALL_ROUNDS_OF_RIVALS = ((2, 6), (8, 3))
 ALARM_WORLDS, ALARM_ROUNDS = 1_000, 4_000
 TARGETS = {"changing": 0.85, "worst": 1.1, "stationary": 1.5, "king": 1.2}
 
@@ -62,13 +58,8 @@ def _totals(policy: str, world: str, runs: range) -> list[float]:
 
 def best_rival(spec: str, runs: int, small: bool) -> tuple[str, list[float]]:
     """Return the best rival of a world in hindsight, and its regret in every run."""
-    rivals: dict[str, list[float]] = {rival: [] for rival in grid(small)}
-    for most, kept in (*(SMALL_ROUNDS_OF_RIVALS if small else ROUNDS_OF_RIVALS), (runs, 1)):
-        for rival, totals in rivals.items():
-            totals.extend(_totals(rival, spec, range(len(totals), min(most, runs))))
-        best = sorted(rivals, key=lambda rival: float(np.mean(rivals[rival])))[:kept]
-        rivals = {rival: rivals[rival] for rival in best}
-    return rivals.popitem()
+    rivals = {rival: _totals(rival, spec, range(runs)) for rival in grid(small)}
+    return min(rivals.items(), key=lambda item: float(np.mean(item[1])))
 
 
 def measure_world(name: str, runs: int, small: bool = False) -> dict[str, Any]:
