@@ -39,6 +39,9 @@ def content_of(state, without=()):
         arrays = {name: file[name].tobytes() for name in file.files if name != "header"}
     for key in without:
         del header["parameters"][key]
+    for duel in (*header["pending"], *(duel for duel, _ in header["held"])):
+        if duel[4:] == [[]]:  # a duel of two arms, as this version writes it
+            del duel[4]
     return header, arrays
 
 
