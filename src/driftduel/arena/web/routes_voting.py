@@ -97,13 +97,13 @@ def voter_operations(service: Service) -> list[Operation]:
         opened.drop(call, duel)
         if not call.query.next:
             taken = await service.run_durably(lambda: arena.vote(duel, **answer), inline)
-            return _voted(call, taken, None)
+            return _vote_response(call, taken, None)
         with await place_for(call) as another:
             taken, shown = await service.run_durably(
                 lambda: arena.vote_and_ask(duel, **answer), inline
             )
             another.duel = "" if shown is None else shown.duel
-        return _voted(call, taken, shown)
+        return _vote_response(call, taken, shown)
 
     async def undo(call: Call) -> Struct:
         arena, duel = call.arena, call.path["duel"]
@@ -150,7 +150,7 @@ def voter_operations(service: Service) -> list[Operation]:
         """Return a duel as the holder of a token may see it: on items, voters see no names."""
         return blind(shown) if call.arena.has_items and call.grant.scope != "own" else shown
 
-    def _voted(call: Call, vote: Vote, shown: ShownDuel | None) -> Struct:
+    def _vote_response(call: Call, vote: Vote, shown: ShownDuel | None) -> Struct:
         arena = call.arena
         voted = Voted(vote.seq, vote.undo_until, vote.counted, vote.late)
         if shown is not None:
