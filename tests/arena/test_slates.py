@@ -507,7 +507,10 @@ def test_an_item_has_answers_of_all_options_shown_and_is_new_to_the_voter():
 def test_a_slate_shrinks_if_items_lack_answers():
     """Three of six options have an answer: the arena shows these three, and evens out the items."""
     some = items(12, lambda n: ["abc", "bcd", "def"][n % 3])
-    with Arena(items=some, show=4, seed=3) as arena:
+    whole = [{"id": "whole", "answers": {name: name for name in "abcdef"}}]
+    with Arena(items=whole, show=4, seed=3) as arena:
+        arena.add_items(some)
+        arena.retire_item("whole")
         counts = Counter()
         for number in range(60):
             shown = arena.ask(f"v{number}")
@@ -522,6 +525,11 @@ def test_a_slate_shrinks_if_items_lack_answers():
         assert arena.board().votes == 60
         live = arena._live
         assert digest(replay_log(live.store, live.name)) == digest(live.state)
+
+
+def test_items_with_fewer_answers_than_are_shown_are_refused():
+    with pytest.raises(ArenaError, match="no item has more than 3 answers; pass show=3"):
+        Arena(items=items(4, lambda n: ["abc", "bc"][n % 2]), show=4)
 
 
 def test_nothing_is_left_after_all_sets_of_options():

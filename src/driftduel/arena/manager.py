@@ -103,6 +103,12 @@ class ArenaManager:
             texts = option_texts(names) if texts is None else texts
         with_items = items is not None and items is not False
         made = settings_of(len(texts), items=with_items, priced=bool(prices), **settings)
+        most = max((len(item.answers) for item in checked), default=made.show)
+        if 2 <= most < made.show:  # the policy would learn no vote
+            raise ArenaError(
+                "bad-request",
+                f"show={made.show}: no item has more than {most} answers; pass show={most}.",
+            )
         body = {"settings": plain_settings(made), "options": [text.id for text in texts]}
         records = [Record(1, int(1000 * self._clock()), "opened", body)]
         if prices:
