@@ -16,7 +16,7 @@ people = np.random.default_rng(3)  # stands in for the voters
 # in a browser.
 
 # %%
-lines = []
+lines: list[str] = []
 for n in range(200):
     answers = {model: f"It is **{n * n + 5 - quality}**." for model, quality in MODELS.items()}
     item = {"id": f"p{n}", "prompt": f"What is ${n}^2$?", "answers": answers}
