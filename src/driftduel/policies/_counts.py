@@ -25,6 +25,8 @@ __all__ = [
     "may_beat",
     "most_of_all",
     "most_victories",
+    "possible_winners",
+    "present_arms",
     "set_present",
     "upper",
 ]
@@ -54,6 +56,33 @@ def may_beat(wins: Any, i: int, j: int, width: float) -> bool:
     n = wins[i, j] + wins[j, i]
     lack = 0.5 * n - wins[i, j]
     return lack <= 0.0 or lack * lack <= width * n
+
+
+@hot
+def possible_winners(wins: Any, present: Any, width: float, arms: Any) -> int:
+    """Write the present arms that may beat all present arms to `arms`; return their number."""
+    count = 0
+    for i in range(len(present)):
+        possible = present[i] == 1
+        for j in range(len(present)):
+            if not may_beat(wins, i, j, width) and present[j] == 1:
+                possible = False
+                break
+        if possible:
+            arms[count] = i
+            count += 1
+    return count
+
+
+@hot
+def present_arms(present: Any, arms: Any) -> int:
+    """Write the present arms to `arms` and return their number."""
+    count = 0
+    for i in range(len(present)):
+        if present[i] == 1:
+            arms[count] = i
+            count += 1
+    return count
 
 
 @hot

@@ -7,7 +7,15 @@ import numpy as np
 
 from driftduel._internal.compiler import hot
 from driftduel._internal.kernel_random import uniform
-from driftduel.policies._counts import bonus, count_duel, counting, forget_wins, may_beat, upper
+from driftduel.policies._counts import (
+    bonus,
+    count_duel,
+    counting,
+    forget_wins,
+    possible_winners,
+    present_arms,
+    upper,
+)
 from driftduel.policies._slate_kernels import draw_some, tell_slate, write_slate
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import ANY, ARM_OR_NONE, CONSTANT, COUNT, PRESENT, Named, records
@@ -18,7 +26,7 @@ from driftduel.specs import Range
 
 __all__ = ["MaxMinUcb"]
 
-_NOBODY = -1
+_NONE = -1
 _OUT = -1.0
 
 
@@ -40,29 +48,9 @@ class MaxMinState(NamedTuple):
 
 
 @hot
-def _candidates(state: Any, width: float) -> int:
-    """Write the arms whose upper bounds are all at least 1/2 into the scratch; return how many."""
-    wins, present = state.wins, state.present
-    count, stands = 0, False
-    for i in range(len(present)):
-        possible = present[i] == 1
-        for j in range(len(present)):
-            if not possible:
-                break
-            possible = present[j] == 0 or may_beat(wins, i, j, width)
-        if possible:
-            state.chosen[count] = i
-            count += 1
-            stands |= i == state.best[0]
-    if not stands:
-        state.best[0] = _NOBODY
-    return count
-
-
-@hot
 def _most_hopeful(hopes: Any, rng: Any) -> int:
     """Return the arm with the largest value, of equal ones a random one; -1 if all are out."""
-    arm, most, ties = _NOBODY, _OUT, 0
+    arm, most, ties = _NONE, _OUT, 0
     for i in range(len(hopes)):
         if hopes[i] == _OUT or hopes[i] < most:
             continue
@@ -79,7 +67,7 @@ def _build_up(state: Any, rng: Any, anchor: int, width: float) -> int:
     for i in range(len(hopes)):
         hopes[i] = math.inf if state.present[i] == 1 else _OUT
     count, arm = 0, anchor
-    while arm != _NOBODY and count < state.numbers[0].most:
+    while arm != _NONE and count < state.numbers[0].most:
         chosen[count] = arm
         count += 1
         hopes[arm] = _OUT
@@ -95,18 +83,19 @@ def _build_up(state: Any, rng: Any, anchor: int, width: float) -> int:
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     chosen, most = state.chosen, state.numbers[0].most
     width = bonus(state.numbers[0].alpha, t)
-    count = _candidates(state, width)
+    count = possible_winners(state.wins, state.present, width, chosen)
+    is_candidate = False
+    for k in range(count):
+        is_candidate |= chosen[k] == state.best[0]
+    if not is_candidate:
+        state.best[0] = _NONE
     if count == 0:
-        for i in range(len(chosen)):
-            if state.present[i] == 1:
-                chosen[count] = i
-                count += 1
-        count = draw_some(chosen, count, most, rng)
+        count = draw_some(chosen, present_arms(state.present, chosen), most, rng)
     elif count == 1:
         state.best[0] = chosen[0]
     else:
         anchor = state.best[0]
-        if anchor == _NOBODY:
+        if anchor == _NONE:
             anchor = chosen[int(uniform(rng) * count)]
         count = _build_up(state, rng, anchor, width)
     return write_slate(chosen, count, most, notes)
@@ -115,7 +104,7 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
 @hot
 def _reset(state: Any) -> None:
     forget_wins(state.wins)
-    state.best[0] = _NOBODY
+    state.best[0] = _NONE
 
 
 @POLICIES.register("maxmin-ucb")
@@ -180,7 +169,7 @@ class MaxMinUcb(KernelPolicy):
         self.state = MaxMinState(
             wins=np.zeros((arms, arms)),
             present=np.ones(arms, np.int64),
-            best=np.full(1, _NOBODY),
+            best=np.full(1, _NONE),
             chosen=np.zeros(arms, np.int64),
             hopes=np.zeros(arms),
             numbers=records(1, alpha=float(alpha), most=int(slate)),

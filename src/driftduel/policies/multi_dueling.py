@@ -5,7 +5,14 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from driftduel._internal.compiler import hot
-from driftduel.policies._counts import bonus, count_duel, counting, forget_wins, may_beat
+from driftduel.policies._counts import (
+    bonus,
+    count_duel,
+    counting,
+    forget_wins,
+    possible_winners,
+    present_arms,
+)
 from driftduel.policies._slate_kernels import draw_some, tell_slate, write_slate
 from driftduel.policies.base import KernelPolicy, Kernels
 from driftduel.policies.fields import ANY, CONSTANT, COUNT, PRESENT, Named, records
@@ -31,34 +38,15 @@ class MultiDuelingState(NamedTuple):
 
 
 @hot
-def _champions(state: Any, width: float) -> int:
-    """Write the present arms that may beat all present arms into the scratch; return how many."""
-    wins, present = state.wins, state.present
-    count = 0
-    for i in range(len(present)):
-        possible = present[i] == 1
-        for j in range(len(present)):
-            if not possible:
-                break
-            possible = present[j] == 0 or may_beat(wins, i, j, width)
-        if possible:
-            state.champions[count] = i
-            count += 1
-    return count
-
-
-@hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     numbers, champions = state.numbers[0], state.champions
     width = bonus(numbers.alpha, t)
-    count = _champions(state, width)
+    count = possible_winners(state.wins, state.present, width, champions)
     if count != 1:
-        count = _champions(state, numbers.beta * width)
+        width *= numbers.beta
+        count = possible_winners(state.wins, state.present, width, champions)
     if count == 0:
-        for i in range(len(champions)):
-            if state.present[i] == 1:
-                champions[count] = i
-                count += 1
+        count = present_arms(state.present, champions)
     count = draw_some(champions, count, numbers.most, rng)
     return write_slate(champions, count, numbers.most, notes)
 

@@ -12,7 +12,7 @@ from driftduel.policies._counts import (
     count_duel,
     counting,
     forget_wins,
-    may_beat,
+    possible_winners,
     upper,
 )
 from driftduel.policies.base import KernelPolicy, Kernels
@@ -23,7 +23,7 @@ from driftduel.specs import Range
 
 __all__ = ["Rucb"]
 
-_NOBODY = -1
+_NONE = -1
 
 
 class RucbState(NamedTuple):
@@ -46,29 +46,21 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     wins, present = state.wins, state.present
     arms = wins.shape[0]
     width = bonus(state.alpha[0], t)
-    count = 0
+    count = possible_winners(wins, present, width, state.champions)
     hypothesis_stands = False
-    for i in range(arms):
-        possible = present[i] == 1
-        for j in range(arms):
-            if not may_beat(wins, i, j, width) and present[j] == 1:
-                possible = False
-                break
-        if possible:
-            state.champions[count] = i
-            count += 1
-            hypothesis_stands |= i == state.best[0]
+    for k in range(count):
+        hypothesis_stands |= state.champions[k] == state.best[0]
     if not hypothesis_stands:
-        state.best[0] = _NOBODY  # B is intersected with C
+        state.best[0] = _NONE  # B is intersected with C
     if count == 0:
         champion = any_present(present, rng)
     elif count == 1:
         champion = state.champions[0]
         state.best[0] = champion
-    elif state.best[0] != _NOBODY and uniform(rng) < 0.5:
+    elif state.best[0] != _NONE and uniform(rng) < 0.5:
         champion = state.best[0]
     else:
-        others = count - (1 if state.best[0] != _NOBODY else 0)
+        others = count - (1 if state.best[0] != _NONE else 0)
         pick = int(uniform(rng) * others)
         champion = state.champions[0]
         for k in range(count):
@@ -96,7 +88,7 @@ def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
 @hot
 def _reset(state: Any) -> None:
     forget_wins(state.wins)
-    state.best[0] = _NOBODY
+    state.best[0] = _NONE
 
 
 @POLICIES.register("rucb")
@@ -140,7 +132,7 @@ class Rucb(KernelPolicy):
         self.state = RucbState(
             wins=np.zeros((arms, arms)),
             present=np.ones(arms, np.int64),
-            best=np.full(1, _NOBODY),
+            best=np.full(1, _NONE),
             champions=np.zeros(arms, np.int64),
             alpha=np.array([alpha], dtype=np.float64),
         )

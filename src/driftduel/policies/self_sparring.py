@@ -24,15 +24,22 @@ class SelfSparringState(NamedTuple):
 
 
 @hot
+def _counts_of(wins: Any, i: int) -> Any:
+    """Return the parameters of an arm's Beta distribution: its wins and its losses, plus 1."""
+    a, b = 1.0, 1.0
+    for j in range(len(wins)):
+        a += wins[i, j]
+        b += wins[j, i]
+    return a, b
+
+
+@hot
 def _ask(state: Any, rng: Any, t: int, notes: Any) -> Any:
     wins = state.wins
     first, second = 0, 0
     top, other_top = -1.0, -1.0
     for i in range(len(wins)):
-        a, b = 1.0, 1.0
-        for j in range(len(wins)):
-            a += wins[i, j]
-            b += wins[j, i]
+        a, b = _counts_of(wins, i)
         x = beta(rng, a, b)
         if x > top:
             top, first = x, i
@@ -55,10 +62,7 @@ def _best_of_a_sample(wins: Any, rng: Any) -> int:
     """Return the arm with the largest draw from the distributions of all arms."""
     best, top = 0, -1.0
     for i in range(len(wins)):
-        a, b = 1.0, 1.0
-        for j in range(len(wins)):
-            a += wins[i, j]
-            b += wins[j, i]
+        a, b = _counts_of(wins, i)
         x = beta(rng, a, b)
         if x > top:
             top, best = x, i
@@ -104,10 +108,7 @@ def _best_guess(state: Any) -> int:
     wins = state.wins
     best, most = 0, -1.0
     for i in range(len(wins)):
-        won, lost = 1.0, 1.0
-        for j in range(len(wins)):
-            won += wins[i, j]
-            lost += wins[j, i]
+        won, lost = _counts_of(wins, i)
         if won / (won + lost) > most:
             best, most = i, won / (won + lost)
     return best
