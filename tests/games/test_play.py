@@ -85,7 +85,7 @@ def test_the_length_of_a_call_changes_nothing(seconds, monkeypatch):
 def test_the_length_of_a_block_of_outcome_draws_changes_nothing(monkeypatch):
     spec = ("anaconda:constant=0.1", "geometric-btl:arms=4,rounds=2000,phases=3")
     one = play(*spec, seed=3)
-    monkeypatch.setattr("driftduel.games.segments._ROUNDS_A_BLOCK", 29)
+    monkeypatch.setattr("driftduel.games.segments._DRAWS_A_BLOCK", 29)
     other = play(*spec, seed=3)
     outcome_draws = np.random.default_rng(streams(3)[1]).random(2000)
     draws = OutcomeDraws(np.random.default_rng(streams(3)[1]))

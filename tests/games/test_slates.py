@@ -5,7 +5,6 @@ import signal
 import numpy as np
 import pytest
 
-import driftduel.games.slates as module
 from driftduel._internal.compiler import hot
 from driftduel.errors import DriftduelError
 from driftduel.games import (
@@ -13,6 +12,7 @@ from driftduel.games import (
     budget,
     knowledge,
     play,
+    segments,
     streams,
     trace,
     write_trace,
@@ -167,8 +167,8 @@ def test_games_do_not_depend_on_how_they_are_divided(spec, monkeypatch):
     world = make_world(spec, 4)
     whole = play(both(Shower, world, world.slate)[0], world, 3)
     monkeypatch.setattr(budget, "MOST_ROUNDS", 37)
-    monkeypatch.setattr(module, "_DRAWS_A_BLOCK", 50)
-    monkeypatch.setattr(module, "_RESTARTS_A_CALL", 2)
+    monkeypatch.setattr(segments, "_DRAWS_A_BLOCK", 50)
+    monkeypatch.setattr(segments, "_RESTARTS_A_CALL", 2)
     for policy in both(Shower, world, world.slate):
         seen = []
         game = play(policy, world, 3, progress=lambda done, of, seen=seen: seen.append(done))

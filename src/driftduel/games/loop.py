@@ -13,7 +13,10 @@ from driftduel.policies import GROW, RESTARTED, UNANSWERED, Kernels
 from driftduel.regret import GAME_BLENDS
 from driftduel.worlds import NO_LINK, UNKNOWN, decide
 
-__all__ = ["ASTRAY", "compiled_loop", "exchange_notes", "make_announce", "segment_of"]
+__all__ = [
+    "ASTRAY", "compiled_loop", "exchange_notes", "exchange_outcome", "make_announce", "segment_of",
+    "write_mark",
+]  # fmt: skip
 
 ASTRAY = 4  # in addition to the flags of a `tell` kernel
 
@@ -107,8 +110,8 @@ def compiled_loop(
             if ties or unknown:
                 unheard += int(won == UNKNOWN)
             if late:
-                one, other, came = ring[place, 0], ring[place, 1], ring[place, 2]
-                ring[place, 0], ring[place, 1], ring[place, 2] = a, b, max(won, UNANSWERED)
+                outcome = a, b, max(won, UNANSWERED)
+                one, other, came = exchange_outcome(ring, place, outcome)
                 told = t > delay and (unanswered or came >= 0)
                 exchange_notes(kept, place, notes, told)
                 flags = tell(state, t - delay, one, other, came, notes) if told else 0
@@ -132,10 +135,7 @@ def compiled_loop(
             counts[0, a] += 1  # two rows, to avoid a dependency between the two additions
             counts[1, b] += 1
             if t == next_mark:
-                curves[mark, 0], curves[mark, 1] = mean, better
-                curves[mark, 2], curves[mark, 3] = both, either
-                for arm in range(arms):
-                    plays[mark, arm] = counts[0, arm] + counts[1, arm]
+                write_mark(curves, plays, counts, mark, mean, better, both, either)
                 mark += 1
                 next_mark = marks[mark] if mark < len(marks) else 0
             t += 1
@@ -168,6 +168,23 @@ def segment_of(starts, t):  # type: ignore[no-untyped-def]
         else:
             high = middle
     return low
+
+
+@hot
+def write_mark(curves, plays, counts, mark, mean, better, both, either):  # type: ignore[no-untyped-def]
+    """Write the regret and the plays up to a round of the curves."""
+    curves[mark, 0], curves[mark, 1] = mean, better
+    curves[mark, 2], curves[mark, 3] = both, either
+    for arm in range(plays.shape[1]):
+        plays[mark, arm] = counts[0, arm] + counts[1, arm]
+
+
+@hot
+def exchange_outcome(ring, place, outcome):  # type: ignore[no-untyped-def]
+    """Store two arms and an outcome in a slot of the ring buffer; return the stored ones."""
+    before = ring[place, 0], ring[place, 1], ring[place, 2]
+    ring[place, 0], ring[place, 1], ring[place, 2] = outcome
+    return before
 
 
 @hot

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from driftduel._internal.compiler import hot, kernel
 from driftduel.errors import DriftduelError
 from driftduel.games.delay import DelayQueue
+from driftduel.games.loop import ASTRAY, exchange_notes, exchange_outcome, write_mark
 from driftduel.games.scene import GameScene
-from driftduel.games.segments import GameTotals, OutcomeDraws
+from driftduel.games.segments import GameTotals, OutcomeDraws, run_compiled
 from driftduel.policies import (
     GROW,
     RESTARTED,
@@ -46,8 +47,6 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ASTRAY = 4  # in addition to the flags of a `tell` kernel
-_RESTARTS_A_CALL = 4096
 _LOGISTIC = LINK_CODES["logistic"]
 
 _mean_loss, _better_loss, _both_lose, _any_loses = map(hot, GAME_BLENDS)
@@ -155,14 +154,10 @@ def compiled_request_loop(kernels: Kernels, takes: bool, ties: bool, late: bool)
                 p = 0.5 + share * (p - 0.5)
             won = outcome(p, a, b, outcome_draws[t - begin], half_tie, ties, False)
             if late:
-                one, other, came = ring[place, 0], ring[place, 1], ring[place, 2]
-                ring[place, 0], ring[place, 1], ring[place, 2] = a, b, max(won, UNANSWERED)
+                outcome_of = a, b, max(won, UNANSWERED)
+                one, other, came = exchange_outcome(ring, place, outcome_of)
                 told = t > delay and (unanswered or came >= 0)
-                for i in range(len(notes)):
-                    note = notes[i]
-                    if told:
-                        notes[i] = kept[place, i]
-                    kept[place, i] = note
+                exchange_notes(kept, place, notes, told)
                 flags = tell(state, t - delay, one, other, came, notes) if told else 0
                 place = place + 1 if place + 1 < delay else 0
             elif ties:
@@ -181,10 +176,7 @@ def compiled_request_loop(kernels: Kernels, takes: bool, ties: bool, late: bool)
             counts[0, a] += 1
             counts[1, b] += 1
             if t == next_mark:
-                curves[mark, 0], curves[mark, 1] = mean, better
-                curves[mark, 2], curves[mark, 3] = both, either
-                for arm in range(arms):
-                    plays[mark, arm] = counts[0, arm] + counts[1, arm]
+                write_mark(curves, plays, counts, mark, mean, better, both, either)
                 mark += 1
                 next_mark = marks[mark] if mark < len(marks) else 0
             t += 1
@@ -195,7 +187,7 @@ def compiled_request_loop(kernels: Kernels, takes: bool, ties: bool, late: bool)
                 if flags & GROW or restarted == len(restarts):
                     break
         sums[0], sums[1], sums[2], sums[3] = mean, better, both, either
-        return t, mark, restarted, flags, strange
+        return t, mark, restarted, 0, flags, strange
 
     return kernel(loop)
 
@@ -234,30 +226,18 @@ def _compiled(
     ties = chunk.ties > 0 and policy.ledger.ties == "skip"
     takes = policy.request_shape.features > 0
     loop = compiled_request_loop(policy.kernels, takes, ties, late.delay > 0)
-    restarts = np.empty(_RESTARTS_A_CALL, np.int64)
 
-    def call(t: int, end: int, numbers: Floats, begin: int) -> Any:
+    def call(t: int, end: int, numbers: Floats, begin: int, restarts: Ints) -> Any:
         return loop(
             chunk, numbers, begin, policy.state, policy.rng_address, policy.scratch, t, end,
             tally.sums, tally.marks, tally.mark, tally.curves, tally.counts, tally.plays, groups,
             restarts, late.ring, late.notes,
         )  # fmt: skip
 
-    t = policy.ledger.asked + 1
-    if t == 1:  # no rounds: compilation is not part of the measured time
-        call(t, t, np.empty(0), t)
-    begun = time.perf_counter()
-    numbers, first = outcome_draws.next(end - t), t
-    while t < end:
-        t, tally.mark, restarted, flags, strange = call(t, end, numbers, first)
-        policy.restarts.extend(restarts[:restarted].tolist())
-        policy.advance_to(t - 1)
-        if flags & ASTRAY:
-            late.give_up()
-            raise no_such_arms(policy, strange[0], strange[1], t)
-        if flags & GROW:
-            policy.grow()
-    return time.perf_counter() - begun
+    def strange_arms(t: int, strange: Any) -> DriftduelError:
+        return no_such_arms(policy, strange[0], strange[1], t)
+
+    return run_compiled(policy, tally, late, outcome_draws, end, call, strange_arms)
 
 
 def _interpreted(
@@ -278,14 +258,8 @@ def _interpreted(
         _, told = decide_request(policy, duel, chunk, row, float(draw))
         late.tell(duel, told)
         x, y = chunk.losses[row, a], chunk.losses[row, b]
-        tally.sums += [blend(x, y) for blend in GAME_BLENDS]
+        tally.add(t, [blend(x, y) for blend in GAME_BLENDS], (a, b))
         groups[chunk.categories[row]] += GAME_BLENDS[0](x, y), 1.0
-        tally.counts[0, a] += 1
-        tally.counts[1, b] += 1
-        if tally.mark < len(tally.marks) and t == tally.marks[tally.mark]:
-            tally.curves[tally.mark] = tally.sums
-            tally.plays[tally.mark] = tally.counts.sum(axis=0)
-            tally.mark += 1
     return time.perf_counter() - begun
 
 

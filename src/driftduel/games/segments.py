@@ -2,11 +2,13 @@
 
 import threading
 import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from driftduel.errors import DriftduelError
 from driftduel.games.delay import DelayQueue
 from driftduel.games.observer import Observer
 from driftduel.games.rounds import announce_arms, decide_duel, skips_ties
@@ -14,11 +16,11 @@ from driftduel.policies import GROW, KernelPolicy, Policy, no_such_arms
 from driftduel.regret import GAME_BLENDS
 from driftduel.worlds import UNKNOWN, Chunk
 
-__all__ = ["GameTotals", "OutcomeDraws", "play_segment"]
+__all__ = ["GameTotals", "OutcomeDraws", "play_segment", "run_compiled"]
 
 _RESTARTS_A_CALL = 4096
-# Outcome draws of so many rounds, half a megabyte, stay in the processor's cache.
-_ROUNDS_A_BLOCK = 1 << 16
+# So many outcome draws, half a megabyte, stay in the processor's cache.
+_DRAWS_A_BLOCK = 1 << 16
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -38,6 +40,17 @@ class GameTotals:
         """The number of duels of each arm as first, and as second."""
         self.plays = np.zeros((len(marks), arms), np.int64)
         self.unknown = 0
+
+    def add(self, t: int, blends: Sequence[float], shown: Sequence[int] | Ints) -> None:
+        """Add round `t`: the values of `GAME_BLENDS`, and the arms shown."""
+        self.sums += blends
+        self.counts[0, shown[0]] += 1
+        for arm in shown[1:]:
+            self.counts[1, arm] += 1
+        if self.mark < len(self.marks) and t == self.marks[self.mark]:
+            self.curves[self.mark] = self.sums
+            self.plays[self.mark] = self.counts.sum(axis=0)
+            self.mark += 1
 
     def up_to(self, last: int) -> tuple[Ints, Floats, Ints]:
         """Return the marks reached and the last round played, the sums and the plays up to them."""
@@ -68,7 +81,7 @@ class OutcomeDraws:
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
         if not hasattr(self._of_thread, "block"):
-            self._of_thread.block = np.empty(_ROUNDS_A_BLOCK)
+            self._of_thread.block = np.empty(_DRAWS_A_BLOCK)
         self._block: Floats = self._of_thread.block
 
     def next(self, rounds: int) -> Floats:
@@ -123,17 +136,16 @@ def _compiled(
     end: int,
     observer: Observer | None,
 ) -> float:
-    from driftduel.games.loop import ASTRAY, compiled_loop
+    from driftduel.games.loop import compiled_loop
 
     absences = chunk.present.size > 0
     kernels = policy.kernels if observer is None else observer.kernels(policy)
     loop = compiled_loop(
         kernels, skips_ties(policy, chunk), absences, chunk.unknown, late.delay > 0
     )
-    restarts = np.empty(_RESTARTS_A_CALL, np.int64)
     tables = chunk.matrices.reshape(-1, policy.arms**2)
 
-    def call(t: int, end: int, numbers: Floats, begin: int) -> Any:
+    def call(t: int, end: int, numbers: Floats, begin: int, restarts: Ints) -> Any:
         state = policy.state if observer is None else observer.record(policy)
         return loop(
             chunk, tables, numbers, begin, losses, state, policy.rng_address, policy.scratch, t,
@@ -141,27 +153,61 @@ def _compiled(
             restarts, late.ring, late.notes,
         )  # fmt: skip
 
+    def strange_arms(t: int, strange: Any) -> DriftduelError:
+        segment = np.searchsorted(chunk.starts, t, side="right") - 1
+        here = chunk.present[chunk.rows[segment]] if absences else None
+        return no_such_arms(policy, strange[0], strange[1], t, here)
+
+    return run_compiled(policy, tally, late, outcome_draws, end, call, strange_arms)
+
+
+def run_compiled(
+    policy: Any,
+    tally: GameTotals,
+    late: DelayQueue,
+    outcome_draws: OutcomeDraws,
+    end: int,
+    call: Callable[[int, int, Floats, int, Ints], Any],
+    strange_arms: Callable[[int, Any], DriftduelError],
+    draws: int = 1,
+) -> float:
+    """Call a compiled loop until round `end`; return the duration in seconds.
+
+    Parameters
+    ----------
+    policy, tally, late, outcome_draws, end
+        As of `play_segment`.
+    call
+        Function ``(t, end, numbers, begin, restarts)`` that plays rounds from t on, with the
+        outcome draws `numbers` of the rounds from `begin` on, and returns the tuple of
+        `games.loop.compiled_loop`.
+    strange_arms
+        Function ``(t, arms)`` that returns the error for arms that cannot be shown in round t.
+    draws
+        The number of outcome draws of each round.
+    """
+    from driftduel.games.loop import ASTRAY
+
+    restarts = np.empty(_RESTARTS_A_CALL, np.int64)
     t = policy.ledger.asked + 1
     # Play no rounds: compilation, or loading from the cache, is not part of the measured time.
     if t == 1:
-        call(t, t, _NONE, t)
+        call(t, t, _NONE, t, restarts)
     begun = time.perf_counter()
     drawing, drawn = 0.0, t
     while t < end:
         if t == drawn:
-            first, drawn = t, min(t + _ROUNDS_A_BLOCK, end)
+            first, drawn = t, min(t + _DRAWS_A_BLOCK // draws, end)
             before = time.perf_counter()
-            numbers = outcome_draws.next(drawn - t)
+            numbers = outcome_draws.next((drawn - t) * draws)
             drawing += time.perf_counter() - before
-        t, tally.mark, restarted, unheard, flags, strange = call(t, drawn, numbers, first)
+        t, tally.mark, restarted, unheard, flags, strange = call(t, drawn, numbers, first, restarts)
         tally.unknown += unheard
         policy.restarts.extend(restarts[:restarted].tolist())
         policy.advance_to(t - 1)
         if flags & ASTRAY:
             late.give_up()
-            segment = np.searchsorted(chunk.starts, t, side="right") - 1
-            here = chunk.present[chunk.rows[segment]] if absences else None
-            raise no_such_arms(policy, strange[0], strange[1], t, here)
+            raise strange_arms(t, strange)
         if flags & GROW:
             policy.grow()
     return time.perf_counter() - begun - drawing
@@ -194,11 +240,5 @@ def _interpreted(
             observer.after(*delivered)
         tally.unknown += won == UNKNOWN
         x, y = losses[row, a], losses[row, b]
-        tally.sums += [blend(x, y) for blend in GAME_BLENDS]
-        tally.counts[0, a] += 1
-        tally.counts[1, b] += 1
-        if tally.mark < len(tally.marks) and t == tally.marks[tally.mark]:
-            tally.curves[tally.mark] = tally.sums
-            tally.plays[tally.mark] = tally.counts.sum(axis=0)
-            tally.mark += 1
+        tally.add(t, [blend(x, y) for blend in GAME_BLENDS], (a, b))
     return time.perf_counter() - begun

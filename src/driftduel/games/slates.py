@@ -20,11 +20,13 @@ from driftduel.games.delay import DelayQueue
 from driftduel.games.loop import (
     ASTRAY,
     exchange_notes,
+    exchange_outcome,
     make_announce,
     segment_of,
+    write_mark,
 )
 from driftduel.games.rounds import announce_arms
-from driftduel.games.segments import GameTotals, OutcomeDraws
+from driftduel.games.segments import GameTotals, OutcomeDraws, run_compiled
 from driftduel.policies import (
     GROW,
     RESTARTED,
@@ -39,11 +41,8 @@ from driftduel.worlds import Chunk, RequestWorld, World, decide_slate
 
 __all__ = ["check_slates", "decide_answer", "draws_a_round", "play_slate_segment"]
 
-_RESTARTS_A_CALL = 4096
-_DRAWS_A_BLOCK = 1 << 16
-_NONE = np.empty(0)
-
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 def check_slates(policy: Policy, world: World, observer: object | None = None) -> None:
@@ -67,7 +66,7 @@ def draws_a_round(world: World) -> int:
 
 
 @hot
-def _read(a, b, notes, more, shown):  # type: ignore[no-untyped-def]
+def _read_shown(a, b, notes, more, shown):  # type: ignore[no-untyped-def]
     """Write the arms shown by place, and return their number."""
     shown[0], shown[1] = a, b
     count = 2
@@ -96,7 +95,7 @@ def _is_slate(shown, count, losses):  # type: ignore[no-untyped-def]
 
 
 @hot
-def _blend(shown, count, losses):  # type: ignore[no-untyped-def]
+def _blend_losses(shown, count, losses):  # type: ignore[no-untyped-def]
     """Return the mean loss of the arms shown, the smallest, whether all lose and whether any do."""
     total, best, losing = 0.0, np.inf, 0
     for p in range(count):
@@ -127,7 +126,6 @@ def compiled_slate_loop(kernels: Kernels, absences: bool) -> Any:
         chunk, outcome_draws, begin, width, ranked, nothing, coin, losses, state, rng, notes, more,
         first, end, sums, marks, mark, curves, counts, plays, restarts, ring, kept, shown, weights,
     ):  # fmt: skip
-        arms = losses.shape[1]
         segment = segment_of(chunk.starts, first) - 1
         next_start = first
         next_mark = marks[mark] if mark < len(marks) else 0
@@ -147,7 +145,7 @@ def compiled_slate_loop(kernels: Kernels, absences: bool) -> Any:
                 last = segment + 1 == len(chunk.starts)
                 next_start = chunk.end if last else chunk.starts[segment + 1]
             a, b = ask(state, rng, t, notes)
-            count = _read(a, b, notes, more, shown)
+            count = _read_shown(a, b, notes, more, shown)
             if not _is_slate(shown, count, loss):  # a user-defined kernel may be wrong
                 flags, strange = ASTRAY, count
                 break
@@ -155,17 +153,16 @@ def compiled_slate_loop(kernels: Kernels, absences: bool) -> Any:
             code = decide_slate(
                 utilities, shown, count, outcome_draws, at, nothing, ranked, coin, weights
             )
-            x, y, all_lose, any_lose = _blend(shown, count, loss)
+            x, y, all_lose, any_lose = _blend_losses(shown, count, loss)
             if delay > 0:
-                one, other, came = ring[place, 0], ring[place, 1], ring[place, 2]
-                ring[place, 0], ring[place, 1], ring[place, 2] = a, b, code
-                told = t > delay and (unanswered or came >= 0)
-                exchange_notes(kept, place, notes, told)
-                flags = tell(state, t - delay, one, other, came, notes) if told else 0
+                one, other, came = exchange_outcome(ring, place, (a, b, code))
+                learns = t > delay and (unanswered or came >= 0)
+                exchange_notes(kept, place, notes, learns)
+                flags = tell(state, t - delay, one, other, came, notes) if learns else 0
                 place = place + 1 if place + 1 < delay else 0
             else:
-                told = unanswered or code >= 0
-                flags = tell(state, t, a, b, code, notes) if told else 0
+                learns = unanswered or code >= 0
+                flags = tell(state, t, a, b, code, notes) if learns else 0
             mean += x
             better += y
             both += all_lose
@@ -174,10 +171,7 @@ def compiled_slate_loop(kernels: Kernels, absences: bool) -> Any:
             for p in range(1, count):
                 counts[1, shown[p]] += 1
             if t == next_mark:
-                curves[mark, 0], curves[mark, 1] = mean, better
-                curves[mark, 2], curves[mark, 3] = both, either
-                for arm in range(arms):
-                    plays[mark, arm] = counts[0, arm] + counts[1, arm]
+                write_mark(curves, plays, counts, mark, mean, better, both, either)
                 mark += 1
                 next_mark = marks[mark] if mark < len(marks) else 0
             t += 1
@@ -188,7 +182,7 @@ def compiled_slate_loop(kernels: Kernels, absences: bool) -> Any:
                 if flags & GROW or restarted == len(restarts):
                     break
         sums[0], sums[1], sums[2], sums[3] = mean, better, both, either
-        return t, mark, restarted, flags, strange
+        return t, mark, restarted, 0, flags, strange
 
     return kernel(loop)
 
@@ -228,11 +222,10 @@ def _compiled(
 ) -> float:
     absences = chunk.present.size > 0
     loop = compiled_slate_loop(policy.kernels, absences)
-    restarts = np.empty(_RESTARTS_A_CALL, np.int64)
     shown, weights = np.zeros(MOST_SHOWN, np.int64), np.empty(MOST_SHOWN)
     width, coin = draws_a_round(world), policy.ledger.ties == "coin"
 
-    def call(t: int, end: int, numbers: Floats, begin: int) -> Any:
+    def call(t: int, end: int, numbers: Floats, begin: int, restarts: Ints) -> Any:
         return loop(
             chunk, numbers, begin, width, world.ranked, world.nothing_picked, coin, losses,
             policy.state, policy.rng_address, policy.scratch, policy.slate - 2, t, end,
@@ -240,25 +233,11 @@ def _compiled(
             late.ring, late.notes, shown, weights,
         )  # fmt: skip
 
-    t = policy.ledger.asked + 1
-    if t == 1:  # no rounds: compilation is not part of the measured time
-        call(t, t, _NONE, t)
-    begun = time.perf_counter()
-    drawn = t
-    while t < end:
-        if t == drawn:
-            first, drawn = t, min(t + _DRAWS_A_BLOCK // width, end)
-            numbers = outcome_draws.next((drawn - t) * width)
-        t, tally.mark, restarted, flags, strange = call(t, drawn, numbers, first)
-        policy.restarts.extend(restarts[:restarted].tolist())
-        policy.advance_to(t - 1)
-        if flags & ASTRAY:
-            late.give_up()
-            row = chunk.rows[np.searchsorted(chunk.starts, t, side="right") - 1]
-            raise _strange(policy, shown[:strange].tolist(), t, chunk, int(row))
-        if flags & GROW:
-            policy.grow()
-    return time.perf_counter() - begun
+    def strange_arms(t: int, count: int) -> DriftduelError:
+        row = chunk.rows[np.searchsorted(chunk.starts, t, side="right") - 1]
+        return _strange_arms(policy, shown[:count].tolist(), t, chunk, int(row))
+
+    return run_compiled(policy, tally, late, outcome_draws, end, call, strange_arms, width)
 
 
 def _interpreted(
@@ -280,16 +259,10 @@ def _interpreted(
             last = row
         duel = policy.ask()
         draws = outcome_draws.next(draws_a_round(world))
-        _, told = decide_answer(policy, duel, world, chunk, row, draws)
-        count = _places(duel, shown)
-        late.tell(duel, told)
-        tally.sums += _blend(shown, count, losses[row])
-        tally.counts[0, shown[0]] += 1
-        tally.counts[1, shown[1:count]] += 1
-        if tally.mark < len(tally.marks) and t == tally.marks[tally.mark]:
-            tally.curves[tally.mark] = tally.sums
-            tally.plays[tally.mark] = tally.counts.sum(axis=0)
-            tally.mark += 1
+        _, code = decide_answer(policy, duel, world, chunk, row, draws)
+        count = _write_shown(duel, shown)
+        late.tell(duel, code)
+        tally.add(t, _blend_losses(shown, count, losses[row]), shown[:count])
     return time.perf_counter() - begun
 
 
@@ -302,26 +275,28 @@ def decide_answer(
     nothing was picked and the policy takes a fair pick instead.
     """
     shown, weights = np.zeros(MOST_SHOWN, np.int64), np.empty(MOST_SHOWN)
-    count = _places(duel, shown)
+    count = _write_shown(duel, shown)
     there = np.zeros(world.arms)
     if chunk.present.size:
         there[~chunk.present[row]] = np.nan
     if not _is_slate(shown, count, there):
-        raise _strange(policy, shown[:count].tolist(), duel.round, chunk, row)
+        raise _strange_arms(policy, shown[:count].tolist(), duel.round, chunk, row)
     slate = chunk.utilities[row], shown, count, draws, 0, world.nothing_picked, world.ranked
-    code = told = int(decide_slate(*slate, False, weights))
+    code = int(decide_slate(*slate, False, weights))
     if code == UNANSWERED and policy.ledger.ties == "coin":
-        told = int(decide_slate(*slate, True, weights))
-    return code, told
+        return code, int(decide_slate(*slate, True, weights))
+    return code, code
 
 
-def _places(duel: Duel, shown: NDArray[np.int64]) -> int:
+def _write_shown(duel: Duel, shown: NDArray[np.int64]) -> int:
     """Write the arms of a duel by place, and return their number."""
     arms = duel.first, duel.second, *duel.others
     shown[: len(arms)] = arms
     return len(arms)
 
 
-def _strange(policy: Policy, arms: list[int], t: int, chunk: Chunk, row: int) -> DriftduelError:
+def _strange_arms(
+    policy: Policy, arms: list[int], t: int, chunk: Chunk, row: int
+) -> DriftduelError:
     here = chunk.present[row] if chunk.present.size else None
     return no_such_arms(policy, arms[0], arms[1], t, here, arms[2:])
